@@ -1,0 +1,32 @@
+"""Identifiers: how SQL writes a name so that it reads back as the same name (features.md §1)."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+PLAIN = re.compile(r"[A-Z_][A-Z0-9_@]*\Z")
+# Reserved words of the grammar; the parser adds to this set what it refuses as an identifier.
+RESERVED: set[str] = set()
+
+
+def quoted(name: str) -> str:
+    """`name` in backticks, a backtick inside it doubled."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def identifier(name: str) -> str:
+    """`name` as SQL text: bare where upper-case, plain and not reserved, else in backticks."""
+    return name if PLAIN.match(name) and name not in RESERVED else quoted(name)
+
+
+def literal(text: str) -> str:
+    """`text` as a SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest of `known`, or "" where none is near."""
+    known = list(known)
+    by_case = [k for k in known if k.upper() == name.upper()]
+    near = by_case or get_close_matches(name, known, 1, 0.6)
+    return f"did you mean {identifier(near[0])}?" if near else ""

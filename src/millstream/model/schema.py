@@ -1,0 +1,57 @@
+"""Columns and logical schemas: a column is identified by its part and its name (DESIGN.md §3)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from millstream.model.names import identifier
+from millstream.model.types import SqlType
+
+
+class Part(Enum):
+    """Where in a record a column lives."""
+
+    KEY = "KEY"
+    VALUE = "VALUE"
+    HEADER = "HEADER"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a source; `header` is the header's name for HEADER('k'), None for HEADERS and the rest."""
+
+    name: str
+    type: SqlType
+    part: Part = Part.VALUE
+    header: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The logical schema of a source: its columns in declared order."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def key(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.part is Part.KEY)
+
+    @property
+    def value(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.part is Part.VALUE)
+
+    @property
+    def headers(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.part is Part.HEADER)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{identifier(c.name)} {c.type}{_mark(c)}" for c in self.columns)
+
+
+def _mark(column: Column) -> str:
+    if column.part is Part.HEADER:
+        return f" HEADER('{column.header}')" if column.header is not None else " HEADERS"
+    return " KEY" if column.part is Part.KEY else ""

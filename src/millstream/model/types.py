@@ -1,0 +1,119 @@
+"""SQL types as frozen values; their text is ksqlDB's (features.md §4.1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from millstream.model.names import quoted
+
+
+class SqlType:
+    """A type of the language; equal when structurally equal; `str` gives its SQL text."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive(SqlType):
+    """A type without parameters, by its canonical name (INTEGER, not INT; STRING, not VARCHAR)."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal(SqlType):
+    """DECIMAL(precision, scale)."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array(SqlType):
+    """ARRAY<element>."""
+
+    element: SqlType
+
+    def __str__(self) -> str:
+        return f"ARRAY<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Map(SqlType):
+    """MAP<key, value>."""
+
+    key: SqlType
+    value: SqlType
+
+    def __str__(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named member of a struct."""
+
+    name: str
+    type: SqlType
+
+    def __str__(self) -> str:
+        return f"{quoted(self.name)} {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(SqlType):
+    """STRUCT<name type, …>; field names keep the case they were given."""
+
+    fields: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        return f"STRUCT<{', '.join(map(str, self.fields))}>"
+
+    def index(self, name: str) -> int | None:
+        """The position of the field of exactly that name, or None."""
+        return next((i for i, f in enumerate(self.fields) if f.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Named(SqlType):
+    """A custom type by name (CREATE TYPE), as parsed; analysis replaces it by what it stands for."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return quoted(self.name)
+
+
+BOOLEAN = Primitive("BOOLEAN")
+INTEGER = Primitive("INTEGER")
+BIGINT = Primitive("BIGINT")
+DOUBLE = Primitive("DOUBLE")
+STRING = Primitive("STRING")
+BYTES = Primitive("BYTES")
+DATE = Primitive("DATE")
+TIME = Primitive("TIME")
+TIMESTAMP = Primitive("TIMESTAMP")
+
+PRIMITIVES = {t.name: t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP)}
+ALIASES = {"INT": INTEGER, "VARCHAR": STRING, **PRIMITIVES}
+HEADERS_TYPE = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
+
+
+def is_numeric(t: SqlType) -> bool:
+    """Whether arithmetic applies to `t`."""
+    return t in (INTEGER, BIGINT, DOUBLE) or isinstance(t, Decimal)
+
+
+def children(t: SqlType) -> Iterator[SqlType]:
+    """The types directly inside `t`."""
+    if isinstance(t, Array):
+        yield t.element
+    elif isinstance(t, Map):
+        yield from (t.key, t.value)
+    elif isinstance(t, Struct):
+        yield from (f.type for f in t.fields)
