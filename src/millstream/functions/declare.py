@@ -1,0 +1,119 @@
+"""How a function is declared: its name, its signatures, and the Spark SQL text that computes it.
+
+A signature's types are SQL types or patterns of them: `Generic("T")` (the same type wherever T stands),
+`ANY_DECIMAL` (any DECIMAL), `ANY` (anything), `UNIT` (a bare time unit), `LambdaType` (a lambda).
+Nothing else in the engine knows a function by name.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from millstream.model.types import Primitive, SqlType
+
+
+class FunctionKind(Enum):
+    """What a function makes of its rows."""
+
+    SCALAR = "SCALAR"
+    TABLE = "TABLE"
+    AGGREGATE = "AGGREGATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Generic(SqlType):
+    """Any type, the same one wherever `name` stands in a signature."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaType(SqlType):
+    """A lambda taking `parameters` and giving `result`; both may hold generics."""
+
+    parameters: tuple[SqlType, ...]
+    result: SqlType
+
+    def __str__(self) -> str:
+        return f"LAMBDA ({', '.join(map(str, self.parameters))}) => {self.result}"
+
+
+ANY = Primitive("ANY")
+ANY_DECIMAL = Primitive("DECIMAL")
+UNIT = Primitive("INTERVALUNIT")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a signature; `type` may be a pattern."""
+
+    name: str
+    type: SqlType
+    doc: str = ""
+
+
+# From the argument types (patterns bound, NULL literals None) to the type of the result.
+TypeRule = Callable[[Sequence[SqlType | None]], SqlType]
+# From the SQL texts of the arguments, their types, and the result type, to Spark SQL text.
+# A lambda argument's text is `(v0, v1) -> body`; a UNIT argument's text is the bare unit, e.g. DAYS.
+Lowering = Callable[[Sequence[str], Sequence[SqlType | None], SqlType], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One way to call a function.
+
+    `variadic` is the index of the parameter that may be repeated (zero or more times), None where none may.
+    `spark` is Spark SQL text with {0}, {1} for arguments and {*} for all of them joined by commas, or a Lowering.
+    A signature may fail at run time only by throwing: the engine's guard turns that into null and a log entry.
+    """
+
+    parameters: tuple[Parameter, ...]
+    returns: SqlType | TypeRule
+    spark: str | Lowering
+    variadic: int | None = None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the language, with everything that its documentation says."""
+
+    name: str
+    kind: FunctionKind
+    category: str
+    description: str
+    signatures: tuple[Signature, ...]
+    example: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A call resolved: the signature, the type each argument must be cast to (None: as it is), and the result.
+
+    For a lambda argument the entry of `arguments` is the LambdaType with its generics bound.
+    """
+
+    function: Function
+    signature: Signature
+    arguments: tuple[SqlType | None, ...]
+    returns: SqlType
+
+
+# What the resolver asks of the caller for the lambda argument at an index: given the types of its
+# parameters, the type of its body. Raises StatementError where the body does not type.
+LambdaTyper = Callable[[int, tuple[SqlType, ...]], SqlType]
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaArgument(SqlType):
+    """Stands for a lambda among the argument types given to the resolver: only its arity is known."""
+
+    arity: int
+
+    def __str__(self) -> str:
+        return f"LAMBDA({self.arity})"
