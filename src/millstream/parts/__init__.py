@@ -6,7 +6,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def shipped(name: str) -> Path:
-    """The path of a file or folder shipped with millstream (`jars.lock`, `jvm`): in the wheel, else the checkout.
+    """The path of `jars.lock` or `jvm`, which are shipped with millstream: in the wheel, else the checkout.
 
     Raises FileNotFoundError when neither has it.
     """

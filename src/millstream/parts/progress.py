@@ -1,0 +1,80 @@
+"""How a download shows itself: a bar on a terminal, two quiet lines elsewhere, nothing when asked."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rich import progress as bars
+from rich.console import Console
+
+
+class Progress(Protocol):
+    """Anything that can show `files` files of `size` bytes in all; it yields what is told the bytes arriving."""
+
+    def showing(self, files: int, size: int) -> AbstractContextManager[Callable[[int], None]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A progress bar on standard error."""
+
+    title: str
+
+    @contextmanager
+    def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
+        """Draw while the block runs, and leave the finished bar on the screen."""
+        columns = (
+            bars.TextColumn("[progress.description]{task.description}"),
+            bars.BarColumn(),
+            bars.DownloadColumn(),
+            bars.TransferSpeedColumn(),
+            bars.TimeRemainingColumn(),
+        )
+        with bars.Progress(*columns, console=Console(stderr=True)) as drawn:
+            task = drawn.add_task(f"{self.title}: {_count(files)}", total=size)
+            yield lambda arrived: drawn.advance(task, arrived)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One line at the start and one at the end, on standard error."""
+
+    title: str
+
+    @contextmanager
+    def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
+        """Say what is fetched, and how long it took if it worked."""
+        start = time.monotonic()
+        print(f"fetching {self.title}: {_count(files)}, {size / 1e6:.1f} MB", file=sys.stderr, flush=True)
+        yield lambda arrived: None
+        print(f"fetched {self.title} in {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+
+
+class Counter:
+    """Shows nothing and remembers the bytes, for those who draw their own."""
+
+    def __init__(self) -> None:
+        self.arrived = 0
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
+        """Count what arrives."""
+        yield self._add
+
+    def _add(self, arrived: int) -> None:
+        with self._guard:
+            self.arrived += arrived
+
+
+def default_progress(title: str) -> Progress:
+    """A bar if standard error is a terminal, else lines."""
+    return Bar(title) if sys.stderr.isatty() else Lines(title)
+
+
+def _count(files: int) -> str:
+    return f"{files} file{'' if files == 1 else 's'}"
