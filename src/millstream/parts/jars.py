@@ -1,4 +1,4 @@
-"""Fetches the files of jars.lock from a Maven repository into the user's cache: parallel, resumed, verified."""
+"""Fetches the files of jars.lock from a Maven repository into the user cache: parallel, resumed, checked."""
 
 import fcntl
 import hashlib

@@ -13,7 +13,7 @@ from rich.console import Console
 
 
 class Progress(Protocol):
-    """Anything that can show `files` files of `size` bytes in all; it yields what is told the bytes arriving."""
+    """Shows the arrival of `files` files, `size` bytes in all; it yields what is told of the bytes."""
 
     def showing(self, files: int, size: int) -> AbstractContextManager[Callable[[int], None]]: ...
 

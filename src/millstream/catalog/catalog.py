@@ -1,0 +1,140 @@
+"""What exists: sources, types and queries, as one frozen value; a dry run is a call that gives another one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from millstream.model.schema import Schema
+from millstream.model.types import SqlType
+
+
+class Kind(Enum):
+    """Whether a source's records are events or the rows of a table."""
+
+    STREAM = "STREAM"
+    TABLE = "TABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Serde:
+    """How one side of a record is written.
+
+    `format` is the upper-case name. `wrap` is the explicit wrapping of a single column, None where the format
+    and the settings decide. `properties` are the format's own, e.g. delimiter, in name order.
+    """
+
+    format: str
+    wrap: bool | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+    def get(self, name: str) -> str | None:
+        """The format property `name`, or None."""
+        return dict(self.properties).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """The column that gives a record's time, and the pattern to read it where it is text."""
+
+    column: str
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """That a source's keys carry a window: its type (TUMBLING, HOPPING, SESSION) and size in ms (None: session)."""
+
+    type: str
+    size_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream or table: a logical schema over a topic.
+
+    `created_by` is the id of the query that CREATE … AS started, None for a declared source.
+    `statement` is the text that created it. `read_only` marks CREATE SOURCE.
+    """
+
+    name: str
+    kind: Kind
+    schema: Schema
+    topic: str
+    key: Serde
+    value: Serde
+    statement: str = ""
+    timestamp: Timestamp | None = None
+    windowed: Windowed | None = None
+    read_only: bool = False
+    created_by: str | None = None
+
+
+class QueryKind(Enum):
+    """Why a persistent query exists; the value begins its id."""
+
+    CREATE_STREAM_AS = "CSAS"
+    CREATE_TABLE_AS = "CTAS"
+    INSERT = "INSERTQUERY"
+    CREATE_SOURCE_TABLE = "CST"
+
+
+class QueryState(Enum):
+    """What the user asked of a query; whether it runs well is for the supervisor to say."""
+
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides it was made with."""
+
+    id: str
+    kind: QueryKind
+    sources: tuple[str, ...]
+    sink: str
+    statement: str
+    settings: tuple[tuple[str, str], ...] = ()
+    state: QueryState = QueryState.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All sources, types and persistent queries by name, and the number the next query takes."""
+
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    types: Mapping[str, SqlType] = field(default_factory=dict)
+    queries: Mapping[str, Query] = field(default_factory=dict)
+    next_query: int = 0
+
+    def with_source(self, source: Source) -> "Catalog":
+        """This catalog with `source` added or replaced."""
+        return replace(self, sources={**self.sources, source.name: source})
+
+    def without_source(self, name: str) -> "Catalog":
+        """This catalog without the source `name`."""
+        return replace(self, sources={n: s for n, s in self.sources.items() if n != name})
+
+    def with_query(self, query: Query) -> "Catalog":
+        """This catalog with `query` added or replaced."""
+        return replace(self, queries={**self.queries, query.id: query})
+
+    def without_query(self, id: str) -> "Catalog":
+        """This catalog without the query `id`."""
+        return replace(self, queries={n: q for n, q in self.queries.items() if n != id})
+
+    def with_type(self, name: str, type: SqlType) -> "Catalog":
+        """This catalog with the custom type `name`."""
+        return replace(self, types={**self.types, name: type})
+
+    def without_type(self, name: str) -> "Catalog":
+        """This catalog without the custom type `name`."""
+        return replace(self, types={n: t for n, t in self.types.items() if n != name})
+
+    def readers(self, name: str) -> tuple[str, ...]:
+        """The ids of the queries that read the source `name`."""
+        return tuple(q.id for q in self.queries.values() if name in q.sources)
+
+    def writers(self, name: str) -> tuple[str, ...]:
+        """The ids of the queries that write the source `name`."""
+        return tuple(q.id for q in self.queries.values() if q.sink == name)

@@ -1,0 +1,95 @@
+"""A JVM as child process: its output in a log file, and never alive without its parent."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from millstream.parts.errors import SetupError
+
+# The shell stands between us and the child and reads a pipe that only we hold open. When we close it, or
+# die in whatever way, it reads the end and asks the child to stop; when the child ends, so does the shell.
+GUARD = """
+exec 3<&0
+"$@" 3<&- </dev/null &
+child=$!
+(read -r _ <&3; kill -TERM $child) 2>/dev/null &
+watch=$!
+wait $child
+code=$?
+kill $watch 2>/dev/null
+exit $code
+"""
+PATIENCE = 30.0
+GRACE = 20.0
+TAIL = 12
+
+
+class Child:
+    """One child process; `name` is what messages call it, `log` the file that its output is appended to."""
+
+    def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
+        self.name, self.command, self.log = name, [str(word) for word in command], log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, environment: Mapping[str, str] | None = None) -> None:
+        """Start the process, with `environment` added to ours; it does not see Ctrl-C of our terminal."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        with open(self.log, "ab") as output:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", GUARD, "guard", *self.command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
+            )
+
+    def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Return once `ready()`; stop the child and raise SetupError if it ends first or takes too long."""
+        deadline = time.monotonic() + patience
+        while not ready():
+            if not self.running:
+                raise self._failure("ended while starting")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise self._failure(f"was not ready after {patience:.0f} s")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ask the child to end and wait for it; a child that does not obey is killed with all it started."""
+        if self._process is None or self._process.stdin is None:
+            return
+        self._process.stdin.close()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """End the child at once, as a crash would."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def said(self) -> str:
+        """What the child wrote to its log since this start."""
+        with open(self.log, "rb") as output:
+            output.seek(self._log_start)
+            return output.read().decode(errors="replace")
+
+    def _failure(self, what: str) -> SetupError:
+        last = "\n    ".join(self.said().splitlines()[-TAIL:])
+        return SetupError(f"{self.name} {what}; it last said:\n    {last}", f"the whole log is {self.log}")

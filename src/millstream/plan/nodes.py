@@ -1,0 +1,176 @@
+"""The plan: few kinds of nodes, each a frozen value whose schema is derived.
+
+A node's rows have a key struct, a value struct (null: a null value, a tombstone of a table), headers, a
+rowtime, and the partition and offset of the record they come from. References in a node's expressions are
+positions in its source's schema. Header columns are value columns from the Read on.
+"""
+
+from dataclasses import dataclass, replace
+
+from millstream.analysis.meaning import Meaning
+from millstream.catalog.catalog import Kind, Source
+from millstream.model.schema import Column, Part, Schema
+from millstream.model.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An expression and the name of the column it makes."""
+
+    name: str
+    meaning: Meaning
+
+
+class Node:
+    """A relation: `schema` says its columns, `kind` whether its rows are events or rows of a table."""
+
+    __slots__ = ()
+
+    @property
+    def schema(self) -> Schema:
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> Kind:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Node):
+    """The records of a source's topic, decoded; a record that cannot be read is logged and left out.
+
+    Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one.
+    """
+
+    origin: Source
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(tuple(_as_value(c) for c in self.origin.schema))
+
+    @property
+    def kind(self) -> Kind:
+        return self.origin.kind
+
+
+def _as_value(column: Column) -> Column:
+    return replace(column, part=Part.VALUE) if column.part is Part.HEADER else column
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Node):
+    """The rows for which `condition` is true; of a table, a row for which it is not becomes a tombstone."""
+
+    source: Node
+    condition: Meaning
+
+    @property
+    def schema(self) -> Schema:
+        return self.source.schema
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten(Node):
+    """A row for each element that the table `functions` give, zipped, shorter ones padded with null.
+
+    The elements are appended to the value. A row for which all give nothing vanishes.
+    """
+
+    source: Node
+    functions: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        made = tuple(Column(f.name, known(f.meaning)) for f in self.functions)
+        return Schema((*self.source.schema.columns, *made))
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Rekey(Node):
+    """The rows under a new key (empty: no key); the old key's columns are appended to the value."""
+
+    source: Node
+    keys: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        keys = tuple(Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
+        old = tuple(replace(c, part=Part.VALUE) for c in self.source.schema.key)
+        return Schema((*keys, *self.source.schema.value, *old))
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """The rows with the source's key, its columns named `keys`, and a value of `columns`; a null value stays null."""
+
+    source: Node
+    keys: tuple[str, ...]
+    columns: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        keys = tuple(Column(n, c.type, Part.KEY) for n, c in zip(self.keys, self.source.schema.key, strict=True))
+        return Schema((*keys, *(Column(c.name, known(c.meaning)) for c in self.columns)))
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Node):
+    """The rows written to the sink's topic, in its formats, with their rowtime or its timestamp column, and headers."""
+
+    source: Node
+    sink: Source
+
+    @property
+    def schema(self) -> Schema:
+        return self.sink.schema
+
+    @property
+    def kind(self) -> Kind:
+        return self.sink.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Node):
+    """The rows given to a client: `columns` computed over the source's rows, one flat row each (a transient query)."""
+
+    source: Node
+    columns: tuple[Named, ...]
+    limit: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(tuple(Column(c.name, known(c.meaning)) for c in self.columns))
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+def known(meaning: Meaning) -> SqlType:
+    """The type of a meaning that cannot be a bare NULL (analysis refuses those in a projection)."""
+    assert meaning.type is not None
+    return meaning.type
+
+
+def reads(node: Node) -> tuple[Source, ...]:
+    """The sources that a plan reads, left to right, each once."""
+    if isinstance(node, Read):
+        return (node.origin,)
+    inner: Node = node.source  # type: ignore[attr-defined]
+    return reads(inner)

@@ -1,0 +1,121 @@
+"""What a statement comes to: the catalog after it, and the steps that make the world agree with it.
+
+A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, the engine carries it out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millstream.catalog.catalog import Catalog, Query, Source
+from millstream.plan.nodes import Answer, Named, Write
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic:
+    """A topic to create where it does not exist; `config` are Kafka's topic settings."""
+
+    name: str
+    partitions: int
+    replicas: int = 1
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        return f"create topic {self.name} with {self.partitions} partition(s)"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopic:
+    """A topic to delete where it exists."""
+
+    name: str
+
+    @property
+    def sentence(self) -> str:
+        return f"delete topic {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class StartQuery:
+    """A persistent query to start: its plan, from Read to Write."""
+
+    query: Query
+    plan: Write
+
+    @property
+    def sentence(self) -> str:
+        return f"start query {self.query.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class StopQuery:
+    """A persistent query to stop for good: its checkpoint goes too."""
+
+    id: str
+
+    @property
+    def sentence(self) -> str:
+        return f"stop query {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class PauseQuery:
+    """A persistent query to halt, keeping its checkpoint."""
+
+    id: str
+
+    @property
+    def sentence(self) -> str:
+        return f"pause query {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeQuery:
+    """A paused query to start again from its checkpoint."""
+
+    id: str
+
+    @property
+    def sentence(self) -> str:
+        return f"resume query {self.id}"
+
+
+Step = CreateTopic | DeleteTopic | StartQuery | StopQuery | PauseQuery | ResumeQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A catalog statement, understood: the catalog after it, the steps in order, what to tell the user.
+
+    `warning` marks a statement that changed nothing (IF NOT EXISTS of what exists). `path` is the command's id,
+    e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.
+    """
+
+    catalog: Catalog
+    steps: tuple[Step, ...]
+    message: str
+    path: str
+    warning: bool = False
+    query_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transient:
+    """A SELECT that a client reads: its plan, whether it is a push query, and the sources it reads."""
+
+    plan: Answer
+    push: bool
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """INSERT VALUES, understood: constant expressions for the sink's key and value columns in schema order.
+
+    `rowtime` None means now. The expressions refer to no column.
+    """
+
+    sink: Source
+    keys: tuple[Named, ...]
+    values: tuple[Named, ...]
+    rowtime: Named | None = None
