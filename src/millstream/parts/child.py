@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -25,7 +26,8 @@ exit $code
 """
 PATIENCE = 30.0
 GRACE = 20.0
-TAIL = 12
+TAIL = 8
+TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Caused by: )?[\w.$]+(Exception|Error)\b")
 
 
 class Child:
@@ -91,5 +93,10 @@ class Child:
             return output.read().decode(errors="replace")
 
     def _failure(self, what: str) -> SetupError:
-        last = "\n    ".join(self.said().splitlines()[-TAIL:])
-        return SetupError(f"{self.name} {what}; it last said:\n    {last}", f"the whole log is {self.log}")
+        last = "\n    ".join(telling(self.said().splitlines()))
+        return SetupError(f"{self.name} {what}; it said:\n    {last}", f"the whole log is {self.log}")
+
+
+def telling(lines: Sequence[str]) -> Sequence[str]:
+    """The few lines of a log that tell why a process ended: its errors, else its last words."""
+    return [line for line in lines if TROUBLE.search(line)][:TAIL] or lines[-TAIL:]

@@ -199,6 +199,4 @@ def _default_repository() -> str:
         with zipfile.ZipFile(ivy) as jar:
             if found := re.search(rb"https://[\w./-]+/maven2/", jar.read(RESOLVER)):
                 return found[0].decode()
-    raise SetupError(
-        "no Maven repository is known, since pyspark is not installed", f"install pyspark, or {ELSEWHERE}"
-    )
+    raise SetupError("no Maven repository is known, since pyspark is not installed", f"install pyspark, or {ELSEWHERE}")

@@ -1,0 +1,21 @@
+"""Fixtures of every room: a real broker and a real registry, one a session, started when first asked for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from millstream.parts.broker import Broker
+from support.kafka import Kafka
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A real Kafka broker on a free port; `broker.bootstrap` is its address."""
+    with Broker(tmp_path_factory.mktemp("kafka"), port=0, heap="512m") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def kafka(broker: Broker) -> Kafka:
+    """A client of the session's broker: create_topic, produce, consume_all."""
+    return Kafka(broker.bootstrap)

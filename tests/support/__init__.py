@@ -1,0 +1,1 @@
+"""What tests share: topics, producing and consuming."""

@@ -1,0 +1,156 @@
+"""Topics, records in and records out, for tests against a real broker."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+Bytes = bytes | str | Mapping[str, object] | None
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it stands in a topic."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    partition: int
+    offset: int
+    headers: tuple[tuple[str, bytes | None], ...] = field(default=())
+
+    @property
+    def json(self) -> object:
+        """The value read as JSON; None for a tombstone."""
+        return None if self.value is None else json.loads(self.value)
+
+
+class Kafka:
+    """A client of one broker: `bootstrap` is host:port."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+
+    def unique(self, stem: str = "t") -> str:
+        """A topic name that no other test uses; the topic is not created."""
+        return f"{stem}-{uuid.uuid4().hex[:8]}"
+
+    def create_topic(self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
+        """Create a topic, under a unique name if none is given, and return its name."""
+        topic = name or self.unique()
+        self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result()
+        return topic
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self.admin.delete_topics([name])[name].result()
+
+    def topics(self) -> dict[str, int]:
+        """Every topic's name and number of partitions."""
+        found = self.admin.list_topics(timeout=10).topics
+        return {name: len(topic.partitions) for name, topic in found.items()}
+
+    def produce(
+        self,
+        topic: str,
+        key: Bytes,
+        value: Bytes,
+        timestamp: int = 0,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        partition: int = -1,
+    ) -> None:
+        """Send one record and wait until the broker has it; a mapping goes as JSON, timestamp 0 means now."""
+        self.send(topic, key, value, timestamp, headers, partition)
+        self.flush()
+
+    def send(
+        self,
+        topic: str,
+        key: Bytes,
+        value: Bytes,
+        timestamp: int = 0,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        partition: int = -1,
+    ) -> None:
+        """As `produce`, without waiting: `flush` does."""
+        self._producer.produce(
+            topic,
+            _raw(value),
+            _raw(key),
+            partition,
+            timestamp=timestamp,
+            headers=list(headers),
+            on_delivery=_must_arrive,
+        )
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait until the broker has all that was sent."""
+        assert self._producer.flush(PATIENCE) == 0, "the broker did not take every record"
+
+    def ends(self, topic: str) -> int:
+        """How many records the topic was given so far, over all partitions."""
+        with _reader(self.bootstrap) as reader:
+            partitions = [TopicPartition(topic, n) for n in range(self.topics()[topic])]
+            return sum(reader.get_watermark_offsets(partition, timeout=10)[1] for partition in partitions)
+
+    def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[Record]:
+        """The first `n` records of a topic; AssertionError when fewer arrive in `timeout` seconds.
+
+        The order holds within a partition only.
+        """
+        deadline, found = time.monotonic() + timeout, list[Record]()
+        with _reader(self.bootstrap) as reader:
+            reader.assign([TopicPartition(topic, p, 0) for p in range(self.topics()[topic])])
+            while len(found) < n and time.monotonic() < deadline:
+                found += [_record(message) for message in reader.consume(n - len(found), 0.2) if not message.error()]
+        assert len(found) >= n, f"{topic} has {len(found)} of {n} records after {timeout} s: {found}"
+        return found
+
+
+def wait_for(ready: Callable[[], object], what: str, timeout: float = PATIENCE) -> None:
+    """Return once `ready()` is true; AssertionError naming `what` after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not ready():
+        assert time.monotonic() < deadline, f"{what} did not happen in {timeout} s"
+        time.sleep(0.02)
+
+
+@contextmanager
+def _reader(bootstrap: str) -> Iterator[Consumer]:
+    settings = {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "enable.auto.commit": False}
+    reader = Consumer(settings)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def _raw(what: Bytes) -> bytes | None:
+    if what is None or isinstance(what, bytes):
+        return what
+    return what.encode() if isinstance(what, str) else json.dumps(what).encode()
+
+
+def _must_arrive(error: object, message: Message) -> None:
+    assert error is None, f"{message.topic()} refused a record: {error}"
+
+
+def _record(message: Message) -> Record:
+    headers: Iterable[tuple[str, bytes | None]] = message.headers() or ()
+    return Record(
+        message.key(),
+        message.value(),
+        message.timestamp()[1],
+        message.partition(),
+        message.offset(),
+        tuple(headers),
+    )
