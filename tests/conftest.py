@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from millstream.parts.broker import Broker
+from millstream.parts.registry import Registry
 from support.kafka import Kafka
 
 
@@ -19,3 +20,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def kafka(broker: Broker) -> Kafka:
     """A client of the session's broker: create_topic, produce, consume_all."""
     return Kafka(broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """A real schema registry on a free port; `registry.url` is its Confluent API."""
+    with Registry(tmp_path_factory.mktemp("registry"), port=0) as started:
+        yield started

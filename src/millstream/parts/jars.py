@@ -27,7 +27,6 @@ MIRROR = "MILLSTREAM_MAVEN_REPOSITORY"
 ELSEWHERE = f"set {MIRROR}=URL to a mirror that this machine reaches"
 AT_ONCE = 8
 ATTEMPTS = 4
-BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ def _transfer(source: _Source, url: str, part: Path) -> None:
         if have and not goes_on:
             source.arrived(-have)
         with open(part, "ab" if goes_on else "wb") as file:
-            for block in answer.iter_raw(BLOCK):
+            for block in answer.iter_raw():
                 file.write(block)
                 source.arrived(len(block))
                 if source.stop.is_set():
