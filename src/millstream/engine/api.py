@@ -35,6 +35,10 @@ class RequestFailed(Exception):
         super().__init__(message)
 
 
+class Tombstone(list[Any]):
+    """A row of a table's changes that tells that the row of this key is gone: the key's columns, else None."""
+
+
 class Rows(Protocol):
     """The answer of a query, being made: its columns, and its rows one by one as they come."""
 
@@ -43,6 +47,7 @@ class Rows(Protocol):
     types: Sequence[str]  # SQL text of each column's type
     schema: str  # "`A` INTEGER, `B` STRING"
     push: bool
+    ending: str  # what /query says after the last row: "Limit Reached", "Query Completed", "" (a pull from a table)
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Rows as JSON values; None now and then while nothing comes, so that a caller may stop; ends at LIMIT."""
@@ -117,6 +122,13 @@ class Inserter(Protocol):
 
     def insert(self, row: Mapping[str, Any]) -> None:
         """Write a row given as column name → JSON value, and wait until Kafka has it. Raises RequestFailed."""
+        ...
+
+    def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
+        """Write rows in order and wait until Kafka has them all; for each row None, or why it was refused.
+
+        /inserts-stream calls this with all rows that have arrived: one wait for Kafka instead of one a row.
+        """
         ...
 
     def close(self) -> None: ...
