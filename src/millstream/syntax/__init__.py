@@ -1,0 +1,1 @@
+"""Statement text to trees and back: tokens, grammar, printer, variables."""

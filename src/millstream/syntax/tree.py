@@ -74,7 +74,10 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Unit(Expression):
-    """A bare time unit as an argument, as in DATEADD(DAYS, 1, d): MILLISECONDS … DAYS, plural, upper case; also YEARS etc."""
+    """A bare time unit as an argument, as in DATEADD(DAYS, 1, d): MILLISECONDS … DAYS, MONTHS, YEARS; in the plural.
+
+    The singulars DAY, HOUR, MINUTE, SECOND, MONTH and YEAR may be columns and are read as such (ColumnRef).
+    """
 
     name: str
 
@@ -106,7 +109,10 @@ class Sign(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Expression):
-    """`left operator right` with operator one of = <> < <= > >=, IS DISTINCT FROM, IS NOT DISTINCT FROM (`!=` reads as `<>`)."""
+    """`left operator right`; the operator is one of = <> < <= > >=, IS DISTINCT FROM, IS NOT DISTINCT FROM.
+
+    `!=` reads as `<>`.
+    """
 
     operator: str
     left: Expression
@@ -339,7 +345,10 @@ class Emit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Query(Node):
-    """SELECT …; `group_by`/`partition_by` are None where the clause is absent. `emit` None is a pull query (or unstated)."""
+    """SELECT …; `group_by`/`partition_by` are None where the clause is absent.
+
+    `emit` None is a pull query (or unstated).
+    """
 
     items: tuple[SelectItem, ...]
     source: Source
@@ -395,7 +404,10 @@ class ColumnDef(Node):
 
 @dataclass(frozen=True, slots=True)
 class CreateSource(Statement):
-    """CREATE [OR REPLACE] [SOURCE] STREAM|TABLE [IF NOT EXISTS] name [(columns)] [WITH (…)]. `columns` () = none given."""
+    """CREATE [OR REPLACE] [SOURCE] STREAM|TABLE [IF NOT EXISTS] name [(columns)] [WITH (…)].
+
+    `columns` () = none given.
+    """
 
     kind: SourceKind
     name: str

@@ -1,0 +1,141 @@
+"""A place in a statement's tokens: looking ahead, taking what is expected, and saying what was expected instead."""
+
+from collections.abc import Callable, Container, Sequence
+from typing import NoReturn, TypeVar
+
+from millstream.model.errors import Span
+from millstream.model.names import RESERVED, quoted
+from millstream.syntax.errors import SqlSyntaxError, alternatives, meant
+from millstream.syntax.tokens import Kind, Token
+
+T = TypeVar("T")
+
+# Reserved words that open or close a clause: found in the wrong place they are no misnamed column.
+_CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
+_CLAUSE = frozenset(_CLAUSES.split())
+
+
+class Cursor:
+    """The tokens of one statement and how far they are read; it remembers what was tried at the present token."""
+
+    __slots__ = ("_index", "_tokens", "_tried")
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens, self._index = tokens, 0
+        self._tried: list[str] = []
+
+    @property
+    def token(self) -> Token:
+        return self._tokens[self._index]
+
+    @property
+    def span(self) -> Span:
+        return self._tokens[self._index].span
+
+    @property
+    def index(self) -> int:
+        """How many tokens were taken."""
+        return self._index
+
+    def back(self, index: int) -> None:
+        """Return to an earlier `index`."""
+        self._index = index
+        self._tried.clear()
+
+    def ahead(self, distance: int) -> Token:
+        """The token `distance` further on; the last one (of kind END) beyond the end."""
+        return self._tokens[min(self._index + distance, len(self._tokens) - 1)]
+
+    def take(self) -> Token:
+        """The present token; the next one becomes present."""
+        token = self._tokens[self._index]
+        if token.kind is not Kind.END:
+            self._index += 1
+        self._tried.clear()
+        return token
+
+    def at(self, *keys: str) -> bool:
+        """Whether these words or symbols come next, one after the other."""
+        return all(self.ahead(i).key == key for i, key in enumerate(keys))
+
+    def at_any(self, keys: Container[str]) -> bool:
+        """Whether one of `keys` comes next."""
+        return self._tokens[self._index].key in keys
+
+    def accept(self, *keys: str) -> bool:
+        """Take these words or symbols if they all come next; else remember that they could have."""
+        if not self.at(*keys):
+            self._tried.append(_shown(keys))
+            return False
+        self._index += len(keys)
+        self._tried.clear()
+        return True
+
+    def expect(self, *keys: str) -> Token:
+        """Take these words or symbols; SqlSyntaxError where something else stands. The first of their tokens."""
+        first = self.token
+        for key in keys:
+            if self.token.key != key:
+                self.fail(_shown((key,)))
+            self.take()
+        return first
+
+    def accept_kind(self, kind: Kind) -> Token | None:
+        """Take a token of that kind if it comes next."""
+        return self.take() if self.token.kind is kind else None
+
+    def expect_kind(self, kind: Kind, what: str = "") -> Token:
+        """Take a token of that kind; `what` names it in the error."""
+        if self.token.kind is not kind:
+            self.fail(what or kind.value)
+        return self.take()
+
+    def string(self, what: str = "") -> str:
+        """The text of a string literal."""
+        return self.expect_kind(Kind.STRING, what).value
+
+    def name(self, what: str = "a name") -> str:
+        """An identifier, upper-cased unless quoted."""
+        token = self.token
+        if not token.is_name:
+            self.fail(what)
+        return self.take().value
+
+    def list_of(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
+        """One or more items with commas between them."""
+        items = [item(self)]
+        while self.accept(","):
+            items.append(item(self))
+        return tuple(items)
+
+    def in_parentheses(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
+        """`(item, …)`."""
+        self.expect("(")
+        items = self.list_of(item)
+        self.expect(")")
+        return items
+
+    def fail(self, *expected: str) -> NoReturn:
+        """Refuse the present token: SqlSyntaxError that says what stands there and what could have."""
+        found, wanted = self.token, [*self._tried, *expected]
+        if found.kind is Kind.VARIABLE:
+            hint = f"DEFINE {found.value} = '…'; makes it known"
+            raise SqlSyntaxError(f"there is no variable {found.value}", found.span, hint)
+        list_of_wanted = alternatives(wanted) or alternatives(expected)
+        fact = f"unexpected {found}" + (f"; expected {list_of_wanted}" if list_of_wanted else "")
+        raise SqlSyntaxError(fact, found.span, self._hint(wanted))
+
+    def _hint(self, wanted: Sequence[str]) -> str:
+        found, before = self.token, self._tokens[max(self._index - 1, 0)]
+        for word in (found, before):
+            near = meant(word.value, wanted) if word.kind is Kind.WORD else ""
+            if near and not (word is before and before.value in RESERVED):
+                return f"did you mean {near}?" if word is found else f"did you mean {near} instead of {before}?"
+        wants_name = any("name" in w or "expression" in w for w in wanted)
+        if wants_name and found.kind is Kind.WORD and found.value in RESERVED - _CLAUSE:
+            return f"{found.value} is a reserved word; as a name it is written {quoted(found.value)}"
+        return ""
+
+
+def _shown(keys: Sequence[str]) -> str:
+    return " ".join(key if key.isalpha() else f"'{key}'" for key in keys)

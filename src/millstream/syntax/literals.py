@@ -1,0 +1,83 @@
+"""Constants in statement text: numbers with the type that their spelling gives them, strings, booleans, NULL."""
+
+import decimal
+import math
+
+from millstream.model import types
+from millstream.model.errors import Span
+from millstream.syntax import tree
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.tokens import NUMBERS, Kind
+
+_WORDS = {"NULL": (None, None), "TRUE": (True, types.BOOLEAN), "FALSE": (False, types.BOOLEAN)}
+LITERALS = "NULL, TRUE, FALSE, a number or a string"
+
+
+def at_number(c: Cursor) -> bool:
+    """Whether a number comes next; a minus before it belongs to it."""
+    if c.token.kind in NUMBERS:
+        return True
+    return c.at("-") and c.ahead(1).kind in NUMBERS and not c.ahead(1).text.startswith("-")
+
+
+def number(c: Cursor) -> tree.Literal:
+    """The number that comes next (`at_number`), of the type that its spelling gives it."""
+    at = c.span
+    sign = "-" if c.accept("-") else ""
+    token = c.take()
+    if token.kind is Kind.INTEGER:
+        return _integer(sign + token.text, at)
+    return _double(sign + token.text, at) if token.kind is Kind.FLOAT else _decimal(sign + token.text, at)
+
+
+def literal(c: Cursor) -> tree.Literal:
+    """A constant, as in WITH (name = constant)."""
+    found = optional_literal(c)
+    return found if found is not None else c.fail(LITERALS)
+
+
+def optional_literal(c: Cursor) -> tree.Literal | None:
+    """The constant that comes next, if one does."""
+    if at_number(c):
+        return number(c)
+    token = c.token
+    if token.kind is Kind.STRING:
+        return tree.Literal(c.take().value, types.STRING, span=token.span)
+    if token.key in _WORDS:
+        c.take()
+        value, sql_type = _WORDS[token.key]
+        return tree.Literal(value, sql_type, span=token.span)
+    return None
+
+
+def whole_number(c: Cursor, what: str, most: int = 2**31 - 1) -> int:
+    """An integer of at least 0, as after LIMIT."""
+    token = c.expect_kind(Kind.INTEGER, what)
+    if int(token.text) > most:
+        raise SqlSyntaxError(f"{token.text} is too large here", token.span, f"the most is {most}")
+    return int(token.text)
+
+
+def _integer(text: str, at: Span) -> tree.Literal:
+    value = int(text)
+    if -(2**31) <= value < 2**31:
+        return tree.Literal(value, types.INTEGER, span=at)
+    if -(2**63) <= value < 2**63:
+        return tree.Literal(value, types.BIGINT, span=at)
+    raise SqlSyntaxError(f"{text} is too large for BIGINT", at, f"write {text}.0 for a DECIMAL")
+
+
+def _decimal(text: str, at: Span) -> tree.Literal:
+    value = decimal.Decimal(text)
+    value = value if value else value.copy_abs()
+    _, digits, exponent = value.as_tuple()
+    scale = -int(exponent)
+    return tree.Literal(value, types.Decimal(max(len(digits), scale), scale), span=at)
+
+
+def _double(text: str, at: Span) -> tree.Literal:
+    value = float(text)
+    if math.isinf(value):
+        raise SqlSyntaxError(f"{text} is too large for DOUBLE", at)
+    return tree.Literal(value, types.DOUBLE, span=at)

@@ -1,0 +1,117 @@
+"""Statement text to trees: whole scripts statement by statement, single statements, expressions, types."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from millstream.model.types import SqlType
+from millstream.syntax import tree
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.expressions import expression
+from millstream.syntax.statements import columns, statement
+from millstream.syntax.tokens import Kind, Token, tokens
+from millstream.syntax.types import sql_type
+from millstream.syntax.variables import substituted
+
+T = TypeVar("T")
+NO_VARIABLES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A statement and its source text: from its first word to its semicolon, variables replaced."""
+
+    statement: tree.Statement
+    text: str
+
+
+def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES) -> Iterator[Parsed]:
+    """The statements of `text`, each parsed only when it is asked for.
+
+    `variables` is looked at anew for each statement, so that a DEFINE that was carried out holds for the next.
+    SqlSyntaxError at the first statement that the grammar does not accept.
+    """
+    for piece in _pieces(tokens(text, file)):
+        yield _parsed(text, list(substituted(piece, variables)))
+
+
+def parse(text: str, file: str = "") -> list[tree.Statement]:
+    """All statements of `text`, each ended by a semicolon; SqlSyntaxError where the grammar does not accept one."""
+    return [parsed.statement for parsed in split(text, file)]
+
+
+def parse_one(text: str, file: str = "") -> tree.Statement:
+    """The one statement that `text` is, with or without its semicolon."""
+    return _whole(text, _one_statement, file)
+
+
+def parse_expression(text: str) -> tree.Expression:
+    """The expression that `text` is."""
+    return _whole(text, expression)
+
+
+def parse_type(text: str) -> SqlType:
+    """The type that `text` is; a name that is no type of the language stays Named."""
+    return _whole(text, sql_type)
+
+
+def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
+    """Columns as between the parentheses of CREATE: `ID STRING KEY, V INTEGER`; () for blank text."""
+    return _whole(text, lambda c: () if c.token.kind is Kind.END else columns(c))
+
+
+def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
+    """The tokens of each statement, its semicolon or the end of the text last; stray semicolons are left out."""
+    piece: list[Token] = []
+    for token in found:
+        piece.append(token)
+        if token.key == ";" or token.kind is Kind.END:
+            if len(piece) > 1:
+                yield piece
+            piece = []
+
+
+def _parsed(text: str, piece: list[Token]) -> Parsed:
+    cursor = Cursor(piece)
+    found = _guarded(statement, cursor)
+    if cursor.token.kind is Kind.END:
+        raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
+    if not cursor.at(";"):
+        cursor.fail(_END)
+    return Parsed(found, _source(text, piece))
+
+
+_END = "the end of the statement"
+
+
+def _source(text: str, piece: list[Token]) -> str:
+    parts, end = [], piece[0].start
+    for token in piece:
+        parts += [text[end : token.start], token.text]
+        end = token.end
+    return "".join(parts)
+
+
+def _one_statement(c: Cursor) -> tree.Statement:
+    found = statement(c)
+    c.accept(";")
+    return found
+
+
+def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
+    cursor = Cursor(list(tokens(text, file)))
+    found = _guarded(read, cursor)
+    if cursor.token.kind is not Kind.END:
+        cursor.fail(_END)
+    return found
+
+
+def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:
+    """What `read` reads; text that nests beyond the stack is the author's error, not a crash."""
+    begin = cursor.span
+    try:
+        return read(cursor)
+    except RecursionError:
+        hint = "split it: CREATE a stream for an inner part"
+        raise SqlSyntaxError("the statement nests too deeply", begin, hint) from None

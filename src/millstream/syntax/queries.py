@@ -1,0 +1,178 @@
+"""Queries: SELECT … FROM … and its clauses, joins, windows and durations."""
+
+from millstream.syntax import tree
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.expressions import expression, primary, value
+from millstream.syntax.literals import whole_number
+
+_UNITS = {f"{u}{s}": f"{u}S" for u in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for s in ("", "S")}
+_JOINS = {kind.value: kind for kind in tree.JoinKind}
+_MOST = 2**63 - 1
+
+
+def query(c: Cursor) -> tree.Query:
+    """SELECT … up to the end of the statement."""
+    at = c.expect("SELECT").span
+    items = c.list_of(_item)
+    c.expect("FROM")
+    return tree.Query(
+        items,
+        _source(c),
+        tuple(iter(lambda: _join(c), None)),
+        window=_window(c) if c.accept("WINDOW") else None,
+        where=expression(c) if c.accept("WHERE") else None,
+        group_by=_grouping(c) if c.accept("GROUP", "BY") else None,
+        partition_by=_grouping(c) if c.accept("PARTITION", "BY") else None,
+        having=expression(c) if c.accept("HAVING") else None,
+        emit=_emit(c),
+        limit=limit(c),
+        span=at,
+    )
+
+
+def limit(c: Cursor) -> int | None:
+    """`LIMIT n`, if it comes next."""
+    return whole_number(c, "a number of rows") if c.accept("LIMIT") else None
+
+
+def duration(c: Cursor) -> tree.Duration:
+    """`10 SECONDS`."""
+    at = c.span
+    count = whole_number(c, "a duration such as 10 SECONDS", _MOST)
+    unit = _UNITS.get(c.token.key)
+    if unit is None:
+        c.fail("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+    c.take()
+    return tree.Duration(count, unit, span=at)
+
+
+# ---------------------------------------------------------------- projection and clauses
+
+
+def _item(c: Cursor) -> tree.SelectItem:
+    at, begin = c.span, c.index
+    if c.accept("*"):
+        return tree.SelectAll(span=at)
+    if c.token.is_name and c.ahead(1).key == "." and c.ahead(2).key == "*":
+        source = c.name()
+        c.expect(".", "*")
+        return tree.SelectAll(source, span=at)
+    found = expression(c)
+    if c.at("->", "*"):
+        return _fields(c, begin)
+    alias = c.name("a column name") if c.accept("AS") else _alias(c)
+    return tree.SelectOne(found, alias, span=at)
+
+
+def _fields(c: Cursor, begin: int) -> tree.SelectItem:
+    """`struct->*`: only a primary expression may stand before the arrow, so that `a + b->*` is refused."""
+    c.back(begin)
+    at, struct = c.span, primary(c)
+    c.expect("->", "*")
+    return tree.SelectFields(struct, span=at)
+
+
+def _alias(c: Cursor) -> str | None:
+    """A name without AS. EMIT and PARTITION are names too, unless they begin their clause."""
+    clause = c.at("EMIT", "CHANGES") or c.at("EMIT", "FINAL") or c.at("PARTITION", "BY")
+    return c.take().value if c.token.is_name and not clause else None
+
+
+def _grouping(c: Cursor) -> tuple[tree.Expression, ...]:
+    """`a, b` or `(a, b)`; the parentheses of `(a)` and `(a) + 1` belong to the expression."""
+    if not _at_row(c):
+        return c.list_of(value)
+    c.expect("(")
+    found = () if c.at(")") else c.list_of(value)
+    c.expect(")")
+    return found
+
+
+def _at_row(c: Cursor) -> bool:
+    """Whether the parentheses that come next enclose no expression or several."""
+    if not c.at("(") or c.ahead(1).key == ")":
+        return c.at("(")
+    depth, distance = 0, 0
+    while True:
+        key = c.ahead(distance).key
+        depth += (key in ("(", "[")) - (key in (")", "]"))
+        if depth == 1 and key == ",":
+            return True
+        if depth == 0 or key == ";" or c.ahead(distance) is c.ahead(distance + 1):
+            return False
+        distance += 1
+
+
+def _emit(c: Cursor) -> tree.Emit | None:
+    if not c.accept("EMIT"):
+        return None
+    if c.accept("CHANGES"):
+        return tree.Emit.CHANGES
+    c.expect("FINAL")
+    return tree.Emit.FINAL
+
+
+# ---------------------------------------------------------------- sources and joins
+
+
+def _source(c: Cursor) -> tree.Source:
+    at, name = c.span, c.name("the name of a stream or table")
+    alias = c.name("an alias") if c.accept("AS") else _alias(c)
+    return tree.Source(name, alias, span=at)
+
+
+def _join(c: Cursor) -> tree.Join | None:
+    at, kind = c.span, _join_kind(c)
+    if kind is None:
+        return None
+    source = _source(c)
+    within = _within(c) if c.accept("WITHIN") else None
+    c.expect("ON")
+    return tree.Join(kind, source, expression(c), within, span=at)
+
+
+def _join_kind(c: Cursor) -> tree.JoinKind | None:
+    if c.accept("JOIN"):
+        return tree.JoinKind.INNER
+    for word, kind in _JOINS.items():
+        if c.accept(word):
+            if kind is not tree.JoinKind.INNER:
+                c.accept("OUTER")
+            c.expect("JOIN")
+            return kind
+    return None
+
+
+def _within(c: Cursor) -> tree.Within:
+    at = c.span
+    if c.accept("("):
+        before = duration(c)
+        c.expect(",")
+        after = duration(c)
+        c.expect(")")
+    else:
+        before = after = duration(c)
+    grace = duration(c) if c.accept("GRACE", "PERIOD") else None
+    return tree.Within(before, after, grace, span=at)
+
+
+# ---------------------------------------------------------------- windows
+
+
+def _window(c: Cursor) -> tree.Window:
+    at = c.span
+    if c.token.is_name and c.ahead(1).key != "(":
+        c.take()  # a window may be named; nothing can refer to the name
+    kind = next((k for k in tree.WindowKind if c.accept(k.value)), None) or c.fail()
+    c.expect("(")
+    if kind is not tree.WindowKind.SESSION:
+        c.expect("SIZE")
+    size, advance = duration(c), None
+    if kind is tree.WindowKind.HOPPING:
+        c.expect(",")
+        c.expect("ADVANCE", "BY")
+        advance = duration(c)
+    retention = duration(c) if c.accept(",", "RETENTION") else None
+    grace = duration(c) if c.accept(",", "GRACE", "PERIOD") else None
+    c.expect(")")
+    return tree.Window(kind, size, advance, retention, grace, span=at)

@@ -1,0 +1,331 @@
+"""Statements: one reader for each first word, and the clauses that statements share."""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from millstream.model.errors import Span
+from millstream.syntax import tree
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.expressions import value
+from millstream.syntax.literals import literal, whole_number
+from millstream.syntax.queries import duration, limit, query
+from millstream.syntax.tokens import Kind
+from millstream.syntax.types import sql_type
+
+_QUOTES = '"`'
+_KINDS = {kind.value: kind for kind in tree.SourceKind}
+
+
+def statement(c: Cursor) -> tree.Statement:
+    """The statement that comes next, without its semicolon."""
+    read = _READERS.get(c.token.key)
+    if read is None:
+        _no_statement(c)
+    return read(c)
+
+
+def _no_statement(c: Cursor) -> NoReturn:
+    for word in _READERS:
+        c.accept(word)
+    c.fail("a statement")
+
+
+# ---------------------------------------------------------------- parts that statements share
+
+
+def columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
+    """`name type [mark], …` without parentheses."""
+    return c.list_of(_column)
+
+
+def _column(c: Cursor) -> tree.ColumnDef:
+    at, name, found = c.span, c.name("a column name"), sql_type(c)
+    if c.accept("HEADER"):
+        c.expect("(")
+        header = c.string("the header's name as a string")
+        c.expect(")")
+        return tree.ColumnDef(name, found, tree.ColumnMark.HEADER, header, span=at)
+    return tree.ColumnDef(name, found, _mark(c), span=at)
+
+
+def _mark(c: Cursor) -> tree.ColumnMark | None:
+    marks = (tree.ColumnMark.KEY, tree.ColumnMark.PRIMARY_KEY, tree.ColumnMark.HEADERS)
+    return next((mark for mark in marks if c.accept(*mark.value.split())), None)
+
+
+def _optional_columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
+    return c.in_parentheses(_column) if c.at("(") else ()
+
+
+def _properties(c: Cursor, upper: bool = True) -> tuple[tree.Property, ...]:
+    """`WITH (name = constant, …)`, or () where there is no WITH."""
+    if not c.accept("WITH"):
+        return ()
+    found = c.in_parentheses(_property)
+    if not upper:
+        return found
+    return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in found)
+
+
+def _property(c: Cursor) -> tree.Property:
+    token = c.accept_kind(Kind.STRING)
+    at, name = (token.span, token.value) if token else (c.span, c.name("the name of a property"))
+    c.expect("=")
+    return tree.Property(name, literal(c), span=at)
+
+
+def _kind(c: Cursor) -> tree.SourceKind:
+    return next((kind for word, kind in _KINDS.items() if c.accept(word)), None) or c.fail()
+
+
+def _resource(c: Cursor, what: str) -> str:
+    """A topic or subject: the case of an unquoted name is kept."""
+    if not c.token.is_name:
+        return c.string(what)
+    token = c.take()
+    return token.value if token.text[0] in _QUOTES else token.text
+
+
+# ---------------------------------------------------------------- sources
+
+
+def _create(c: Cursor) -> tree.Statement:
+    at = c.expect("CREATE").span
+    if c.at("TYPE"):
+        return _create_type(c, at)
+    if c.at("SINK") or c.at("SOURCE", "CONNECTOR"):
+        return _create_connector(c, at)
+    or_replace = c.accept("OR", "REPLACE")
+    read_only = c.accept("SOURCE")
+    kind = _kind(c)
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    name = c.name(f"the name of the {kind.value.lower()}")
+    found = _optional_columns(c)
+    properties = _properties(c)
+    if not found and not read_only and c.accept("AS"):
+        return tree.CreateAs(kind, name, query(c), properties, or_replace, if_not_exists, span=at)
+    return tree.CreateSource(kind, name, found, properties, or_replace, if_not_exists, read_only, span=at)
+
+
+def _drop(c: Cursor) -> tree.Statement:
+    at = c.expect("DROP").span
+    if c.accept("TYPE"):
+        if_exists = c.accept("IF", "EXISTS")
+        return tree.DropType(c.name("the name of a type"), if_exists, span=at)
+    if c.accept("CONNECTOR"):
+        if_exists = c.accept("IF", "EXISTS")
+        return tree.DropConnector(c.name("the name of a connector"), if_exists, span=at)
+    kind = _kind(c)
+    if_exists = c.accept("IF", "EXISTS")
+    name = c.name(f"the name of a {kind.value.lower()}")
+    return tree.Drop(kind, name, if_exists, c.accept("DELETE", "TOPIC"), span=at)
+
+
+def _alter(c: Cursor) -> tree.Statement:
+    at = c.expect("ALTER").span
+    if c.accept("SYSTEM"):
+        return tree.AlterSystem(*_setting(c), span=at)
+    kind = _kind(c)
+    return tree.AlterSource(kind, c.name(f"the name of a {kind.value.lower()}"), c.list_of(_added), span=at)
+
+
+def _added(c: Cursor) -> tree.ColumnDef:
+    c.expect("ADD")
+    c.accept("COLUMN")
+    at, name = c.span, c.name("a column name")
+    return tree.ColumnDef(name, sql_type(c), span=at)
+
+
+def _insert(c: Cursor) -> tree.Statement:
+    at = c.expect("INSERT", "INTO").span
+    target = c.name("the name of a stream or table")
+    names = _optional_names(c)
+    if c.accept("VALUES"):
+        return tree.InsertValues(target, names, _values(c), span=at)
+    if names:
+        c.fail()
+    properties = _properties(c)
+    if not c.at("SELECT"):
+        c.fail("SELECT")
+    return tree.InsertInto(target, query(c), properties, span=at)
+
+
+def _optional_names(c: Cursor) -> tuple[str, ...]:
+    return c.in_parentheses(lambda c: c.name("a column name")) if c.at("(") else ()
+
+
+def _values(c: Cursor) -> tuple[tree.Expression, ...]:
+    if c.accept("(", ")"):
+        return ()
+    return c.in_parentheses(value)
+
+
+def _query(c: Cursor) -> tree.Statement:
+    found = query(c)
+    return tree.QueryStatement(found, span=found.span)
+
+
+# ---------------------------------------------------------------- types, settings, variables, scripts
+
+
+def _create_type(c: Cursor, at: Span) -> tree.Statement:
+    c.expect("TYPE")
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    name = c.name("the name of the type")
+    c.expect("AS")
+    return tree.CreateType(name, sql_type(c), if_not_exists, span=at)
+
+
+def _setting(c: Cursor) -> tuple[str, str]:
+    name = c.string("the setting's name as a string")
+    c.expect("=")
+    return name, c.string("the value as a string")
+
+
+def _set(c: Cursor) -> tree.Statement:
+    at = c.expect("SET").span
+    return tree.SetProperty(*_setting(c), span=at)
+
+
+def _unset(c: Cursor) -> tree.Statement:
+    at = c.expect("UNSET").span
+    return tree.UnsetProperty(c.string("the setting's name as a string"), span=at)
+
+
+def _define(c: Cursor) -> tree.Statement:
+    at = c.expect("DEFINE").span
+    name = c.expect_kind(Kind.WORD, "the name of the variable").text
+    c.expect("=")
+    return tree.Define(name, c.string("the value as a string"), span=at)
+
+
+def _undefine(c: Cursor) -> tree.Statement:
+    at = c.expect("UNDEFINE").span
+    return tree.Undefine(c.expect_kind(Kind.WORD, "the name of the variable").text, span=at)
+
+
+def _run(c: Cursor) -> tree.Statement:
+    at = c.expect("RUN", "SCRIPT").span
+    return tree.RunScript(c.string("a file as a string"), span=at)
+
+
+# ---------------------------------------------------------------- queries' life, listings
+
+
+def _control(c: Cursor) -> tree.Statement:
+    token = c.take()
+    which = None if c.accept("ALL") else c.name("the id of a query")
+    return tree.ControlQuery(tree.QueryVerb(token.key), which, span=token.span)
+
+
+def _explain(c: Cursor) -> tree.Statement:
+    at = c.expect("EXPLAIN").span
+    word_alone = c.token.is_name and c.ahead(1).key in ("", ";")
+    if c.at_any(_READERS) and not word_alone:
+        return tree.Explain(statement(c), span=at)
+    return tree.Explain(query=c.name("a statement or the id of a query"), span=at)
+
+
+def _show(c: Cursor) -> tree.Statement:
+    at = c.take().span
+    if c.accept("ALL"):
+        c.expect("TOPICS")
+        return tree.Show(tree.Listing.TOPICS, c.accept("EXTENDED"), all=True, span=at)
+    what = next((what for what in tree.Listing if c.accept(*what.value.split())), None) or c.fail()
+    return tree.Show(what, what in _EXTENDED and c.accept("EXTENDED"), span=at)
+
+
+_EXTENDED = {tree.Listing.STREAMS, tree.Listing.TABLES, tree.Listing.TOPICS, tree.Listing.QUERIES}
+
+
+def _describe(c: Cursor) -> tree.Statement:
+    at = c.expect("DESCRIBE").span
+    for kind in tree.SourceKind:
+        if c.accept(f"{kind.value}S"):
+            return tree.DescribeAll(kind, c.accept("EXTENDED"), span=at)
+    if c.accept("CONNECTOR"):
+        return tree.DescribeConnector(c.name("the name of a connector"), span=at)
+    if c.at("FUNCTION") and c.ahead(1).is_name:
+        c.take()
+        return tree.DescribeFunction(c.name(), span=at)
+    return tree.Describe(c.name("the name of a stream or table"), c.accept("EXTENDED"), span=at)
+
+
+def _print(c: Cursor) -> tree.Statement:
+    at = c.expect("PRINT").span
+    topic = _resource(c, "a topic")
+    from_beginning = c.accept("FROM", "BEGINNING")
+    every = c.accept("INTERVAL") or c.accept("SAMPLE")
+    interval = whole_number(c, "a number of records") if every else None
+    return tree.Print(topic, from_beginning, interval, limit(c), span=at)
+
+
+# ---------------------------------------------------------------- assertions
+
+
+def _assert(c: Cursor) -> tree.Statement:
+    at = c.expect("ASSERT").span
+    exists = not c.accept("NOT", "EXISTS")
+    if c.accept("TOPIC"):
+        return tree.AssertTopic(_resource(c, "a topic"), _properties(c), _timeout(c), exists, span=at)
+    if c.accept("SCHEMA"):
+        return _assert_schema(c, exists, at)
+    if not exists:
+        c.fail()
+    if c.accept("VALUES"):
+        source, names = c.name("the name of a stream or table"), _optional_names(c)
+        c.expect("VALUES")
+        return tree.AssertValues(source, names, _values(c), span=at)
+    if c.accept("NULL", "VALUES"):
+        source, names = c.name("the name of a table"), _optional_names(c)
+        c.expect("KEY")
+        return tree.AssertNullValues(source, names, _values(c), span=at)
+    kind = _kind(c)
+    name = c.name(f"the name of a {kind.value.lower()}")
+    return tree.AssertSource(kind, name, _optional_columns(c), _properties(c), span=at)
+
+
+def _assert_schema(c: Cursor, exists: bool, at: Span) -> tree.Statement:
+    subject = _resource(c, "a subject") if c.accept("SUBJECT") else None
+    number = whole_number(c, "a schema id") if c.accept("ID") else None
+    return tree.AssertSchema(subject, number, _timeout(c), exists, span=at)
+
+
+def _timeout(c: Cursor) -> tree.Duration | None:
+    return duration(c) if c.accept("TIMEOUT") else None
+
+
+# ---------------------------------------------------------------- connectors
+
+
+def _create_connector(c: Cursor, at: Span) -> tree.Statement:
+    kind = tree.ConnectorKind(c.take().key)
+    c.expect("CONNECTOR")
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    name = c.name("the name of the connector")
+    if not c.at("WITH"):
+        c.fail("WITH")
+    return tree.CreateConnector(kind, name, _properties(c, upper=False), if_not_exists, span=at)
+
+
+_READERS: dict[str, Callable[[Cursor], tree.Statement]] = {
+    "SELECT": _query,
+    "CREATE": _create,
+    "INSERT": _insert,
+    "DROP": _drop,
+    "ALTER": _alter,
+    "DESCRIBE": _describe,
+    "SHOW": _show,
+    "LIST": _show,
+    "EXPLAIN": _explain,
+    "PRINT": _print,
+    "TERMINATE": _control,
+    "PAUSE": _control,
+    "RESUME": _control,
+    "SET": _set,
+    "UNSET": _unset,
+    "DEFINE": _define,
+    "UNDEFINE": _undefine,
+    "ASSERT": _assert,
+    "RUN": _run,
+}

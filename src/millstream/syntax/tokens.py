@@ -1,0 +1,135 @@
+"""Statement text cut into tokens, lazily and with their places; comments and blanks are left out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from millstream.model.errors import Span
+from millstream.model.names import RESERVED
+from millstream.syntax.errors import SqlSyntaxError
+
+
+class Kind(Enum):
+    """What sort of token; `value` is how messages name it."""
+
+    WORD = "a word"
+    NAME = "a name"
+    STRING = "a string"
+    INTEGER = "a whole number"
+    DECIMAL = "a decimal number"
+    FLOAT = "a number"
+    VARIABLE = "a variable"
+    SYMBOL = "a symbol"
+    END = "end of statement"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token: `key` is what the grammar matches (upper-cased word or symbol, "" for the rest).
+
+    `value` is what it stands for: the unquoted text of a string or quoted name, a word upper-cased.
+    `text` is how it is written; `start` and `end` bound what it replaces in the source.
+    """
+
+    kind: Kind
+    key: str
+    value: str
+    text: str
+    span: Span
+    start: int
+    end: int
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it can stand as an identifier."""
+        return self.kind is Kind.NAME or (self.kind is Kind.WORD and self.value not in RESERVED)
+
+    def __str__(self) -> str:
+        if self.kind is Kind.END:
+            return "end of statement"
+        if self.kind is Kind.SYMBOL:
+            return f"'{self.text}'"
+        return self.text if len(self.text) <= 40 else self.text[:37] + "..."
+
+
+NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
+CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
+# Words that have a meaning somewhere in the grammar and may be names all the same.
+_SOFT = """
+    ADD ALTER ANALYZE ARRAY ASSERT CHANGES COLUMN COLUMNS DATE DAY DEFINE EMIT ESCAPE EXPLAIN FINAL FUNCTION
+    FUNCTIONS GRACE HEADER HEADERS HOUR ID IF INTEGER INTERVAL KEY MAP MINUTE MONTH PARTITION PARTITIONS PAUSE
+    PERIOD PLUGINS PRIMARY REPLACE RESET RESUME SCHEMA SECOND SESSION SET SHOW SINK SOURCE STRING STRUCT SUBJECT
+    SYSTEM TABLES TIME TIMEOUT TIMESTAMP TYPE TYPES UNDEFINE VARIABLES YEAR ZONE
+"""
+SOFT = frozenset(_SOFT.split())
+
+# The order matters: a longer token comes before the shorter one it starts with.
+_TOKEN = re.compile(
+    r"""
+      (?P<blank> [\s]+ | --[^\r\n]* | /\*.*?\*/ )
+    | (?P<WORD> [A-Za-z_][A-Za-z0-9_@]* )
+    | (?P<FLOAT> (?: \d+\.\d* | \.\d+ ) [eE][+-]?\d+ | \d+[eE][+-]\d+ | \d+[eE]\d+(?![A-Za-z0-9_@]) )
+    | (?P<DECIMAL> \d+\.\d* | \.\d+ )
+    | (?P<digits> \d+[A-Za-z_@][A-Za-z0-9_@]* )
+    | (?P<INTEGER> \d+ )
+    | (?P<STRING> '(?:[^']|'')*' )
+    | (?P<NAME> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
+    | (?P<VARIABLE> \$\{[A-Za-z_][A-Za-z0-9_@]*\} )
+    | (?P<SYMBOL> <> | != | <= | >= | \|\| | := | -> | => | [-+*/%=<>()\[\],.;] )
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_UNCLOSED = {
+    "'": ("this string has no closing quote", "a quote inside a string is doubled: 'it''s'"),
+    '"': ("this name has no closing quote", 'a quote inside a quoted name is doubled: "a""b"'),
+    "`": ("this name has no closing backtick", "a backtick inside a quoted name is doubled: `a``b`"),
+    "/*": ("this comment is not closed", "a comment that begins with /* ends with */"),
+}
+
+
+def tokens(text: str, file: str = "") -> Iterator[Token]:
+    """The tokens of `text`, the last one of kind END; SqlSyntaxError where none can be read, when it is reached."""
+    position, line, line_start = 0, 1, 0
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        span = Span(line, position - line_start + 1, file)
+        if found is None:
+            raise _unreadable(text, position, span)
+        group, lexeme = found.lastgroup or "", found.group()
+        if group != "blank":
+            yield _token(group, lexeme, span, position)
+        position = found.end()
+        if "\n" in lexeme:
+            line, line_start = line + lexeme.count("\n"), found.start() + lexeme.rindex("\n") + 1
+    yield Token(Kind.END, "", "", "", Span(line, position - line_start + 1, file), position, position)
+
+
+def _token(group: str, text: str, span: Span, start: int) -> Token:
+    end = start + len(text)
+    if group == "WORD":
+        word = text.upper()
+        return Token(Kind.WORD, word, word, text, span, start, end)
+    if group == "SYMBOL":
+        return Token(Kind.SYMBOL, text, text, text, span, start, end)
+    if group == "digits":
+        return Token(Kind.NAME, "", text.upper(), text, span, start, end)
+    if group in ("STRING", "NAME"):
+        return Token(Kind[group], "", unquoted(text), text, span, start, end)
+    value = text[2:-1] if group == "VARIABLE" else text
+    return Token(Kind[group], "", value, text, span, start, end)
+
+
+def unquoted(text: str) -> str:
+    """What a quoted token stands for: its quotes taken off and those inside undoubled."""
+    quote = text[0]
+    return text[1:-1].replace(quote * 2, quote)
+
+
+def _unreadable(text: str, position: int, span: Span) -> SqlSyntaxError:
+    for opening, (fact, hint) in _UNCLOSED.items():
+        if text.startswith(opening, position):
+            return SqlSyntaxError(fact, span, hint)
+    if text.startswith("${", position):
+        return SqlSyntaxError("this is no variable", span, "a variable is written ${name}")
+    return SqlSyntaxError(f"the character {text[position]!r} means nothing here", span)

@@ -1,0 +1,81 @@
+"""Types in statement text: `INT`, `DECIMAL(4, 2)`, `ARRAY<STRUCT<a INT>>`, names of custom types."""
+
+from millstream.model.types import ALIASES, Array, Decimal, Field, Map, Named, SqlType, Struct
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.tokens import Kind
+
+
+def sql_type(c: Cursor) -> SqlType:
+    """The type that comes next; INT and VARCHAR become INTEGER and STRING, an unknown name stays Named."""
+    found = _simple(c)
+    while c.accept("ARRAY"):
+        found = Array(found)
+    return found
+
+
+def _simple(c: Cursor) -> SqlType:
+    if c.at("DECIMAL"):
+        return _decimal(c)
+    for word, read in _NESTED.items():
+        if c.at(word, "<") or (word == "STRUCT" and c.at(word, "<>")):
+            c.take()
+            return read(c)
+    name = c.name("a type")
+    if c.at("("):
+        c.in_parentheses(_ignored_parameter)
+    return ALIASES.get(name) or Named(name)
+
+
+def _ignored_parameter(c: Cursor) -> None:
+    """VARCHAR(20) is read for the sake of other dialects; the length has no meaning."""
+    if not c.accept("STRING"):
+        c.expect_kind(Kind.INTEGER)
+
+
+def _decimal(c: Cursor) -> SqlType:
+    at = c.take().span
+    if not c.accept("("):
+        raise SqlSyntaxError("DECIMAL needs a precision and a scale", at, "write DECIMAL(10, 2)")
+    precision = int(c.expect_kind(Kind.INTEGER, "a precision").text)
+    c.expect(",")
+    scale = int(c.expect_kind(Kind.INTEGER, "a scale").text)
+    c.expect(")")
+    if precision < 1:
+        raise SqlSyntaxError(f"a DECIMAL has at least one digit, not {precision}", at)
+    if scale > precision:
+        hint = "the scale counts digits behind the point, the precision all digits"
+        raise SqlSyntaxError(f"the scale of DECIMAL({precision}, {scale}) exceeds its precision", at, hint)
+    return Decimal(precision, scale)
+
+
+def _array(c: Cursor) -> SqlType:
+    c.expect("<")
+    element = sql_type(c)
+    c.expect(">")
+    return Array(element)
+
+
+def _map(c: Cursor) -> SqlType:
+    c.expect("<")
+    key = sql_type(c)
+    c.expect(",")
+    value = sql_type(c)
+    c.expect(">")
+    return Map(key, value)
+
+
+def _struct(c: Cursor) -> SqlType:
+    if c.accept("<>"):
+        return Struct(())
+    c.expect("<")
+    fields = () if c.at(">") else c.list_of(_field)
+    c.expect(">")
+    return Struct(fields)
+
+
+def _field(c: Cursor) -> Field:
+    return Field(c.name("a field name"), sql_type(c))
+
+
+_NESTED = {"ARRAY": _array, "MAP": _map, "STRUCT": _struct}

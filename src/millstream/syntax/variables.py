@@ -1,0 +1,88 @@
+"""Session variables: `${name}` in statement text, replaced where an identifier or a literal may stand.
+
+A value replaces one token and is one token, so it can bring in no clause and no keyword.
+Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from millstream.model.names import RESERVED, literal, quoted
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Kind, Token, tokens
+
+_IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
+_NAMES_AND_LITERALS = frozenset({Kind.WORD, Kind.NAME, Kind.STRING}) | NUMBERS
+_OPERANDS = frozenset({Kind.NAME, Kind.STRING}) | NUMBERS
+
+
+def substitute(text: str, variables: Mapping[str, str]) -> str:
+    """`text` with each variable replaced by its value; names of variables are compared without case.
+
+    SqlSyntaxError where a variable is not defined, or where its value is not one identifier or literal.
+    """
+    parts, end = [], 0
+    for token in substituted(tokens(text), variables):
+        parts += [text[end : token.start], token.text]
+        end = token.end
+    return "".join(parts)
+
+
+def substituted(found: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
+    """The tokens, each variable replaced by the token that its value is; places stay those of the source."""
+    before: Token | None = None
+    for token in found:
+        before = _replaced(token, before, variables)
+        yield before
+
+
+def _replaced(token: Token, before: Token | None, variables: Mapping[str, str]) -> Token:
+    if token.kind is Kind.STRING and "${" in token.value:
+        text = _IN_STRING.sub(lambda m: _in_string(m, variables), token.value)
+        return replace(token, value=text, text=literal(text))
+    if token.kind is not Kind.VARIABLE:
+        return token
+    value = _value(token.value, variables)
+    if value is None:
+        hint = f"DEFINE {token.value} = '…'; makes it known"
+        raise SqlSyntaxError(f"there is no variable {token.value}", token.span, hint)
+    return replace(_token(token, before, value), span=token.span, start=token.start, end=token.end)
+
+
+def _in_string(found: re.Match[str], variables: Mapping[str, str]) -> str:
+    value = _value(found[1], variables)
+    return found[0] if value is None else value
+
+
+def _value(name: str, variables: Mapping[str, str]) -> str | None:
+    return next((value for known, value in variables.items() if known.upper() == name.upper()), None)
+
+
+def _token(variable: Token, before: Token | None, value: str) -> Token:
+    """The one token that `value` is; what may be a keyword becomes a quoted name."""
+    try:
+        found = list(tokens(value))[:-1]
+    except SqlSyntaxError as e:
+        raise _refused(variable, value, e.fact) from e
+    if len(found) == 2 and found[0].key == "-" and found[1].kind in NUMBERS and not _is_operand(before):
+        sign = " -" if before and before.key == "-" else "-"
+        return replace(found[1], text=sign + found[1].text)
+    if len(found) != 1 or found[0].kind not in _NAMES_AND_LITERALS:
+        raise _refused(variable, value, "it is neither one name nor one literal")
+    token = found[0]
+    if token.kind is not Kind.WORD or token.key in CONSTANTS:
+        return token
+    if token.key in RESERVED:
+        raise _refused(variable, value, f"{token.key} is a reserved word")
+    return replace(token, kind=Kind.NAME, key="", text=quoted(token.key) if token.key in SOFT else token.text)
+
+
+def _is_operand(token: Token | None) -> bool:
+    """Whether a minus behind this token would subtract."""
+    return token is not None and (token.is_name or token.kind in _OPERANDS or token.key in (")", "]"))
+
+
+def _refused(variable: Token, value: str, why: str) -> SqlSyntaxError:
+    fact = f"the value {value!r} of variable {variable.value} cannot stand here: {why}"
+    return SqlSyntaxError(fact, variable.span, "a string keeps its quotes: DEFINE name = '''text''';")
