@@ -1,0 +1,349 @@
+"""Trees as statement text that parses back to an equal tree."""
+
+from functools import singledispatch
+
+from millstream.model.names import identifier, literal, quoted
+from millstream.model.types import SqlType
+from millstream.syntax import tree
+from millstream.syntax.expression_text import expression_text, primary_text, value_text
+
+
+def to_sql(node: tree.Node | SqlType) -> str:
+    """`node` as text; a statement comes without its semicolon. TypeError for what is not of the tree."""
+    return str(node) if isinstance(node, SqlType) else _text(node)
+
+
+def _words(*parts: str) -> str:
+    """The parts that are not empty, a blank between them."""
+    return " ".join(filter(None, parts))
+
+
+def _if(condition: bool, text: str) -> str:
+    return text if condition else ""
+
+
+def _all(items: tuple[tree.Node, ...]) -> str:
+    return ", ".join(map(to_sql, items))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return f"({', '.join(map(identifier, names))})" if names else ""
+
+
+def _columns(columns: tuple[tree.ColumnDef, ...]) -> str:
+    return f"({_all(columns)})" if columns else ""
+
+
+def _with(properties: tuple[tree.Property, ...]) -> str:
+    return f"WITH ({_all(properties)})" if properties else ""
+
+
+def _values(values: tuple[tree.Expression, ...]) -> str:
+    return f"({', '.join(map(value_text, values))})"
+
+
+def _after(word: str, node: tree.Node | None) -> str:
+    return "" if node is None else f"{word} {to_sql(node)}"
+
+
+@singledispatch
+def _text(node: tree.Node) -> str:
+    raise TypeError(f"{type(node).__name__} has no text")
+
+
+@_text.register
+def _(n: tree.Expression) -> str:
+    return expression_text(n)
+
+
+@_text.register
+def _(n: tree.When) -> str:
+    return f"WHEN {expression_text(n.condition)} THEN {expression_text(n.result)}"
+
+
+# ---------------------------------------------------------------- queries
+
+
+@_text.register
+def _(n: tree.Query) -> str:
+    return _words(
+        "SELECT",
+        _all(n.items),
+        "FROM",
+        to_sql(n.source),
+        *map(to_sql, n.joins),
+        _after("WINDOW", n.window),
+        _after("WHERE", n.where),
+        _grouping("GROUP BY", n.group_by),
+        _grouping("PARTITION BY", n.partition_by),
+        _after("HAVING", n.having),
+        f"EMIT {n.emit.value}" if n.emit else "",
+        _limit(n.limit),
+    )
+
+
+def _grouping(words: str, items: tuple[tree.Expression, ...] | None) -> str:
+    if items is None:
+        return ""
+    return f"{words} {', '.join(map(value_text, items)) or '()'}"
+
+
+def _limit(limit: int | None) -> str:
+    return "" if limit is None else f"LIMIT {limit}"
+
+
+@_text.register
+def _(n: tree.SelectOne) -> str:
+    return _words(expression_text(n.expression), f"AS {identifier(n.alias)}" if n.alias is not None else "")
+
+
+@_text.register
+def _(n: tree.SelectAll) -> str:
+    return "*" if n.source is None else f"{identifier(n.source)}.*"
+
+
+@_text.register
+def _(n: tree.SelectFields) -> str:
+    return f"{primary_text(n.struct)}->*"
+
+
+@_text.register
+def _(n: tree.Source) -> str:
+    return _words(identifier(n.name), f"AS {identifier(n.alias)}" if n.alias is not None else "")
+
+
+@_text.register
+def _(n: tree.Join) -> str:
+    kind = "FULL OUTER" if n.kind is tree.JoinKind.FULL else n.kind.value
+    return _words(kind, "JOIN", to_sql(n.source), _after("WITHIN", n.within), "ON", to_sql(n.condition))
+
+
+@_text.register
+def _(n: tree.Within) -> str:
+    both = to_sql(n.before) if n.before == n.after else f"({to_sql(n.before)}, {to_sql(n.after)})"
+    return _words(both, _after("GRACE PERIOD", n.grace))
+
+
+@_text.register
+def _(n: tree.Duration) -> str:
+    return f"{n.count} {n.unit}"
+
+
+@_text.register
+def _(n: tree.Window) -> str:
+    size = "" if n.kind is tree.WindowKind.SESSION else "SIZE"
+    parts = (
+        _words(size, to_sql(n.size)),
+        _after("ADVANCE BY", n.advance),
+        _after("RETENTION", n.retention),
+        _after("GRACE PERIOD", n.grace),
+    )
+    return f"{n.kind.value} ({', '.join(filter(None, parts))})"
+
+
+# ---------------------------------------------------------------- sources
+
+
+@_text.register
+def _(n: tree.Property) -> str:
+    return f"{identifier(n.name)} = {to_sql(n.value)}"
+
+
+@_text.register
+def _(n: tree.ColumnDef) -> str:
+    if n.mark is tree.ColumnMark.HEADER:
+        return f"{identifier(n.name)} {n.type} HEADER({literal(n.header or '')})"
+    return _words(identifier(n.name), str(n.type), n.mark.value if n.mark else "")
+
+
+@_text.register
+def _(n: tree.CreateSource) -> str:
+    return _words(
+        "CREATE",
+        _if(n.or_replace, "OR REPLACE"),
+        _if(n.read_only, "SOURCE"),
+        n.kind.value,
+        _if(n.if_not_exists, "IF NOT EXISTS"),
+        identifier(n.name),
+        _columns(n.columns),
+        _with(n.properties),
+    )
+
+
+@_text.register
+def _(n: tree.CreateAs) -> str:
+    return _words(
+        "CREATE",
+        _if(n.or_replace, "OR REPLACE"),
+        n.kind.value,
+        _if(n.if_not_exists, "IF NOT EXISTS"),
+        identifier(n.name),
+        _with(n.properties),
+        "AS",
+        to_sql(n.query),
+    )
+
+
+@_text.register
+def _(n: tree.InsertInto) -> str:
+    return _words("INSERT INTO", identifier(n.target), _with(n.properties), to_sql(n.query))
+
+
+@_text.register
+def _(n: tree.InsertValues) -> str:
+    return _words("INSERT INTO", identifier(n.target), _names(n.columns), "VALUES", _values(n.values))
+
+
+@_text.register
+def _(n: tree.QueryStatement) -> str:
+    return to_sql(n.query)
+
+
+@_text.register
+def _(n: tree.Drop) -> str:
+    exists, topic = _if(n.if_exists, "IF EXISTS"), _if(n.delete_topic, "DELETE TOPIC")
+    return _words("DROP", n.kind.value, exists, identifier(n.name), topic)
+
+
+@_text.register
+def _(n: tree.AlterSource) -> str:
+    added = ", ".join(f"ADD COLUMN {to_sql(column)}" for column in n.columns)
+    return f"ALTER {n.kind.value} {identifier(n.name)} {added}"
+
+
+# ---------------------------------------------------------------- types, settings, variables, scripts
+
+
+@_text.register
+def _(n: tree.CreateType) -> str:
+    exists = _if(n.if_not_exists, "IF NOT EXISTS")
+    return _words("CREATE TYPE", exists, identifier(n.name), "AS", str(n.type))
+
+
+@_text.register
+def _(n: tree.DropType) -> str:
+    return _words("DROP TYPE", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
+
+
+@_text.register
+def _(n: tree.AlterSystem) -> str:
+    return f"ALTER SYSTEM {literal(n.name)} = {literal(n.value)}"
+
+
+@_text.register
+def _(n: tree.SetProperty) -> str:
+    return f"SET {literal(n.name)} = {literal(n.value)}"
+
+
+@_text.register
+def _(n: tree.UnsetProperty) -> str:
+    return f"UNSET {literal(n.name)}"
+
+
+@_text.register
+def _(n: tree.Define) -> str:
+    return f"DEFINE {n.name} = {literal(n.value)}"
+
+
+@_text.register
+def _(n: tree.Undefine) -> str:
+    return f"UNDEFINE {n.name}"
+
+
+@_text.register
+def _(n: tree.RunScript) -> str:
+    return f"RUN SCRIPT {literal(n.path)}"
+
+
+# ---------------------------------------------------------------- queries' life, listings
+
+
+@_text.register
+def _(n: tree.ControlQuery) -> str:
+    return f"{n.verb.value} {'ALL' if n.query is None else identifier(n.query)}"
+
+
+@_text.register
+def _(n: tree.Explain) -> str:
+    return f"EXPLAIN {to_sql(n.statement) if n.statement else identifier(n.query or '')}"
+
+
+@_text.register
+def _(n: tree.Show) -> str:
+    return _words("SHOW", _if(n.all, "ALL"), n.what.value, _if(n.extended, "EXTENDED"))
+
+
+@_text.register
+def _(n: tree.Describe) -> str:
+    # DESCRIBE TABLES lists the tables, so a source of that name has to be quoted here
+    name = quoted(n.name) if n.name == "TABLES" else identifier(n.name)
+    return _words("DESCRIBE", name, _if(n.extended, "EXTENDED"))
+
+
+@_text.register
+def _(n: tree.DescribeAll) -> str:
+    return _words(f"DESCRIBE {n.kind.value}S", _if(n.extended, "EXTENDED"))
+
+
+@_text.register
+def _(n: tree.DescribeFunction) -> str:
+    return f"DESCRIBE FUNCTION {identifier(n.name)}"
+
+
+@_text.register
+def _(n: tree.DescribeConnector) -> str:
+    return f"DESCRIBE CONNECTOR {identifier(n.name)}"
+
+
+@_text.register
+def _(n: tree.Print) -> str:
+    interval = "" if n.interval is None else f"INTERVAL {n.interval}"
+    beginning = _if(n.from_beginning, "FROM BEGINNING")
+    return _words("PRINT", quoted(n.topic), beginning, interval, _limit(n.limit))
+
+
+# ---------------------------------------------------------------- assertions and connectors
+
+
+def _assert(exists: bool, what: str) -> str:
+    return _words("ASSERT", _if(not exists, "NOT EXISTS"), what)
+
+
+@_text.register
+def _(n: tree.AssertTopic) -> str:
+    timeout = _after("TIMEOUT", n.timeout)
+    return _words(_assert(n.exists, "TOPIC"), quoted(n.topic), _with(n.properties), timeout)
+
+
+@_text.register
+def _(n: tree.AssertSchema) -> str:
+    subject = "" if n.subject is None else f"SUBJECT {quoted(n.subject)}"
+    number = "" if n.id is None else f"ID {n.id}"
+    return _words(_assert(n.exists, "SCHEMA"), subject, number, _after("TIMEOUT", n.timeout))
+
+
+@_text.register
+def _(n: tree.AssertValues) -> str:
+    return _words("ASSERT VALUES", identifier(n.source), _names(n.columns), "VALUES", _values(n.values))
+
+
+@_text.register
+def _(n: tree.AssertNullValues) -> str:
+    return _words("ASSERT NULL VALUES", identifier(n.source), _names(n.columns), "KEY", _values(n.values))
+
+
+@_text.register
+def _(n: tree.AssertSource) -> str:
+    return _words("ASSERT", n.kind.value, identifier(n.name), _columns(n.columns), _with(n.properties))
+
+
+@_text.register
+def _(n: tree.CreateConnector) -> str:
+    properties = ", ".join(f"{literal(p.name)} = {to_sql(p.value)}" for p in n.properties)
+    exists = _if(n.if_not_exists, "IF NOT EXISTS")
+    return _words("CREATE", n.kind.value, "CONNECTOR", exists, identifier(n.name), "WITH", f"({properties})")
+
+
+@_text.register
+def _(n: tree.DropConnector) -> str:
+    return _words("DROP CONNECTOR", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
