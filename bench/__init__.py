@@ -1,0 +1,1 @@
+"""Measures millstream against Kafka Streams, the engine below ksqlDB: `python -m bench`."""

@@ -1,0 +1,109 @@
+"""Runs the measurements on a broker of their own, one JSON line each, then a table with the ratios."""
+
+import argparse
+import dataclasses
+import json
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.backlog import Rate, middle, throughput
+from bench.engines import STATEMENTS, Millstream, Peer
+from bench.idle import Idle, idle
+from bench.latency import Latency, latency
+from millstream.parts.broker import Broker
+
+MEASURES = ("throughput", "latency", "idle")
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    options = arguments()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, Broker(Path(folder), 0) as broker:
+        both: list[Peer | Millstream] = [Peer(Path(folder)), Millstream(Path(folder))]
+        engines = [engine for engine in both if options.engine in (engine.name, "both")]
+        rows = measure(options, broker.bootstrap, engines, Path(folder))
+    Console().print(table(rows))
+
+
+def arguments() -> argparse.Namespace:
+    """The command line, read."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES)}; default all")
+    parser.add_argument("--workload", choices=STATEMENTS, default="filter")
+    parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
+    parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
+    parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
+    parser.add_argument("--rate", type=int, default=200, help="records a second for latency (default 200)")
+    parser.add_argument("--seconds", type=int, default=60, help="of latency, and of idleness (default 60)")
+    parser.add_argument("--queries", type=int, default=50, help="that idle (default 50)")
+    options = parser.parse_args()
+    if unknown := set(options.measure) - set(MEASURES):
+        parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
+    return options
+
+
+Row = tuple[str, str, str]
+
+
+def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Millstream], folder: Path) -> list[Row]:
+    """Run each measure and give its rows of the table: what, engine, figures."""
+    rows: list[Row] = []
+    if "throughput" in options.measure:
+        rates = throughput(bootstrap, options.workload, options.records, options.rounds, engines)
+        rows += rate_rows(rates, [engine.name for engine in engines])
+    if "latency" in options.measure:
+        prompt = [dataclasses.replace(e, linger=0) if isinstance(e, Peer) else e for e in engines]
+        found = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
+        rows += latency_rows(found)
+    if "idle" in options.measure and options.engine != "kafka streams":
+        rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds))
+    return rows
+
+
+def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
+    """The median of each engine, and the ratio if there are two."""
+    for rate in rates:
+        say({**dataclasses.asdict(rate), "per_second": rate.per_second})
+    middles = {name: middle(rates, name) for name in names}
+    rows = [(f"throughput, {rates[0].workload}", name, f"{value:,} records/s") for name, value in middles.items()]
+    if len(middles) == 2:
+        ratio = round(middles["millstream"] / middles["kafka streams"], 2)
+        say({"workload": rates[0].workload, "ratio": ratio})
+        rows.append(("", "ratio", f"{ratio} × kafka streams"))
+    return rows
+
+
+def latency_rows(found: list[Latency]) -> list[Row]:
+    """One row an engine."""
+    for one in found:
+        say(dataclasses.asdict(one))
+    what = f"latency, {found[0].workload}, {found[0].rate}/s"
+    return [(what, one.engine, f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms") for one in found]
+
+
+def idle_rows(one: Idle) -> list[Row]:
+    """What the idle queries cost, and how they answered."""
+    say(dataclasses.asdict(one))
+    cost = f"{one.cpu_percent} % of a core, {one.resident_mb} MB"
+    answer = f"median {one.answer_median_ms} ms, worst {one.answer_worst_ms} ms"
+    return [(f"{one.queries} idle queries", "millstream", cost), ("their answers", "millstream", answer)]
+
+
+def say(result: dict[str, object]) -> None:
+    """One JSON line."""
+    print(json.dumps(result), flush=True)
+
+
+def table(rows: list[Row]) -> Table:
+    """The rows, for the eyes."""
+    drawn = Table("measure", "engine", "figures")
+    for row in rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""The two engines under measurement: each runs a workload from topics to topics in processes of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from bench.topics import Topics
+from millstream.parts import jars
+from millstream.parts.java import java
+from millstream.parts.ports import free_port
+
+SOURCE = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{source}', value_format='JSON');"
+TABLE = "CREATE TABLE T (K STRING PRIMARY KEY, NAME STRING) WITH (kafka_topic='{table}', value_format='JSON');"
+CLEAR = ("TERMINATE ALL;", "DROP {kind} IF EXISTS O;", "DROP STREAM IF EXISTS S;", "DROP TABLE IF EXISTS T;")
+STATEMENTS: Mapping[str, tuple[str, ...]] = {
+    "filter": (
+        SOURCE,
+        "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT K, A*2 AS A2, UCASE(B) AS B FROM S WHERE A > 0;",
+    ),
+    "count": (
+        SOURCE,
+        "CREATE TABLE O WITH (kafka_topic='{sink}') AS SELECT K, COUNT(*) AS N, SUM(A) AS S FROM S GROUP BY K;",
+    ),
+    "join": (
+        SOURCE,
+        TABLE,
+        "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT S.K, A, NAME FROM S JOIN T ON S.K = T.K;",
+    ),
+}
+SERVER = Path(sys.executable).with_name("millstream")
+KINDS = {"filter": "STREAM", "count": "TABLE", "join": "STREAM"}
+# As ksqlDB sets Kafka Streams up, with the cache off so that both engines write every change.
+PEER_SETTINGS = {
+    "statestore.cache.max.bytes": "0",
+    "num.stream.threads": "2",
+    "commit.interval.ms": "2000",
+    "consumer.fetch.max.wait.ms": "10",
+}
+
+
+class EngineError(Exception):
+    """An engine that did not do what was asked; the text says what it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An engine at work: its process, whose life and resources are watched."""
+
+    process: subprocess.Popen[bytes]
+
+    def alive(self) -> bool:
+        """Whether the engine still runs."""
+        return self.process.poll() is None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Kafka Streams; `linger` is its producer's, in ms."""
+
+    folder: Path
+    linger: int = 100
+    name: str = "kafka streams"
+
+    @contextmanager
+    def running(self, workload: str, topics: Topics) -> Iterator[Running]:
+        """Run the workload while the block runs."""
+        settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
+        given = [topics.bootstrap, topics.source, topics.sink, topics.table]
+        settled = [f"{name}={value}" for name, value in settings.items()]
+        command = [java(), "-Xmx1g", "-cp", self._classpath(), "StreamsPeer", workload, *given, *settled]
+        with _process(command, self.folder / "peer.log") as process:
+            yield Running(process)
+
+    def _classpath(self) -> str:
+        """The compiled program and its jars; compiled by a compiler in a jar, since a JRE has none."""
+        files, classes = jars.fetch("bench"), self.folder / "classes"
+        classpath = os.pathsep.join(map(str, [classes, *files]))
+        if not classes.exists():
+            classes.mkdir()
+            (compiler,) = [file for file in files if file.name.startswith("ecj-")]
+            program = Path(__file__).with_name("StreamsPeer.java")
+            options = ["--release", "17", "-cp", classpath, "-d", str(classes), str(program)]
+            subprocess.run([str(java()), "-jar", str(compiler), *options], check=True)
+        return classpath
+
+
+@dataclass(frozen=True, slots=True)
+class Millstream:
+    """A millstream server, asked over REST as any client would."""
+
+    folder: Path
+    name: str = "millstream"
+
+    @contextmanager
+    def running(self, workload: str, topics: Topics) -> Iterator[Running]:
+        """Run the workload while the block runs, and leave an empty catalog."""
+        names = {"source": topics.source, "sink": topics.sink, "table": topics.table}
+        with self.server(topics.bootstrap) as (running, ask):
+            ask("".join(STATEMENTS[workload]).format(**names))
+            yield running
+            for statement in CLEAR:
+                ask(statement.format(kind=KINDS[workload]))
+
+    @contextmanager
+    def server(self, bootstrap: str) -> Iterator[tuple[Running, "Ask"]]:
+        """A server with nothing to do yet, and how to ask it."""
+        listen = f"http://127.0.0.1:{free_port()}"
+        command: list[str | Path] = [SERVER, "server", "--bootstrap-servers", bootstrap, "--listen", listen]
+        with _process(command, self.folder / "server.log", self.folder) as process:
+            running = Running(process)
+            _wait_for(listen, running, self.folder / "server.log")
+            yield running, Ask(listen)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Sends statements to the server at `url`."""
+
+    url: str
+
+    def __call__(self, ksql: str) -> object:
+        """The server's answer to the statements; EngineError when it refuses them."""
+        body = {"ksql": ksql, "streamsProperties": {"auto.offset.reset": "earliest"}}
+        answer = httpx.post(f"{self.url}/ksql", json=body, timeout=180)
+        if not answer.is_success:
+            raise EngineError(f"{ksql}\n  {answer.status_code}: {answer.text}")
+        return answer.json()
+
+
+def _wait_for(url: str, running: Running, log: Path) -> None:
+    deadline = time.monotonic() + 180
+    while not _answers(url):
+        if not running.alive() or time.monotonic() > deadline:
+            raise EngineError(f"the millstream server did not come up; its log ends:\n{log.read_text()[-2000:]}")
+        time.sleep(0.1)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/info", timeout=2).is_success
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def _process(command: Sequence[str | Path], log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of its own session while the block runs; all of the session is ended after it."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd=folder
+        )
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,98 @@
+"""Idleness: what many queries cost that have nothing to do, and how soon each answers when it has."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from bench.engines import Millstream
+from bench.topics import create, reader
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+SETTLE = 60.0
+STATEMENTS = """
+CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='idle-in-{i}', value_format='JSON');
+CREATE STREAM O{i} WITH (kafka_topic='idle-out-{i}') AS SELECT K, A*2 AS A2, UCASE(B) AS B FROM S{i} WHERE A > 0;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What `queries` idle queries cost: percent of one core, resident MB, and milliseconds to answer a record."""
+
+    queries: int
+    cpu_percent: float
+    resident_mb: int
+    answer_median_ms: float
+    answer_worst_ms: float
+
+
+def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int) -> Idle:
+    """Start the queries, let them settle, and measure; RuntimeError when one does not answer."""
+    names = [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")]
+    create(bootstrap, names, partitions=1)
+    with engine.server(bootstrap) as (running, ask):
+        for i in range(queries):
+            ask(STATEMENTS.format(i=i))
+        _answers(bootstrap, queries, patience=120)
+        time.sleep(SETTLE)
+        before = _cpu_seconds(running.process.pid)
+        time.sleep(seconds)
+        percent = (_cpu_seconds(running.process.pid) - before) / seconds * 100
+        resident = sum(_resident(number) for number in family(running.process.pid))
+        taken = sorted(_answers(bootstrap, queries, patience=10))
+        ask("TERMINATE ALL;")
+    return Idle(queries, round(percent, 1), resident >> 20, taken[len(taken) // 2], taken[-1])
+
+
+def _answers(bootstrap: str, queries: int, patience: float) -> list[float]:
+    """One record to each query in turn; the milliseconds until each answered."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+    consumer = reader(bootstrap, **{"fetch.wait.max.ms": 1000, "fetch.min.bytes": 1})
+    try:
+        return [_answer(producer, consumer, i, patience) for i in range(queries)]
+    finally:
+        consumer.close()
+
+
+def _answer(producer: Producer, consumer: Consumer, i: int, patience: float) -> float:
+    sink = TopicPartition(f"idle-out-{i}", 0)
+    sink.offset = consumer.get_watermark_offsets(sink)[1]
+    consumer.assign([sink])
+    consumer.poll(0.3)  # the consumer is waiting at the broker when the record is sent
+    begun = time.time()
+    producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
+    producer.flush()
+    message = consumer.poll(patience)
+    if message is None or message.error():
+        raise RuntimeError(f"query {i} did not answer in {patience} s")
+    return round((time.time() - begun) * 1000, 1)
+
+
+def family(process: int) -> list[int]:
+    """A process and all that descend from it."""
+    parents = {int(path.name): _stat(path)[1] for path in Path("/proc").iterdir() if path.name.isdigit()}
+    found = [process]
+    for member in found:
+        found += [number for number, parent in parents.items() if parent == str(member)]
+    return found
+
+
+def _cpu_seconds(process: int) -> float:
+    stats = [_stat(Path(f"/proc/{number}")) for number in family(process)]
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS
+
+
+def _resident(process: int) -> int:
+    return int(_stat(Path(f"/proc/{process}"))[21]) * PAGE
+
+
+def _stat(folder: Path) -> list[str]:
+    """The fields of /proc/N/stat after the name: state, parent, …; zeros for a process that is gone."""
+    try:
+        return (folder / "stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return ["0"] * 50

@@ -1,0 +1,127 @@
+"""Topics of the bench: made, filled, and read for when the broker appended what."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+PARTITIONS = 2
+KEYS = 1000
+APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics of one measurement: records come in, answers go out, `table` names each key."""
+
+    bootstrap: str
+    source: str
+    sink: str
+    table: str
+
+    def with_new_sink(self) -> "Topics":
+        """The same inputs, and an empty sink topic."""
+        sink = f"out-{uuid.uuid4().hex[:8]}"
+        create(self.bootstrap, [sink], config=APPEND_TIME)
+        return Topics(self.bootstrap, self.source, sink, self.table)
+
+
+def create(
+    bootstrap: str, names: list[str], partitions: int = PARTITIONS, config: dict[str, str] | None = None
+) -> None:
+    """Create topics and wait until they stand."""
+    wanted = [NewTopic(name, partitions, 1, config=config or {}) for name in names]
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    for done in admin.create_topics(wanted).values():
+        done.result()
+
+
+def new_topics(bootstrap: str) -> Topics:
+    """Fresh topics; the table topic holds a name for each key."""
+    tag = uuid.uuid4().hex[:8]
+    topics = Topics(bootstrap, f"in-{tag}", f"out-{tag}", f"table-{tag}")
+    create(bootstrap, [topics.source, topics.table])
+    create(bootstrap, [topics.sink], config=APPEND_TIME)
+    producer = bulk_producer(bootstrap)
+    for i in range(KEYS):
+        producer.produce(topics.table, key=f"k{i}", value=json.dumps({"NAME": f"name{i}"}))
+    producer.flush()
+    return topics
+
+
+def fill(topics: Topics, records: int) -> None:
+    """Put the backlog into the source topic: A counts from 1, B is eight letters and a number."""
+    producer = bulk_producer(topics.bootstrap)
+    for i in range(records):
+        producer.produce(topics.source, key=f"k{i % KEYS}", value=f'{{"A":{i + 1},"B":"abcdefgh{i}"}}')
+        if i % 10_000 == 0:
+            producer.poll(0)
+    producer.flush()
+
+
+def bulk_producer(bootstrap: str) -> Producer:
+    """A producer for loading: large batches, and room for the whole backlog."""
+    room = {"queue.buffering.max.messages": 3_000_000, "queue.buffering.max.kbytes": 2_000_000}
+    return Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "partitioner": "murmur2_random", **room})
+
+
+def reader(bootstrap: str, **settings: object) -> Consumer:
+    """A consumer of its own group that is given its partitions by hand."""
+    return Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, **settings})
+
+
+def wait_for_records(topics: Topics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:
+    """Wait for `wanted` records in the sink; how many there are when they are, or nothing moves any more."""
+    consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
+    try:
+        while seen < wanted and time.monotonic() - moved < patience and alive():
+            found = sum(consumer.get_watermark_offsets(TopicPartition(topics.sink, p))[1] for p in range(PARTITIONS))
+            if found != seen:
+                seen, moved = found, time.monotonic()
+            time.sleep(0.05)
+    finally:
+        consumer.close()
+    return seen
+
+
+def appended_between(topics: Topics) -> float:
+    """Seconds between the broker's first and last append to the sink."""
+    consumer = reader(topics.bootstrap)
+    try:
+        times = [_timestamp(consumer, topics.sink, p, offset) for p, offset in _ends(consumer, topics.sink)]
+    finally:
+        consumer.close()
+    return (max(times) - min(times)) / 1000
+
+
+def _ends(consumer: Consumer, topic: str) -> list[tuple[int, int]]:
+    found = [(p, *consumer.get_watermark_offsets(TopicPartition(topic, p))) for p in range(PARTITIONS)]
+    return [(p, offset) for p, low, high in found if high > low for offset in (low, high - 1)]
+
+
+def _timestamp(consumer: Consumer, topic: str, partition: int, offset: int) -> int:
+    consumer.assign([TopicPartition(topic, partition, offset)])
+    message = consumer.poll(30)
+    if message is None or message.error():
+        raise RuntimeError(f"{topic}/{partition} has no readable record at {offset}")
+    return int(message.timestamp()[1])
+
+
+def sample(topics: Topics, records: int) -> list[tuple[str, dict[str, object]]]:
+    """The first records of the sink, as key and value."""
+    consumer = reader(topics.bootstrap)
+    try:
+        consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
+        found = consumer.consume(records, 10)
+        return [(text(message.key()), json.loads(text(message.value()))) for message in found]
+    finally:
+        consumer.close()
+
+
+def text(field: bytes | str | None) -> str:
+    """A key or value as text; "" when there is none."""
+    return field.decode() if isinstance(field, bytes) else field or ""
