@@ -113,15 +113,18 @@ class Rekey(Node):
 
 @dataclass(frozen=True, slots=True)
 class Select(Node):
-    """The rows with the source's key, its columns named `keys`, and a value of `columns`; a null value stays null."""
+    """The rows with some of the source's key columns, in the order of `keys`, and a value of `columns`.
+
+    `keys` are references to the source's key. A null value stays null.
+    """
 
     source: Node
-    keys: tuple[str, ...]
+    keys: tuple[Named, ...]
     columns: tuple[Named, ...]
 
     @property
     def schema(self) -> Schema:
-        keys = tuple(Column(n, c.type, Part.KEY) for n, c in zip(self.keys, self.source.schema.key, strict=True))
+        keys = (Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
         return Schema((*keys, *(Column(c.name, known(c.meaning)) for c in self.columns)))
 
     @property

@@ -1,0 +1,138 @@
+"""The WITH clause: which properties there are, of what type, and what may not stand together (features.md §3)."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean
+from millstream.model.types import BIGINT, INTEGER
+from millstream.syntax import tree
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """A checked WITH clause: property name → value (str, int or bool), and where each stands."""
+
+    values: dict[str, str | int | bool]
+    places: dict[str, Span]
+    at: Span
+
+    def text(self, name: str) -> str | None:
+        """A text property, or None."""
+        value = self.values.get(name)
+        return None if value is None else str(value)
+
+    def number(self, name: str) -> int | None:
+        """A whole-number property, or None."""
+        value = self.values.get(name)
+        return None if value is None else int(value)
+
+    def flag(self, name: str) -> bool | None:
+        """A boolean property, or None."""
+        value = self.values.get(name)
+        return None if value is None else bool(value)
+
+    def place(self, name: str) -> Span:
+        """Where the property stands; the statement where it is absent."""
+        return self.places.get(name, self.at)
+
+
+def _text(literal: tree.Literal) -> str | None:
+    return literal.value if isinstance(literal.value, str) else None
+
+
+def _count(literal: tree.Literal) -> int | None:
+    if isinstance(literal.value, str):
+        return int(literal.value) if literal.value.strip().lstrip("+-").isdigit() else None
+    return int(str(literal.value)) if literal.type in (INTEGER, BIGINT) else None
+
+
+def _flag(literal: tree.Literal) -> bool | None:
+    if isinstance(literal.value, str):
+        return {"TRUE": True, "FALSE": False}.get(literal.value.upper())
+    return literal.value if isinstance(literal.value, bool) else None
+
+
+_Reader = Callable[[tree.Literal], str | int | bool | None]
+_READERS: dict[str, tuple[str, _Reader]] = {
+    "text": ("a text", _text),
+    "count": ("a whole number", _count),
+    "flag": ("true or false", _flag),
+}
+_SHARED = {
+    "KAFKA_TOPIC": "text",
+    "PARTITIONS": "count",
+    "REPLICAS": "count",
+    "RETENTION_MS": "count",
+    "CLEANUP_POLICY": "text",
+    "FORMAT": "text",
+    "KEY_FORMAT": "text",
+    "VALUE_FORMAT": "text",
+    "KEY_DELIMITER": "text",
+    "VALUE_DELIMITER": "text",
+    "WRAP_SINGLE_VALUE": "flag",
+    "TIMESTAMP": "text",
+    "TIMESTAMP_FORMAT": "text",
+    "KEY_SCHEMA_ID": "count",
+    "VALUE_SCHEMA_ID": "count",
+    "KEY_SCHEMA_FULL_NAME": "text",
+    "VALUE_SCHEMA_FULL_NAME": "text",
+    "VALUE_AVRO_SCHEMA_FULL_NAME": "text",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "text",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "text",
+}
+DECLARED = {
+    **_SHARED,
+    "WINDOW_TYPE": "text",
+    "WINDOW_SIZE": "text",
+    "SOURCED_BY_CONNECTOR": "text",
+    "SOURCE_CONNECTOR": "text",
+}
+MADE = dict(_SHARED)
+INSERTED = {"QUERY_ID": "text"}
+ASSERTED = {"PARTITIONS": "count", "REPLICAS": "count"}
+
+
+def read(given: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
+    """Check the properties of a statement against those it knows. Raises StatementError."""
+    values: dict[str, str | int | bool] = {}
+    places: dict[str, Span] = {}
+    for item in given:
+        if item.name not in known:
+            raise StatementError(
+                f"invalid config variable in the WITH clause: {item.name}", item.span, did_you_mean(item.name, known)
+            )
+        if item.name in values:
+            raise StatementError(f"{item.name} is given twice in the WITH clause", item.span)
+        wanted, reader = _READERS[known[item.name]]
+        value = reader(item.value)
+        if value is None:
+            raise StatementError(f"{item.name} must be {wanted}", item.span)
+        values[item.name], places[item.name] = value, item.span
+    properties = Properties(values, places, at)
+    _agree(properties)
+    return properties
+
+
+def _agree(p: Properties) -> None:
+    for side in ("KEY_FORMAT", "VALUE_FORMAT"):
+        if "FORMAT" in p.values and side in p.values:
+            raise StatementError(
+                f"cannot supply both '{side}' and 'FORMAT'",
+                p.place(side),
+                "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORMAT and VALUE_FORMAT",
+            )
+    if "CLEANUP_POLICY" in p.values:
+        raise StatementError(
+            "CLEANUP_POLICY cannot be set: it follows from the kind of source", p.place("CLEANUP_POLICY")
+        )
+    for name in ("PARTITIONS", "REPLICAS"):
+        if name in p.values and int(p.values[name]) < 1:
+            raise StatementError(f"{name} must be at least 1", p.place(name))
+    if "TIMESTAMP_FORMAT" in p.values and "TIMESTAMP" not in p.values:
+        raise StatementError("TIMESTAMP_FORMAT needs TIMESTAMP", p.place("TIMESTAMP_FORMAT"))
+    if "VALUE_SCHEMA_FULL_NAME" in p.values and "VALUE_AVRO_SCHEMA_FULL_NAME" in p.values:
+        raise StatementError(
+            "cannot supply both 'VALUE_SCHEMA_FULL_NAME' and 'VALUE_AVRO_SCHEMA_FULL_NAME'",
+            p.place("VALUE_AVRO_SCHEMA_FULL_NAME"),
+        )

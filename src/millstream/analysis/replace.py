@@ -1,0 +1,37 @@
+"""CREATE OR REPLACE: what may change of a source that exists, and what may not (features.md §2.1)."""
+
+from collections.abc import Sequence
+
+from millstream.catalog.catalog import Source
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.model.schema import Column
+
+
+def check(old: Source, new: Source, at: Span) -> None:
+    """Whether `new` may replace `old`. Raises StatementError that says which part differs."""
+    what = f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
+    if old.kind is not new.kind:
+        raise StatementError(f"{what}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at)
+    if (old.created_by is None) != (new.created_by is None):
+        raise StatementError(f"{what}: one is declared, the other made by a query", at)
+    for part, before, after in (
+        ("topic", old.topic, new.topic),
+        ("key format", old.key, new.key),
+        ("value format", old.value, new.value),
+        ("timestamp column", old.timestamp, new.timestamp),
+        ("window", old.windowed, new.windowed),
+    ):
+        if before != after:
+            raise StatementError(f"{what}: its {part} cannot change", at)
+    if old.schema.key != new.schema.key:
+        raise StatementError(f"{what}: its key columns cannot change", at)
+    _extends(what, old.schema.value, new.schema.value, at)
+
+
+def _extends(what: str, old: Sequence[Column], new: Sequence[Column], at: Span) -> None:
+    if tuple(new[: len(old)]) != tuple(old):
+        kept = ", ".join(f"{identifier(c.name)} {c.type}" for c in old)
+        raise StatementError(
+            f"{what}: its columns must stay, in place and type; new ones come after them", at, f"it has {kept}"
+        )

@@ -1,0 +1,138 @@
+"""Which format each side of a source is written in, and whether that format can hold its columns.
+
+Rules: features.md §3 and §13; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from millstream.analysis.properties import Properties
+from millstream.catalog.catalog import Serde
+from millstream.formats.registry import Format, find
+from millstream.model.errors import Span, StatementError
+from millstream.model.schema import Column
+from millstream.model.types import Map, SqlType, children
+
+DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
+DEFAULT_WRAP = "ksql.persistence.wrap.single.values"
+
+
+def choose(
+    side: str, p: Properties, columns: Sequence[Column], settings: Mapping[str, str], inherited: Serde | None = None
+) -> Serde:
+    """The serde of one side ("KEY" or "VALUE") for its columns.
+
+    The name is the property's, else the source's that it is inherited from, else the setting's.
+    Raises StatementError where the format does not exist or cannot hold the columns.
+    """
+    explicit = p.text(f"{side}_FORMAT") or p.text("FORMAT")
+    at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
+    name = _name(side, explicit, columns, settings, inherited, at)
+    format = known(name, at)
+    serde = Serde(format.name, _wrap(side, p, columns, settings, format), _properties(side, p, format, inherited))
+    check(side, serde, columns, at)
+    return serde
+
+
+def known(name: str, at: Span) -> Format:
+    """The format of that name, in any case. Raises StatementError."""
+    format = find(name)
+    if format is None:
+        raise StatementError(f"Unknown format: {name}", at, "formats are JSON, DELIMITED, KAFKA, NONE")
+    return format
+
+
+def _name(
+    side: str,
+    explicit: str | None,
+    columns: Sequence[Column],
+    settings: Mapping[str, str],
+    inherited: Serde | None,
+    at: Span,
+) -> str:
+    fallback = settings.get(DEFAULT_FORMAT[side]) or ""
+    if side == "KEY" and not columns and inherited is not None:
+        if explicit is not None and explicit.upper() != "NONE":
+            raise StatementError(
+                "Key format specified for stream without key columns.", at, "leave KEY_FORMAT out, or use NONE"
+            )
+        return "NONE"
+    if explicit is not None:
+        return explicit
+    if inherited is not None and inherited.format != "NONE":
+        return inherited.format
+    if not fallback:
+        raise StatementError(
+            f"Statement is missing the '{side}_FORMAT' property from the WITH clause.",
+            at,
+            f"set {side}_FORMAT, FORMAT, or the default {DEFAULT_FORMAT[side]}",
+        )
+    return fallback
+
+
+def _wrap(
+    side: str, p: Properties, columns: Sequence[Column], settings: Mapping[str, str], format: Format
+) -> bool | None:
+    """The wrapping of a single column: asked for, or configured; None leaves it to the format (KLIP-3)."""
+    if side == "KEY":
+        return False if len(columns) == 1 and format.unwraps and format.wraps else None
+    asked = p.flag("WRAP_SINGLE_VALUE")
+    if asked is not None:
+        if not (format.wraps if asked else format.unwraps):
+            raise StatementError(
+                f"Format '{format.name}' does not support 'WRAP_SINGLE_VALUE' set to '{str(asked).lower()}'.",
+                p.place("WRAP_SINGLE_VALUE"),
+            )
+        if len(columns) != 1:
+            raise StatementError(
+                "'WRAP_SINGLE_VALUE' is only valid for single-field value schemas", p.place("WRAP_SINGLE_VALUE")
+            )
+        return asked if format.wraps and format.unwraps else None
+    setting = settings.get(DEFAULT_WRAP)
+    if setting and len(columns) == 1 and format.wraps and format.unwraps:
+        return setting.lower() == "true"
+    return None
+
+
+def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
+    delimiter = p.text(f"{side}_DELIMITER")
+    if delimiter is not None:
+        place = p.place(f"{side}_DELIMITER")
+        if "delimiter" not in format.properties:
+            raise StatementError(f"{format.name} does not support the following configs: [delimiter]", place)
+        _check_delimiter(f"{side}_DELIMITER", delimiter, place)
+        return (("delimiter", delimiter),)
+    if inherited is not None and inherited.format == format.name:
+        return inherited.properties
+    return ()
+
+
+def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
+    hint = "a delimiter is a single character, or TAB or SPACE by name"
+    if delimiter.strip() == "":
+        raise StatementError(f"{name} is invalid: a delimiter cannot be empty or blank", at, hint)
+    if len(delimiter) != 1 and delimiter.upper() not in ("TAB", "SPACE"):
+        raise StatementError(f"{name} is invalid: '{delimiter}'", at, hint)
+
+
+def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
+    """Whether the format can hold the columns of that side. Raises StatementError."""
+    if side == "KEY":
+        for column in columns:
+            _no_map(column, at)
+    format = known(serde.format, at)
+    refusal = format.refusal(side, columns)
+    if refusal:
+        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at)
+
+
+def _no_map(column: Column, at: Span) -> None:
+    if _holds_map(column.type):
+        raise StatementError(
+            "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
+            f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
+            at,
+        )
+
+
+def _holds_map(type: SqlType) -> bool:
+    return isinstance(type, Map) or any(map(_holds_map, children(type)))

@@ -1,0 +1,262 @@
+"""CREATE STREAM and CREATE TABLE: from the statement to a source of the catalog (features.md §2.1, §2.7, §3)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millstream.analysis import properties, serdes
+from millstream.analysis.properties import Properties
+from millstream.analysis.scope import Scope
+from millstream.catalog.catalog import Kind, Source, Timestamp, Windowed
+from millstream.catalog.facts import Facts
+from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.schema import Column, Part, Schema
+from millstream.model.types import (
+    BIGINT,
+    BYTES,
+    HEADERS_TYPE,
+    STRING,
+    TIMESTAMP,
+    SqlType,
+)
+from millstream.syntax import tree
+from millstream.syntax.tree import ColumnMark
+
+RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
+_UNITS = {"MILLISECOND": 1, "SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
+_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+?)S?\s*\Z", re.IGNORECASE)
+
+
+def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
+    """`type` with every custom type replaced by what it stands for. Raises StatementError for an unknown one."""
+    return Scope(types=types).expanded(type, at)
+
+
+def declare(
+    statement: tree.CreateSource, text: str, types: Mapping[str, SqlType], facts: Facts, settings: Mapping[str, str]
+) -> tuple[Source, Properties]:
+    """The source that a CREATE STREAM|TABLE declares, and its WITH clause. Raises StatementError."""
+    p = properties.read(statement.properties, properties.DECLARED, statement.span)
+    kind = Kind[statement.kind.name]
+    topic = _topic(p, facts, settings)
+    _refuse_unbuilt(p)
+    columns = tuple(_column(c, kind, types) for c in statement.columns)
+    schema = Schema(columns)
+    _check_names(statement)
+    _check_key(statement, kind, schema)
+    key = serdes.choose("KEY", p, schema.key, settings)
+    value = serdes.choose("VALUE", p, schema.value, settings)
+    if not columns:
+        raise StatementError(
+            "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"
+        )
+    source = Source(
+        statement.name,
+        kind,
+        schema,
+        topic,
+        key,
+        value,
+        statement=text,
+        timestamp=timestamp(p, schema),
+        windowed=_windowed(p, schema),
+        read_only=statement.read_only,
+    )
+    return source, p
+
+
+def _topic(p: Properties, facts: Facts, settings: Mapping[str, str]) -> str:
+    name = p.text("KAFKA_TOPIC")
+    if name is None:
+        raise StatementError('Missing required property "KAFKA_TOPIC" which has no default value.', p.at)
+    check_topic_name(name, p.place("KAFKA_TOPIC"))
+    if name not in facts.topics and p.number("PARTITIONS") is None:
+        raise StatementError(
+            f"Kafka topic does not exist: {name}",
+            p.place("KAFKA_TOPIC"),
+            did_you_mean(name, facts.topics) or "give PARTITIONS to have the topic created",
+        )
+    check_topic_shape(name, p, facts)
+    return name
+
+
+def check_topic_name(name: str, at: Span) -> None:
+    """Whether Kafka allows the name. Raises StatementError."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise StatementError(
+            f"invalid topic name: '{name}'", at, "a topic name has letters, digits, '.', '_' and '-', at most 249"
+        )
+
+
+def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
+    """Whether PARTITIONS and REPLICAS agree with the topic, where it exists. Raises StatementError."""
+    there = facts.topics.get(name)
+    if there is None:
+        return
+    for what, actual in (("PARTITIONS", there.partitions), ("REPLICAS", there.replicas)):
+        wanted = p.number(what)
+        if wanted is not None and wanted != actual:
+            raise StatementError(
+                f"A Kafka topic with the name '{name}' already exists, with different {what.lower()}: "
+                f"{actual}, not {wanted}",
+                p.place(what),
+                f"leave {what} out, or choose another topic",
+            )
+
+
+def _refuse_unbuilt(p: Properties) -> None:
+    for name in ("KEY_SCHEMA_ID", "VALUE_SCHEMA_ID"):
+        if name in p.values:
+            side = name.split("_")[0]
+            format = serdes.known(p.text(f"{side}_FORMAT") or p.text("FORMAT") or "JSON", p.place(name))
+            if not format.inference:
+                raise StatementError(
+                    f"{side}_FORMAT should support schema inference when {name} is provided. "
+                    f"Current format is {format.name}.",
+                    p.place(name),
+                )
+            raise NotSupported(f"{name} is not supported yet", p.place(name))
+
+
+def _column(definition: tree.ColumnDef, kind: Kind, types: Mapping[str, SqlType]) -> Column:
+    type = expand(definition.type, types, definition.span)
+    match definition.mark:
+        case None:
+            return Column(definition.name, type)
+        case ColumnMark.HEADERS | ColumnMark.HEADER:
+            return _header_column(definition, type)
+        case mark:
+            _check_mark(mark, kind, definition)
+            return Column(definition.name, type, Part.KEY)
+
+
+def _check_mark(mark: ColumnMark, kind: Kind, definition: tree.ColumnDef) -> None:
+    wanted = ColumnMark.PRIMARY_KEY if kind is Kind.TABLE else ColumnMark.KEY
+    if mark is not wanted:
+        raise StatementError(
+            f"column {identifier(definition.name)} is a '{mark.value}' column: "
+            f"{kind.value.lower()}s have '{wanted.value}' columns",
+            definition.span,
+            f"write {identifier(definition.name)} … {wanted.value}",
+        )
+
+
+def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
+    whole = definition.mark is ColumnMark.HEADERS
+    wanted = HEADERS_TYPE if whole else BYTES
+    if type != wanted:
+        what = "HEADERS" if whole else f"HEADER('{definition.header}')"
+        raise StatementError(f"Invalid type for {what} column: expected {wanted}, got {type}", definition.span)
+    return Column(definition.name, type, Part.HEADER, definition.header)
+
+
+def _check_names(statement: tree.CreateSource) -> None:
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name in RESERVED_COLUMNS:
+            raise StatementError(
+                f"'{column.name}' is a reserved column name. You cannot use it as a name for a column.", column.span
+            )
+        if column.name in seen:
+            raise StatementError(f"duplicate column name: {identifier(column.name)}", column.span)
+        seen.add(column.name)
+    headers = [c for c in statement.columns if c.mark in (ColumnMark.HEADERS, ColumnMark.HEADER)]
+    _check_headers(headers)
+
+
+def _check_headers(headers: list[tree.ColumnDef]) -> None:
+    names: set[str | None] = set()
+    for column in headers:
+        if column.header in names or (names and None in {column.header, *names}):
+            raise StatementError(
+                "a source may have one HEADERS column, or HEADER('key') columns with distinct keys", column.span
+            )
+        names.add(column.header)
+
+
+def _check_key(statement: tree.CreateSource, kind: Kind, schema: Schema) -> None:
+    if kind is Kind.TABLE and not schema.key:
+        raise StatementError(
+            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
+            statement.span,
+            "mark the column that identifies a row: name type PRIMARY KEY",
+        )
+
+
+def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
+    """The TIMESTAMP property, checked against the schema. Raises StatementError."""
+    given = p.text("TIMESTAMP")
+    if given is None:
+        return None
+    at, pattern = p.place("TIMESTAMP"), p.text("TIMESTAMP_FORMAT")
+    name = given[1:-1] if given[:1] == given[-1:] == "`" and len(given) > 2 else given.upper()
+    column = next((c for c in schema.columns if c.name == name), None)
+    if column is None:
+        names = [c.name for c in schema.columns]
+        raise StatementError(
+            f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{name}'",
+            at,
+            did_you_mean(name, names),
+        )
+    if column.type == STRING and pattern is None:
+        raise StatementError(f"a TIMESTAMP column of type {STRING} needs TIMESTAMP_FORMAT", at)
+    if column.type in (BIGINT, TIMESTAMP) and pattern is not None:
+        raise StatementError(f"TIMESTAMP_FORMAT is for a column of type {STRING}, not {column.type}", at)
+    if column.type not in (BIGINT, TIMESTAMP, STRING):
+        raise StatementError(
+            f"the TIMESTAMP column must be {BIGINT}, {TIMESTAMP}, or {STRING} with TIMESTAMP_FORMAT; "
+            f"{identifier(name)} is {column.type}",
+            at,
+        )
+    return Timestamp(name, pattern)
+
+
+def _windowed(p: Properties, schema: Schema) -> Windowed | None:
+    kind, size = p.text("WINDOW_TYPE"), p.text("WINDOW_SIZE")
+    if kind is None:
+        if size is not None:
+            raise StatementError("WINDOW_SIZE needs WINDOW_TYPE", p.place("WINDOW_SIZE"))
+        return None
+    if kind.upper() not in ("SESSION", "HOPPING", "TUMBLING"):
+        raise StatementError(f"WINDOW_TYPE must be SESSION, HOPPING or TUMBLING, not '{kind}'", p.place("WINDOW_TYPE"))
+    if not schema.key:
+        raise StatementError("Windowed sources require a key column.", p.place("WINDOW_TYPE"))
+    return Windowed(kind.upper(), _window_size(kind.upper(), size, p))
+
+
+def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
+    if kind == "SESSION":
+        if size is not None:
+            raise StatementError("'WINDOW_SIZE' should not be set for SESSION windows.", p.place("WINDOW_SIZE"))
+        return None
+    if size is None:
+        raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
+    match = _WINDOW_SIZE.match(size)
+    if not match or match[2].upper() not in _UNITS:
+        raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, SqlType], text: str) -> Source:
+    """The source with ALTER's columns appended to its value. Raises StatementError."""
+    what = source.kind.value.lower()
+    if source.read_only:
+        raise StatementError(
+            f"Cannot alter {what} '{source.name}': ALTER operations are not supported on source {what}s.",
+            statement.span,
+        )
+    if source.created_by is not None:
+        raise StatementError(
+            f"ALTER is not supported on {source.name}: it was made by CREATE {source.kind.value} AS",
+            statement.span,
+            "use CREATE OR REPLACE",
+        )
+    columns = list(source.schema.columns)
+    for added in statement.columns:
+        if added.name in RESERVED_COLUMNS or any(c.name == added.name for c in columns):
+            raise StatementError(f"Cannot add column {identifier(added.name)}: that name is taken", added.span)
+        columns.append(Column(added.name, expand(added.type, types, added.span)))
+    schema = Schema(tuple(columns))
+    serdes.check("VALUE", source.value, schema.value, statement.span)
+    return replace(source, schema=schema, statement=source.statement + "\n" + text)

@@ -1,0 +1,83 @@
+"""`millstream test`: play case files against the real parser, plan, codec and Spark, without a broker."""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from millstream.model.settings import effective
+from millstream.spark.bounded import Bounded
+from millstream.spark.session import session
+from millstream.tester.cases import Case, load
+from millstream.tester.runner import Verdict, run_cases
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("test", help="play case files: statements, records in, records out")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a case file, or a folder of them")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose 'file :: name' or id has TEXT")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="cases played at once (default 4)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a line of JSON for each case")
+    parser.add_argument("--quiet", action="store_true", help="only the summary")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the cases; 0 if all pass, 1 if any fails, 2 if a path is no case file or nothing is left to play."""
+    out = Console(highlight=False)
+    try:
+        cases = [case for case in load(args.paths) if args.filter.upper() in f"{case.title} {case.id}".upper()]
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if not cases:
+        print("no case to play: nothing matches", file=sys.stderr)
+        return 2
+    verdicts = _play(cases, args, out)
+    if args.report:
+        args.report.write_text("".join(v.line() + "\n" for v in verdicts))
+    _summary(verdicts, out)
+    return 0 if all(v.passed for v in verdicts) else 1
+
+
+def _play(cases: list[Case], args: argparse.Namespace, out: Console) -> list[Verdict]:
+    verdicts = []
+    with session("millstream test", slots=4) as spark:
+        for verdict in run_cases(cases, Bounded(spark), effective({}, {}), args.jobs):
+            verdicts.append(verdict)
+            if not args.quiet:
+                _tell(verdict, out)
+    return verdicts
+
+
+def _tell(verdict: Verdict, out: Console) -> None:
+    mark = "[green]pass[/]" if verdict.passed else "[red]FAIL[/]"
+    out.print(f"{mark} {verdict.seconds:5.2f} s  ", end="")
+    out.print(verdict.case.title, markup=False, soft_wrap=True)
+    if not verdict.passed:
+        for text in verdict.case.statements:
+            out.print(f"      {text}", style="dim", markup=False, soft_wrap=True)
+        out.print(f"    {verdict.reason}".replace("\n", "\n    "), markup=False, soft_wrap=True)
+
+
+def _summary(verdicts: list[Verdict], out: Console) -> None:
+    played, passed = Counter(v.case.file for v in verdicts), Counter(v.case.file for v in verdicts if v.passed)
+    table = Table("file", "passed", "of", box=None)
+    for file, count in played.items():
+        if passed[file] < count:
+            table.add_row(file, str(passed[file]), str(count))
+    if table.row_count:
+        out.print("files with failures:")
+        out.print(table)
+    seconds = sum(v.seconds for v in verdicts)
+    failed = len(verdicts) - passed.total()
+    out.print(f"{passed.total()} passed, {failed} failed")
+    out.print(f"{seconds / len(verdicts):.2f} s a case", style="dim")

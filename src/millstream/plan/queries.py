@@ -1,0 +1,388 @@
+"""SELECT: from the tree of a query to its plan (features.md §1, §7, §11).
+
+The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY), select.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from millstream.analysis.expressions import typed
+from millstream.analysis.meaning import Meaning, Ref, Where
+from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis.sources import RESERVED_COLUMNS
+from millstream.catalog.catalog import Catalog, Kind, Source
+from millstream.functions import lookup
+from millstream.functions.declare import FunctionKind
+from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.schema import Part, Schema
+from millstream.model.types import BOOLEAN, Struct
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select
+from millstream.plan.steps import Transient
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+from millstream.syntax.walk import walk
+
+NEW_PLANNER = "ksql.new.query.planner.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One column of a projection: its expression in the tree, what it means, and the alias it was given."""
+
+    expression: tree.Expression
+    meaning: Meaning
+    alias: str | None
+    at: Span
+
+
+@dataclass(slots=True)
+class Aliases:
+    """Makes names for columns that have none; a name is taken once it is a source's column or was given out."""
+
+    taken: set[str]
+    made: dict[tree.Expression, str] = field(default_factory=dict)
+    next: int = 0
+
+    def of(self, expression: tree.Expression) -> str:
+        """The name of an expression without alias: a column's own, a field's (numbered where taken), KSQL_COL_n."""
+        if isinstance(expression, tree.ColumnRef):
+            return expression.name
+        if expression not in self.made:
+            leaf = expression.field if isinstance(expression, tree.Deref) else None
+            self.made[expression] = self._free(leaf) if leaf is not None else self._generated()
+        return self.made[expression]
+
+    def _free(self, name: str) -> str:
+        candidate, n = name, 0
+        while candidate in self.taken:
+            n += 1
+            candidate = f"{name}_{n}"
+        self.taken.add(candidate)
+        return candidate
+
+    def _generated(self) -> str:
+        while (name := f"KSQL_COL_{self.next}") in self.taken:
+            self.next += 1
+        self.next += 1
+        self.taken.add(name)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out."""
+
+    node: Node
+    scope: Scope
+    alias: str
+    hidden: frozenset[int] = frozenset()
+
+
+def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
+    """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
+    relation, aliases = _rows(query, catalog, settings)
+    items = tuple(_items(query, relation))
+    for item in items:
+        _check_pseudo(item)
+    return _select(query, items, relation, aliases, sink, settings)
+
+
+def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
+    """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
+    query = statement.query
+    relation, aliases = _rows(query, catalog, settings)
+    items = tuple(_items(query, relation))
+    columns = tuple(Named(item.alias or aliases.of(item.expression), _typed_item(item)) for item in items)
+    origin = _origin(query.source, catalog)
+    return Transient(Answer(relation.node, columns, query.limit), query.emit is not None, (origin,))
+
+
+def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
+    _refuse_unbuilt(query)
+    origin = _origin(query.source, catalog)
+    relation = _read(origin, query.source.alias or origin.name, catalog, settings)
+    aliases = Aliases({c.name for c in relation.node.schema})
+    relation = _filtered(query, relation)
+    relation = _flattened(query, relation, origin)
+    return _rekeyed(query, relation, aliases), aliases
+
+
+def _refuse_unbuilt(query: tree.Query) -> None:
+    if query.joins:
+        raise NotSupported("JOIN is not supported yet", query.joins[0].span)
+    if query.window is not None:
+        raise NotSupported("WINDOW is not supported yet", query.window.span)
+    if query.having is not None and query.group_by is None:
+        raise StatementError("HAVING needs GROUP BY", query.having.span)
+    for expression in walk(query):
+        if isinstance(expression, tree.Call) and _kind(expression) is FunctionKind.AGGREGATE and query.group_by is None:
+            raise StatementError(
+                f"aggregate function {expression.name} without a GROUP BY clause",
+                expression.span,
+                "group by an expression; a constant makes one group of all rows",
+            )
+    if query.group_by is not None:
+        raise NotSupported("GROUP BY is not supported yet", query.span)
+    if query.emit is tree.Emit.FINAL:
+        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
+
+
+def _kind(call: tree.Call) -> FunctionKind | None:
+    function = lookup(call.name)
+    return function.kind if function else None
+
+
+def _origin(source: tree.Source, catalog: Catalog) -> Source:
+    if source.name not in catalog.sources:
+        raise StatementError(
+            f"{identifier(source.name)} does not exist: no stream or table has that name",
+            source.span,
+            did_you_mean(source.name, catalog.sources),
+        )
+    origin = catalog.sources[source.name]
+    if origin.windowed is not None:
+        raise NotSupported(f"reading windowed source {identifier(origin.name)} is not supported yet", source.span)
+    return origin
+
+
+def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+    node = Read(origin)
+    return Relation(node, Scope(_columns(node.schema, alias), {}, catalog.types, settings), alias)
+
+
+def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
+    return tuple(ScopeColumn(ref.name, alias, ref) for ref in refs(schema))
+
+
+def refs(schema: Schema) -> Iterator[Ref]:
+    """A reference to each column of a relation, in the schema's order."""
+    counts = {Part.KEY: 0, Part.VALUE: 0}
+    for column in schema:
+        where = Where.KEY if column.part is Part.KEY else Where.VALUE
+        yield Ref(column.type, where, counts[column.part], column.name)
+        counts[column.part] += 1
+
+
+def _filtered(query: tree.Query, relation: Relation) -> Relation:
+    if query.where is None:
+        return relation
+    condition = typed(query.where, relation.scope)
+    if condition.type != BOOLEAN:
+        raise StatementError(
+            f"Type error in WHERE expression: Should evaluate to boolean but is ({to_sql(query.where)}) of type "
+            f"{condition.type}",
+            query.where.span,
+        )
+    return replace(relation, node=Filter(relation.node, condition))
+
+
+def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relation:
+    calls = tuple(dict.fromkeys(c for c in walk(query) if isinstance(c, tree.Call) and _kind(c) is FunctionKind.TABLE))
+    if not calls:
+        return relation
+    if origin.kind is Kind.TABLE:
+        raise StatementError("Table source is not supported with table functions", calls[0].span)
+    for call in calls:
+        _check_table_function(call, query)
+    width = len(relation.node.schema.value)
+    made = tuple(Named(f"KSQL_SYNTH_{i}", typed(c, relation.scope)) for i, c in enumerate(calls))
+    node = Flatten(relation.node, made)
+    known = {
+        c: Ref(m.meaning.type, Where.VALUE, width + i, m.name) for i, (c, m) in enumerate(zip(calls, made, strict=True))
+    }
+    hidden = frozenset(range(width, width + len(made)))
+    return replace(relation, node=node, scope=replace(relation.scope, known=known), hidden=hidden)
+
+
+def _check_table_function(call: tree.Call, query: tree.Query) -> None:
+    inside = [e for e in walk(call) if e is not call and isinstance(e, tree.Call) and _kind(e) is FunctionKind.TABLE]
+    if inside:
+        raise StatementError("Table functions cannot be nested", inside[0].span)
+    for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):
+        parts = place if isinstance(place, tuple) else (place,)
+        if any(part is not None and call in walk(part) for part in parts):
+            raise StatementError(f"Table functions cannot be used in {name}", call.span)
+    for expression in walk(query):
+        if isinstance(expression, tree.Case) and call in walk(expression):
+            raise StatementError("Table functions cannot be used in CASE", call.span)
+
+
+def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relation:
+    if query.partition_by is None:
+        return relation
+    if relation.node.kind is Kind.TABLE:
+        raise StatementError("PARTITION BY is not supported on tables", query.span, "tables keep their key")
+    expressions = query.partition_by
+    if any(_is_null(e) for e in expressions):
+        if len(expressions) > 1:
+            raise StatementError("Cannot PARTITION BY multiple columns including NULL", expressions[0].span)
+        expressions = ()
+    keys = tuple(Named(aliases.of(e), _partition_expression(e, relation)) for e in expressions)
+    _check_distinct(keys, expressions)
+    if not _moves(keys, relation.node.schema):
+        return relation
+    return _under(keys, expressions, relation)
+
+
+def _is_null(expression: tree.Expression) -> bool:
+    return isinstance(expression, tree.Literal) and expression.type is None
+
+
+def _partition_expression(expression: tree.Expression, relation: Relation) -> Meaning:
+    try:
+        return typed(expression, relation.scope)
+    except StatementError as error:
+        hint = error.hint or "PARTITION BY applies to the source's columns, not to the projection's aliases"
+        raise StatementError(f"PARTITION BY: {error.fact}", error.at, hint) from error
+
+
+def _check_distinct(keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...]) -> None:
+    for i, key in enumerate(keys):
+        if key.meaning in [k.meaning for k in keys[:i]]:
+            raise StatementError(f"PARTITION BY names {to_sql(expressions[i])} twice", expressions[i].span)
+
+
+def _moves(keys: tuple[Named, ...], schema: Schema) -> bool:
+    """Whether the key changes at all: partitioning by the key there is leaves everything in place."""
+    same = tuple(r for r in refs(schema) if r.where is Where.KEY)
+    return tuple(k.meaning for k in keys) != same
+
+
+def _under(keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...], relation: Relation) -> Relation:
+    """The relation rekeyed: a column that became a key is reached there, the other old keys in the value."""
+    before = relation.node.schema
+    node = Rekey(relation.node, keys)
+    width = len(before.value)
+    to_key = {k.meaning: Ref(k.meaning.type, Where.KEY, i, k.name) for i, k in enumerate(keys)}
+    moved = {
+        r: Ref(r.type, Where.VALUE, width + i, r.name)
+        for i, r in enumerate(r for r in refs(before) if r.where is Where.KEY)
+    }
+    hidden = set(relation.hidden)
+    columns = []
+    for column in relation.scope.columns:
+        target = to_key.get(column.ref, moved.get(column.ref, column.ref))
+        if column.ref in to_key:
+            old = moved.get(column.ref, column.ref)
+            hidden.add(old.index)
+        columns.append(replace(column, ref=target))
+    known = {**relation.scope.known, **{e: to_key[k.meaning] for e, k in zip(expressions, keys, strict=True)}}
+    named = {c.ref for c in columns}
+    columns += [ScopeColumn(k.name, relation.alias, ref) for k in keys if (ref := to_key[k.meaning]) not in named]
+    scope = replace(relation.scope, columns=tuple(columns), known=known)
+    return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))
+
+
+# ---------------------------------------------------------------- the projection
+
+
+def _items(query: tree.Query, relation: Relation) -> Iterator[Item]:
+    for item in query.items:
+        match item:
+            case tree.SelectOne(expression, alias):
+                yield Item(expression, typed(expression, relation.scope), alias, item.span)
+            case tree.SelectAll(source):
+                yield from _star(source, relation, item.span)
+            case tree.SelectFields(struct):
+                yield from _fields(struct, relation, item.span)
+
+
+def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Item]:
+    if source is not None and source != relation.alias:
+        raise StatementError(
+            f"'{source}' is not a valid stream/table name or alias.", at, f"here it is {relation.alias}"
+        )
+    names = {c.ref: c.name for c in relation.scope.columns}
+    for ref in refs(relation.node.schema):
+        if ref.where is Where.VALUE and ref.index in relation.hidden:
+            continue
+        name = names.get(ref, ref.name)
+        yield Item(tree.ColumnRef(name, relation.alias), replace(ref, name=name), None, at)
+
+
+def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[Item]:
+    base = typed(struct, relation.scope)
+    if not isinstance(base.type, Struct):
+        raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
+    for one in base.type.fields:
+        expression = tree.Deref(struct, one.name, span=at)
+        yield Item(expression, typed(expression, relation.scope), one.name, at)
+
+
+def _check_pseudo(item: Item) -> None:
+    """ROWTIME and its like may be read, not written: neither as a name given nor as a name kept."""
+    name = item.alias
+    if name is not None and name in RESERVED_COLUMNS:
+        raise StatementError(
+            f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
+        )
+    if name is None and isinstance(item.expression, tree.ColumnRef) and item.expression.name in RESERVED_COLUMNS:
+        if isinstance(item.meaning, Ref) and item.meaning.where in (Where.KEY, Where.VALUE):
+            return
+        raise StatementError(
+            f"Reserved column name in select: `{item.expression.name}`. Please remove or alias the column.", item.at
+        )
+
+
+def _typed_item(item: Item) -> Meaning:
+    if item.meaning.type is None:
+        raise StatementError(
+            "a bare NULL has no type and cannot be a column", item.at, "give it one: CAST(NULL AS STRING)"
+        )
+    return item.meaning
+
+
+def _select(
+    query: tree.Query,
+    items: tuple[Item, ...],
+    relation: Relation,
+    aliases: Aliases,
+    sink: str,
+    settings: Mapping[str, str],
+) -> Select:
+    keys, columns, seen = [], [], set()
+    for item in items:
+        name = item.alias or aliases.of(item.expression)
+        meaning = _typed_item(item)
+        if name in seen and not _repeats_key(keys, meaning):
+            raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
+        seen.add(name)
+        is_key = isinstance(meaning, Ref) and meaning.where is Where.KEY
+        (keys if is_key else columns).append(Named(name, meaning))
+    _check_keys(query, keys, relation, sink, settings)
+    if not columns:
+        raise StatementError(
+            "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
+        )
+    if not settings.get(NEW_PLANNER, "") == "true":
+        keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, Ref) else 0)
+    return Select(relation.node, tuple(keys), tuple(columns))
+
+
+def _repeats_key(keys: list[Named], meaning: Meaning) -> bool:
+    return any(k.meaning == meaning for k in keys)
+
+
+def _check_keys(
+    query: tree.Query, keys: list[Named], relation: Relation, sink: str, settings: Mapping[str, str]
+) -> None:
+    wanted = [r for r in refs(relation.node.schema) if r.where is Where.KEY]
+    for ref in wanted:
+        names = [k.name for k in keys if isinstance(k.meaning, Ref) and k.meaning.index == ref.index]
+        if len(names) > 1:
+            raise StatementError(
+                f"The projection contains a key column ({identifier(ref.name)}) more than once, aliased as: "
+                f"{' and '.join(map(identifier, names))}.",
+                query.span,
+                f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
+            )
+    if len(keys) < len(wanted) and settings.get(NEW_PLANNER, "") != "true":
+        what = "partitioning expression" if query.partition_by else "key column"
+        plural = "s" if len(wanted) > 1 else ""
+        names_text = " and ".join(r.name for r in wanted)
+        raise StatementError(
+            f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} in its projection.",
+            query.span,
+            f"SELECT {', '.join(r.name for r in wanted)}, …",
+        )

@@ -1,0 +1,418 @@
+"""Statements that change the catalog: what is after them, and the steps to get there (features.md §2.1, §2.2).
+
+Pure: tree, catalog, facts and settings in, an Outcome out. Every error is a StatementError.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import singledispatch
+
+from millstream.analysis import properties, serdes, sources
+from millstream.analysis import replace as replacing
+from millstream.analysis.properties import Properties
+from millstream.catalog.catalog import Catalog, Kind, Query, QueryKind, QueryState, Source
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.schema import Schema
+from millstream.plan import queries
+from millstream.plan.nodes import Select, Write, reads
+from millstream.plan.steps import (
+    CreateTopic,
+    DeleteTopic,
+    Outcome,
+    PauseQuery,
+    ResumeQuery,
+    StartQuery,
+    Step,
+    StopQuery,
+)
+from millstream.syntax import tree
+
+TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+REPLACE_ENABLED = "ksql.create.or.replace.enabled"
+QUERY_LIMIT = "ksql.query.persistent.active.limit"
+
+
+class World:
+    """What a statement is planned against: its own text, the catalog before it, the facts and the settings."""
+
+    __slots__ = ("catalog", "facts", "settings", "text")
+
+    def __init__(self, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]) -> None:
+        self.text, self.catalog, self.facts, self.settings = text, catalog, facts, settings
+
+
+def outcome(
+    statement: tree.Statement, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]
+) -> Outcome:
+    """What the statement comes to. `text` is its source text. Raises StatementError."""
+    return _outcome(statement, World(text, catalog, facts, settings))
+
+
+@singledispatch
+def _outcome(statement: tree.Statement, world: World) -> Outcome:
+    raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
+
+
+def title(statement: tree.Statement) -> str:
+    """The statement's kind in the language's own words, for messages."""
+    words = re.findall(r"[A-Z][a-z]+", type(statement).__name__)
+    return " ".join(words).upper()
+
+
+# ---------------------------------------------------------------- declared sources
+
+
+@_outcome.register
+def _(statement: tree.CreateSource, world: World) -> Outcome:
+    what = statement.kind.value.lower()
+    if statement.read_only and statement.or_replace:
+        raise StatementError(
+            f"Cannot add {what} '{statement.name}': CREATE OR REPLACE is not supported on source {what}s.",
+            statement.span,
+        )
+    old = world.catalog.sources.get(statement.name)
+    if old is not None and not statement.or_replace:
+        return _exists(statement, old, world)
+    return _declared(statement, old, world)
+
+
+def _declared(statement: tree.CreateSource, old: Source | None, world: World) -> Outcome:
+    source, p = sources.declare(statement, world.text, world.catalog.types, world.facts, world.settings)
+    if old is not None:
+        _check_replaceable(old, source, statement.span, world)
+    topic = _declared_topic(source, p, world)
+    steps = (topic,) if topic else ()
+    path = f"{statement.kind.value.lower()}/`{source.name}`/create"
+    verb = "replaced" if old else "created"
+    return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
+
+
+def _declared_topic(source: Source, p: Properties, world: World) -> CreateTopic | None:
+    if source.topic in world.facts.topics:
+        return None
+    return CreateTopic(source.topic, p.number("PARTITIONS") or 1, p.number("REPLICAS") or 1, _topic_config(source, p))
+
+
+def _topic_config(source: Source, p: Properties) -> dict[str, str]:
+    retention = p.number("RETENTION_MS")
+    if source.kind is Kind.TABLE:
+        if retention is not None:
+            raise StatementError(
+                "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
+            )
+        return {"cleanup.policy": "compact"}
+    return {"cleanup.policy": "delete"} | ({"retention.ms": str(retention)} if retention is not None else {})
+
+
+def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: World) -> Outcome:
+    kind = statement.kind.value.lower()
+    fact = f"Cannot add {kind} '{old.name}': A {old.kind.value.lower()} with the same name already exists"
+    if not statement.if_not_exists:
+        raise StatementError(fact, statement.span, "use CREATE OR REPLACE, or DROP it first")
+    return Outcome(world.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
+
+
+def _check_replaceable(old: Source, new: Source, at: Span, world: World) -> None:
+    if world.settings.get(REPLACE_ENABLED, "true").lower() == "false":
+        raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
+    if old.read_only:
+        what = old.kind.value.lower()
+        raise StatementError(
+            f"Cannot add {what} '{old.name}': CREATE OR REPLACE is not supported on source {what}s.", at
+        )
+    replacing.check(old, new, at)
+
+
+@_outcome.register
+def _(statement: tree.AlterSource, world: World) -> Outcome:
+    source = _existing(statement.name, statement.kind, statement.span, world.catalog)
+    new = sources.altered(source, statement, world.catalog.types, world.text)
+    path = f"{statement.kind.value.lower()}/`{source.name}`/alter"
+    return Outcome(world.catalog.with_source(new), (), f"Altered {identifier(source.name)}", path)
+
+
+def _existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalog) -> Source:
+    source = catalog.sources.get(name)
+    if source is None:
+        what = kind.value.capitalize() if kind else "Source"
+        raise StatementError(f"{what} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
+    if kind is not None and source.kind.name != kind.name:
+        raise StatementError(
+            f"Incompatible data source type is {source.kind.value}, but statement was for a {kind.value}",
+            at,
+            f"{identifier(name)} is a {source.kind.value.lower()}",
+        )
+    return source
+
+
+# ---------------------------------------------------------------- CREATE … AS
+
+
+@_outcome.register
+def _(statement: tree.CreateAs, world: World) -> Outcome:
+    old = world.catalog.sources.get(statement.name)
+    if old is not None and not statement.or_replace:
+        return _exists(statement, old, world)
+    plan = queries.persistent(statement.query, statement.name, world.catalog, world.settings)
+    _check_kind(statement, plan)
+    p = properties.read(statement.properties, properties.MADE, statement.span)
+    id = _replaced_query(old) or _query_id(statement, world.catalog)
+    sink = _sink(statement, plan, p, id, world)
+    if old is not None:
+        _check_query_replaceable(old, sink, statement.span, world)
+    return _started(statement, Write(plan, sink), _made_topic(sink, plan, p, world), id, old, world)
+
+
+def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
+    if plan.kind.name != statement.kind.name:
+        raise StatementError(
+            f"Invalid result type. Your SELECT query produces a {plan.kind.value}. "
+            f"Please use CREATE {plan.kind.value} AS SELECT statement instead.",
+            statement.span,
+        )
+
+
+def _query_id(statement: tree.CreateAs, catalog: Catalog) -> str:
+    kind = QueryKind.CREATE_STREAM_AS if statement.kind is tree.SourceKind.STREAM else QueryKind.CREATE_TABLE_AS
+    return f"{kind.value}_{re.sub('[^A-Za-z0-9_]', '_', statement.name)}_{catalog.next_query}"
+
+
+def _replaced_query(old: Source | None) -> str | None:
+    return old.created_by if old else None
+
+
+def _check_query_replaceable(old: Source, new: Source, at: Span, world: World) -> None:
+    _check_replaceable(old, new, at, world)
+    others = [q for q in world.catalog.writers(old.name) if q != old.created_by]
+    if others:
+        raise StatementError(
+            f"Cannot replace {identifier(old.name)}: other queries write to it: {', '.join(others)}",
+            at,
+            "TERMINATE them first",
+        )
+
+
+def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: World) -> Source:
+    origin = reads(plan)[0]
+    schema = plan.schema
+    topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
+    sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
+    return Source(
+        statement.name,
+        plan.kind,
+        schema,
+        topic,
+        serdes.choose("KEY", p, schema.key, world.settings, origin.key),
+        serdes.choose("VALUE", p, schema.value, world.settings, origin.value),
+        statement=world.text,
+        timestamp=sources.timestamp(p, schema),
+        created_by=id,
+    )
+
+
+def _made_topic(sink: Source, plan: Select, p: Properties, world: World) -> CreateTopic:
+    there = world.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
+    sources.check_topic_shape(sink.topic, p, world.facts)
+    config = _topic_config(sink, p)
+    if sink.kind is Kind.STREAM and "retention.ms" not in config and there.retention_ms is not None:
+        config["retention.ms"] = str(there.retention_ms)
+    return CreateTopic(
+        sink.topic, p.number("PARTITIONS") or there.partitions, p.number("REPLICAS") or there.replicas, config
+    )
+
+
+def _started(
+    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, world: World
+) -> Outcome:
+    kind = QueryKind.CREATE_STREAM_AS if plan.kind is Kind.STREAM else QueryKind.CREATE_TABLE_AS
+    query = _query(id, kind, plan, world)
+    _check_limit(statement.span, world)
+    catalog = replace(world.catalog.with_source(plan.sink).with_query(query), next_query=world.catalog.next_query + 1)
+    stop: tuple[Step, ...] = (PauseQuery(id),) if old else ()
+    create: tuple[Step, ...] = () if topic.name in world.facts.topics else (topic,)
+    path = f"{statement.kind.value.lower()}/`{plan.sink.name}`/create"
+    message = f"Created query with ID {id}"
+    return Outcome(catalog, (*stop, *create, StartQuery(query, plan)), message, path, query_id=id)
+
+
+def _query(id: str, kind: QueryKind, plan: Write, world: World) -> Query:
+    names = tuple(s.name for s in reads(plan))
+    return Query(id, kind, names, plan.sink.name, world.text, tuple(sorted(world.settings.items())))
+
+
+def _check_limit(at: Span, world: World) -> None:
+    limit = int(world.settings.get(QUERY_LIMIT) or 2**31 - 1)
+    if len(world.catalog.queries) >= limit:
+        raise StatementError(
+            f"Not executing statement(s) as it would cause the number of active, persistent queries to exceed "
+            f"the configured limit of {limit}",
+            at,
+            f"TERMINATE a query, or raise {QUERY_LIMIT}",
+        )
+
+
+# ---------------------------------------------------------------- INSERT INTO … SELECT
+
+
+@_outcome.register
+def _(statement: tree.InsertInto, world: World) -> Outcome:
+    sink = _existing(statement.target, None, statement.span, world.catalog)
+    if sink.kind is Kind.TABLE:
+        raise StatementError(
+            f"INSERT INTO can only be used to insert into a stream. {identifier(sink.name)} is a table.", statement.span
+        )
+    if sink.read_only:
+        raise StatementError(f"Cannot insert into read-only stream: {identifier(sink.name)}", statement.span)
+    if sink.schema.headers:
+        raise StatementError(
+            f"Cannot insert into {identifier(sink.name)} because it has header columns", statement.span
+        )
+    plan = queries.persistent(statement.query, sink.name, world.catalog, world.settings)
+    _check_same(plan, sink, statement.span)
+    id = _insert_id(statement, world.catalog)
+    _check_limit(statement.span, world)
+    query = _query(id, QueryKind.INSERT, Write(plan, sink), world)
+    catalog = replace(world.catalog.with_query(query), next_query=world.catalog.next_query + 1)
+    path = f"query/`{id}`/create"
+    return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
+
+
+def _check_same(plan: Select, sink: Source, at: Span) -> None:
+    if plan.kind is not sink.kind:
+        raise StatementError("Incompatible data sink types: the query makes a table, the sink is a stream", at)
+    if plan.schema != sink.schema:
+        raise StatementError(
+            f"Incompatible schema between results and sink. Result schema is {_shown(plan.schema)}, "
+            f"but the sink schema is {_shown(sink.schema)}.",
+            at,
+            "names, types and order of key and value columns must be the sink's",
+        )
+
+
+def _shown(schema: Schema) -> str:
+    ordered = Schema((*schema.key, *schema.value))
+    return f"[{ordered}]"
+
+
+def _insert_id(statement: tree.InsertInto, catalog: Catalog) -> str:
+    p = properties.read(statement.properties, properties.INSERTED, statement.span)
+    id = p.text("QUERY_ID")
+    if id is None:
+        return f"{QueryKind.INSERT.value}_{catalog.next_query}"
+    at = p.place("QUERY_ID")
+    if not re.fullmatch(r"[A-Za-z0-9_]+", id):
+        raise StatementError(f"Query IDs may contain only alphanumeric characters and '_'. Got: '{id}'", at)
+    id = id.upper()
+    if any(id.startswith(k.value + "_") for k in QueryKind):
+        raise StatementError(f"Query IDs must not start with a reserved prefix, as {id} does", at)
+    if id in catalog.queries:
+        raise StatementError(f"Query ID '{id}' already exists.", at)
+    return id
+
+
+# ---------------------------------------------------------------- DROP
+
+
+@_outcome.register
+def _(statement: tree.Drop, world: World) -> Outcome:
+    path = f"{statement.kind.value.lower()}/`{statement.name}`/drop"
+    if statement.name not in world.catalog.sources and statement.if_exists:
+        return Outcome(world.catalog, (), f"Source {identifier(statement.name)} does not exist.", path, warning=True)
+    source = _existing(statement.name, statement.kind, statement.span, world.catalog)
+    if source.read_only and statement.delete_topic:
+        raise StatementError(f"Cannot delete topic for read-only source: {identifier(source.name)}", statement.span)
+    own = {source.created_by} if source.created_by else set()
+    _check_unused(source, own, statement.span, world.catalog)
+    catalog = world.catalog.without_source(source.name)
+    for id in own:
+        catalog = catalog.without_query(id)
+    steps: list[Step] = [StopQuery(id) for id in own if id in world.catalog.queries]
+    if statement.delete_topic:
+        steps.append(DeleteTopic(source.topic))
+    topic = f" Topic {source.topic} was marked for deletion." if statement.delete_topic else ""
+    message = f"Source {identifier(source.name)} (topic: {source.topic}) was dropped.{topic}"
+    return Outcome(catalog, tuple(steps), message, path)
+
+
+def _check_unused(source: Source, own: set[str], at: Span, catalog: Catalog) -> None:
+    readers = [q for q in catalog.readers(source.name) if q not in own]
+    writers = [q for q in catalog.writers(source.name) if q not in own]
+    if readers or writers:
+        raise StatementError(
+            f"Cannot drop {source.name}.\nThe following queries read from this source: [{', '.join(readers)}].\n"
+            f"The following queries write into this source: [{', '.join(writers)}].",
+            at,
+            "You need to terminate them before dropping it.",
+        )
+
+
+# ---------------------------------------------------------------- types and queries
+
+
+@_outcome.register
+def _(statement: tree.CreateType, world: World) -> Outcome:
+    name = statement.name
+    path = f"type/`{name}`/create"
+    if name in world.catalog.types:
+        fact = f"Cannot register custom type '{name}' since it is already registered"
+        if not statement.if_not_exists:
+            raise StatementError(fact, statement.span, "DROP TYPE it first")
+        return Outcome(
+            world.catalog, (), f"{name} is already registered with type {world.catalog.types[name]}", path, True
+        )
+    type = sources.expand(statement.type, world.catalog.types, statement.span)
+    return Outcome(
+        world.catalog.with_type(name, type), (), f"Registered custom type with name '{name}' and SQL type {type}", path
+    )
+
+
+@_outcome.register
+def _(statement: tree.DropType, world: World) -> Outcome:
+    path = f"type/`{statement.name}`/drop"
+    if statement.name not in world.catalog.types:
+        fact = f"Type {statement.name} does not exist"
+        if not statement.if_exists:
+            raise StatementError(fact, statement.span, did_you_mean(statement.name, world.catalog.types))
+        return Outcome(world.catalog, (), fact, path, warning=True)
+    return Outcome(world.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
+
+
+@_outcome.register
+def _(statement: tree.ControlQuery, world: World) -> Outcome:
+    ids = _controlled(statement, world.catalog)
+    verb = statement.verb
+    catalog = world.catalog
+    steps: list[Step] = []
+    for id in ids:
+        catalog, step = _control(verb, catalog, id)
+        steps.append(step)
+    done = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}[verb.value]
+    path = f"{verb.value.lower()}/{statement.query or 'ALL'}/execute"
+    return Outcome(catalog, tuple(steps), f"Query {done}." if statement.query else f"All queries {done}.", path)
+
+
+def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ...]:
+    if statement.query is None:
+        return tuple(q for q, query in catalog.queries.items() if query.kind is not QueryKind.CREATE_SOURCE_TABLE)
+    id = next((q for q in catalog.queries if q.upper() == statement.query.upper()), None)
+    if id is None:
+        raise StatementError(
+            f"Unknown queryId: {statement.query}", statement.span, did_you_mean(statement.query, catalog.queries)
+        )
+    if catalog.queries[id].kind is QueryKind.CREATE_SOURCE_TABLE:
+        raise StatementError(
+            f"Cannot {statement.verb.value.lower()} query '{id}' as it is linked to a source table.", statement.span
+        )
+    return (id,)
+
+
+def _control(verb: tree.QueryVerb, catalog: Catalog, id: str) -> tuple[Catalog, Step]:
+    query = catalog.queries[id]
+    if verb is tree.QueryVerb.TERMINATE:
+        return catalog.without_query(id), StopQuery(id)
+    if verb is tree.QueryVerb.PAUSE:
+        return catalog.with_query(replace(query, state=QueryState.PAUSED)), PauseQuery(id)
+    return catalog.with_query(replace(query, state=QueryState.RUNNING)), ResumeQuery(id)

@@ -1,0 +1,103 @@
+"""Case files: expected behaviour as data (their shape is told in the conformance suite's README).
+
+A file is `{"tests": [case, …]}`; a case has statements, records in, and records out or a refusal.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRecord:
+    """A record as a case writes it: JSON views of key and value. `timestamp` None where a case does not care."""
+
+    topic: str
+    key: Json = None
+    value: Json = None
+    timestamp: int | None = None
+    window: Json = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTopic:
+    """A topic that is there before the statements run."""
+
+    name: str
+    partitions: int = 4
+    replicas: int = 1
+    raw: Json = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case. `rejected` is what the refusal is about, None where the statements must be accepted."""
+
+    id: str
+    name: str
+    file: str
+    statements: tuple[str, ...]
+    properties: dict[str, str]
+    topics: tuple[CaseTopic, ...]
+    inputs: tuple[CaseRecord, ...]
+    outputs: tuple[CaseRecord, ...]
+    expect: dict[str, Json]
+    rejected: dict[str, Json] | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.file} :: {self.name}"
+
+
+def load(paths: Sequence[Path]) -> Iterator[Case]:
+    """The cases of files and folders, in order. Raises ValueError naming the file that is no case file."""
+    for path in paths:
+        for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+            yield from _file(file)
+
+
+def _file(path: Path) -> Iterator[Case]:
+    try:
+        found = json.loads(path.read_text(), parse_float=Decimal)
+        tests = found["tests"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is no case file: {error}") from error
+    for number, test in enumerate(tests):
+        yield _case(test, path.name, number)
+
+
+def _case(test: dict[str, Json], file: str, number: int) -> Case:
+    return Case(
+        str(test.get("id", number)),
+        test.get("name", f"case {number}"),
+        file,
+        tuple(test["statements"]),
+        {name: str(value) for name, value in (test.get("properties") or {}).items()},
+        tuple(_topic(t) for t in test.get("topics") or ()),
+        tuple(_record(r) for r in test.get("inputs") or ()),
+        tuple(_record(r) for r in test.get("outputs") or ()),
+        test.get("expect") or {},
+        test.get("rejected"),
+    )
+
+
+def _topic(topic: dict[str, Json]) -> CaseTopic:
+    return CaseTopic(topic["name"], topic.get("partitions", 4), topic.get("replicas", 1), topic)
+
+
+def _record(record: dict[str, Json]) -> CaseRecord:
+    headers = tuple((h["KEY"], h.get("VALUE")) for h in record.get("headers") or ())
+    return CaseRecord(
+        record["topic"],
+        record.get("key"),
+        record.get("value"),
+        record.get("timestamp"),
+        record.get("window"),
+        headers,
+    )

@@ -1,0 +1,114 @@
+"""Compares what a case expects with what came out; says the first difference so that one can see it."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from millstream.analysis.sources import expand
+from millstream.catalog.catalog import Catalog, Serde, Source
+from millstream.model.schema import Part
+from millstream.model.types import SqlType
+from millstream.syntax.parser import parse_columns
+from millstream.syntax.tree import ColumnDef
+from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.play import Placed, Played
+from millstream.tester.views import dumps, same, to_view
+
+
+def differences(case: Case, played: Played) -> Iterator[str]:
+    """Every difference between the case and what it left behind, as text; none where it passes."""
+    for topic in dict.fromkeys(r.topic for r in case.outputs):
+        expected = [r for r in case.outputs if r.topic == topic]
+        actual = sorted(played.records.get(topic, ()), key=lambda p: p.order)
+        yield from _topic(topic, expected, actual, played, bool(case.inputs))
+    for source in case.expect.get("sources") or ():
+        yield from _source(source, played.catalog)
+
+
+def _topic(
+    topic: str, expected: Sequence[CaseRecord], actual: Sequence[Placed], played: Played, timed: bool
+) -> Iterator[str]:
+    sink = next((s for s in played.catalog.sources.values() if s.topic == topic), None)
+    shown = [_shown(placed, sink) for placed in actual]
+    for number, (want, got) in enumerate(zip_longest(expected, shown)):
+        if want is None or got is None or not _equal(want, got, timed):
+            yield f"{topic} record {number}\n  expected {_text(want)}\n  actual   {_text(got)}"
+
+
+def _shown(placed: Placed, sink: Source | None) -> CaseRecord:
+    record = placed.record
+    columns = sink.schema if sink else None
+    key = _view(record.key, sink.key if sink else Serde("KAFKA"), columns.key if columns else ())
+    value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else ())
+    headers = tuple((name, _base64(data)) for name, data in record.headers)
+    return CaseRecord(sink.topic if sink else "", key, value, record.rowtime, None, headers)
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _view(data: bytes | None, serde: Serde, columns: Sequence[Any]) -> Any:
+    try:
+        return to_view(data, serde, columns)
+    except ValueError as error:
+        return f"unreadable: {error}: {data!r}"
+
+
+def _equal(want: CaseRecord, got: CaseRecord, timed: bool) -> bool:
+    if timed and want.timestamp is not None and want.timestamp != got.timestamp:
+        return False
+    return (
+        same(want.key, got.key)
+        and same(want.value, got.value)
+        and same(want.window, got.window)
+        and want.headers == got.headers
+    )
+
+
+def _text(record: CaseRecord | None) -> str:
+    if record is None:
+        return "no record"
+    headers = f" headers {record.headers}" if record.headers else ""
+    time = "" if record.timestamp is None else f" @{record.timestamp}"
+    return f"{dumps(record.key)}: {dumps(record.value)}{time}{headers}"
+
+
+def _source(expected: dict[str, Any], catalog: Catalog) -> Iterator[str]:
+    source = catalog.sources.get(expected["name"])
+    if source is None:
+        yield f"no source {expected['name']} in the catalog"
+        return
+    if expected.get("type") and expected["type"].upper() != source.kind.value:
+        yield f"{source.name} is a {source.kind.value}, not a {expected['type']}"
+    if expected.get("schema") is not None:
+        yield from _schema(expected["schema"], source, catalog)
+    yield from _formats(expected, source)
+
+
+def _schema(text: str, source: Source, catalog: Catalog) -> Iterator[str]:
+    want = [_column(c, catalog) for c in parse_columns(text)]
+    got = [(c.name, c.type, c.part is Part.KEY) for c in source.schema]
+    if want != got:
+        yield f"schema of {source.name}\n  expected {text}\n  actual   {source.schema}"
+
+
+def _column(column: ColumnDef, catalog: Catalog) -> tuple[str, SqlType, bool]:
+    key = column.mark is not None and "KEY" in column.mark.value
+    return column.name, expand(column.type, catalog.types, column.span), key
+
+
+def _formats(expected: dict[str, Any], source: Source) -> Iterator[str]:
+    for side, serde, columns in (("key", source.key, source.schema.key), ("value", source.value, source.schema.value)):
+        want = expected.get(f"{side}Format")
+        name = want["format"] if isinstance(want, dict) else want
+        if name is not None and name.upper() != serde.format:
+            yield f"{side} format of {source.name} is {serde.format}, not {name}"
+        features = expected.get(f"{side}Features")
+        if features is not None and sorted(features) != _features(serde):
+            yield f"{side} features of {source.name} are {_features(serde)}, not {features} ({len(columns)} columns)"
+
+
+def _features(serde: Serde) -> list[str]:
+    return [] if serde.wrap is None else ["WRAP_SINGLES" if serde.wrap else "UNWRAP_SINGLES"]

@@ -1,0 +1,168 @@
+"""Plays a case without a broker: the real parser, analysis, plan, codec and Spark expressions, bounded.
+
+Each input goes through all queries, downstream ones included, before the next is read. Queries run one after
+the other over whole topics; a record's `order` (the input it comes from, then the query and the place in that
+query's answer, and so on) gives back the order in which a stream would have seen it.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from millstream.catalog.catalog import Catalog, Serde, Source
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.errors import NotSupported, StatementError
+from millstream.model.schema import Column
+from millstream.plan.inserts import row as insert_row
+from millstream.plan.nodes import reads
+from millstream.plan.statements import outcome
+from millstream.plan.steps import CreateTopic, StartQuery, StopQuery
+from millstream.spark.bounded import Bounded, Record
+from millstream.syntax import tree
+from millstream.syntax.parser import split
+from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.views import to_bytes
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A record in a topic, and where it stands in the order of all."""
+
+    record: Record
+    order: Order
+
+
+@dataclass(slots=True)
+class Played:
+    """What a case left behind: the catalog, the topics' facts, and the records of each topic in order."""
+
+    catalog: Catalog = field(default_factory=Catalog)
+    topics: dict[str, TopicFacts] = field(default_factory=dict)
+    records: dict[str, list[Placed]] = field(default_factory=dict)
+    queries: dict[str, StartQuery] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
+    """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
+    played = Played(settings={**defaults, **case.properties})
+    played.topics = {t.name: TopicFacts(t.partitions, t.replicas) for t in case.topics}
+    for record in case.inputs:
+        played.topics.setdefault(record.topic, TopicFacts(4))
+    for text in case.statements:
+        for parsed in split(text):
+            _apply(parsed.statement, parsed.text, played, bounded)
+    return played
+
+
+def _apply(statement: tree.Statement, text: str, played: Played, bounded: Bounded) -> None:
+    match statement:
+        case tree.SetProperty(name, value):
+            played.settings[name] = value
+        case tree.UnsetProperty(name):
+            played.settings.pop(name, None)
+        case tree.InsertValues():
+            _insert(statement, played, bounded)
+        case _:
+            _outcome(statement, text, played)
+
+
+def _outcome(statement: tree.Statement, text: str, played: Played) -> None:
+    if isinstance(statement, tree.CreateSource):
+        _assume_topic(statement, played)
+    made = outcome(statement, text, played.catalog, Facts(played.topics), played.settings)
+    played.catalog = made.catalog
+    for step in made.steps:
+        match step:
+            case CreateTopic():
+                played.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
+            case StartQuery():
+                played.queries[step.query.id] = step
+            case StopQuery():
+                played.queries.pop(step.id, None)
+
+
+def _assume_topic(statement: tree.CreateSource, played: Played) -> None:
+    """A case's topics need no declaration: a topic that a source is declared over is there."""
+    for p in statement.properties:
+        if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
+            played.topics.setdefault(p.value.value, TopicFacts(4))
+
+
+def _insert(statement: tree.InsertValues, played: Played, bounded: Bounded) -> None:
+    made = insert_row(statement, played.catalog, played.settings)
+    record = bounded.constant(made, now=0)
+    _append(played, made.sink.topic, record, (len(played.records.get(made.sink.topic, ())) - 1_000_000,))
+
+
+def _append(played: Played, topic: str, record: Record, order: Order) -> None:
+    played.records.setdefault(topic, []).append(Placed(record, order))
+
+
+def run(case: Case, played: Played, bounded: Bounded) -> None:
+    """Put the inputs into their topics and run the queries, upstream ones first."""
+    for number, given in enumerate(case.inputs):
+        _append(played, given.topic, _input(given, case, played), (number,))
+    for step in _upstream_first(list(played.queries.values())):
+        _run(step, played, bounded)
+
+
+def _input(given: CaseRecord, case: Case, played: Played) -> Record:
+    key, value, keys, values = _written_as(given.topic, case, played)
+    headers = tuple((name, _from_base64(data)) for name, data in given.headers)
+    return Record(
+        to_bytes(given.key, key, keys), to_bytes(given.value, value, values), given.timestamp or 0, headers, 0, 0
+    )
+
+
+def _from_base64(data: str | None) -> bytes | None:
+    return None if data is None else b64decode(data)
+
+
+def _written_as(topic: str, case: Case, played: Played) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
+    """The formats and columns of a topic: those of the first source over it, else what the case says of it."""
+    for source in played.catalog.sources.values():
+        if source.topic == topic:
+            return source.key, source.value, source.schema.key, source.schema.value
+    raw = next((t.raw for t in case.topics if t.name == topic), {})
+    whole = raw.get("format")
+    key, value = raw.get("keyFormat", whole or "KAFKA"), raw.get("valueFormat", whole or "JSON")
+    return Serde(str(key).upper()), Serde(str(value).upper()), (), ()
+
+
+def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
+    """The queries so that each comes after all that write what it reads. Raises NotSupported for a circle."""
+    waiting, ordered = list(steps), []
+    while waiting:
+        pending = {s.plan.sink.topic for s in waiting}
+        ready = [s for s in waiting if not any(o.topic in pending for o in reads(s.plan))]
+        if not ready:
+            raise NotSupported("queries that read what they write, in a circle, cannot be played")
+        ordered += ready
+        waiting = [s for s in waiting if s not in ready]
+    return ordered
+
+
+def _run(step: StartQuery, played: Played, bounded: Bounded) -> None:
+    number = list(played.queries).index(step.query.id)
+    origins: dict[str, Source] = {o.topic: o for o in reads(step.plan)}
+    (topic,) = origins
+    placed = sorted(played.records.get(topic, ()), key=lambda p: p.order)
+    given = [p.record.at(0, offset) for offset, p in enumerate(placed)]
+    for position, (offset, record) in enumerate(bounded.run(step, given, played.settings)):
+        _append(played, step.plan.sink.topic, record, (*placed[offset].order, number, position))
+
+
+def refused(error: StatementError, case: Case) -> bool:
+    """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
+    if isinstance(error, NotSupported):
+        return False
+    because = str((case.rejected or {}).get("because", ""))
+    return bool(_words(because) & _words(str(error))) or not _words(because)
+
+
+def _words(text: str) -> set[str]:
+    cleaned = "".join(c if c.isalnum() or c == "_" else " " for c in text.upper())
+    return {w for w in cleaned.split() if len(w) > 3} - {"LINE", "FAILED", "STATEMENT", "PREPARE", "DOES", "WITH"}

@@ -1,0 +1,68 @@
+"""Runs cases, one verdict each; a case can fail, never the run."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
+
+from millstream.model.errors import StatementError
+from millstream.spark.bounded import Bounded
+from millstream.tester.cases import Case
+from millstream.tester.check import differences
+from millstream.tester.play import Played, plan, refused, run
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a case went; `reason` is "" where it passed."""
+
+    case: Case
+    reason: str
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return not self.reason
+
+    def line(self) -> str:
+        """The verdict as a line of JSON: id, file, name, passed, reason."""
+        case = self.case
+        return json.dumps(
+            {"id": case.id, "file": case.file, "name": case.name, "passed": self.passed, "reason": self.reason}
+        )
+
+
+def run_cases(
+    cases: Sequence[Case], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
+) -> Iterator[Verdict]:
+    """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
+
+
+def verdict(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+    """Play one case and say how it went."""
+    began = perf_counter()
+    try:
+        reason = _reason(case, bounded, defaults)
+    except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
+        reason = f"{type(error).__name__}: {error}"
+    return Verdict(case, reason, perf_counter() - began)
+
+
+def _reason(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+    if case.rejected is None:
+        played = plan(case, defaults, bounded)
+        run(case, played, bounded)
+        return "\n".join(differences(case, played))
+    return _refusal(case, bounded, defaults)
+
+
+def _refusal(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+    because = (case.rejected or {}).get("because", "")
+    try:
+        played: Played = plan(case, defaults, bounded)
+    except StatementError as error:
+        return "" if refused(error, case) else f"refused for another reason: {error}\n  expected: {because}"
+    return f"accepted ({len(played.catalog.sources)} sources), and should be refused: {because}"

@@ -1,0 +1,89 @@
+"""The JSON view of bytes: how a case writes keys and values, to bytes and back, by format.
+
+This is the tester's own reading of the formats, on purpose not the engine's codec: the two check each other.
+"""
+
+import base64
+import json
+import struct
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from millstream.catalog.catalog import Serde
+from millstream.model.schema import Column
+from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER
+
+_KAFKA = {INTEGER: ">i", BIGINT: ">q", DOUBLE: ">d"}
+
+
+def dumps(view: Any) -> str:
+    """JSON text of a view; a Decimal keeps its digits as the case file has them."""
+    if isinstance(view, dict):
+        return "{" + ",".join(f"{json.dumps(str(k))}:{dumps(v)}" for k, v in view.items()) + "}"
+    if isinstance(view, list):
+        return "[" + ",".join(map(dumps, view)) + "]"
+    if isinstance(view, Decimal):
+        return str(view)
+    return json.dumps(view, ensure_ascii=False)
+
+
+def to_bytes(view: Any, serde: Serde, columns: Sequence[Column]) -> bytes | None:
+    """The bytes of a record's side as the case writes it; None for null."""
+    if view is None:
+        return None
+    if serde.format == "JSON":
+        return dumps(view).encode()
+    if serde.format == "KAFKA" and columns:
+        return _kafka_bytes(view, columns[0])
+    return view.encode() if isinstance(view, str) else dumps(view).encode()
+
+
+def _kafka_bytes(view: Any, column: Column) -> bytes:
+    if column.type in _KAFKA:
+        number = float(view) if column.type == DOUBLE else int(view)
+        return struct.pack(_KAFKA[column.type], number)
+    if column.type == BYTES:
+        return base64.b64decode(view)
+    return str(view).encode() if isinstance(view, str) else dumps(view).encode()
+
+
+def to_view(data: bytes | None, serde: Serde, columns: Sequence[Column]) -> Any:
+    """The JSON view of bytes that a sink wrote; a ValueError where they are not in its format."""
+    if data is None:
+        return None
+    if serde.format == "JSON":
+        return json.loads(data, parse_float=Decimal)
+    if serde.format == "KAFKA" and columns:
+        return _kafka_view(data, columns[0])
+    return data.decode()
+
+
+def _kafka_view(data: bytes, column: Column) -> Any:
+    if column.type in _KAFKA:
+        return struct.unpack(_KAFKA[column.type], data)[0]
+    return base64.b64encode(data).decode() if column.type == BYTES else data.decode()
+
+
+def same(expected: Any, actual: Any) -> bool:
+    """Whether two views are equal: numbers by value, field names also upper-cased where the exact one is absent."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        names = [name if name in actual else name.upper() for name in expected]
+        return sorted(names) == sorted(actual) and all(
+            same(value, actual[name]) for name, value in zip(names, expected.values(), strict=True)
+        )
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(same, expected, actual))
+    if _number(expected) and _number(actual):
+        return _equal(expected, actual)
+    return type(expected) is type(actual) and bool(expected == actual)
+
+
+def _number(view: Any) -> bool:
+    return isinstance(view, int | float | Decimal) and not isinstance(view, bool)
+
+
+def _equal(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, float) or isinstance(actual, float):
+        return float(expected) == float(actual)
+    return Decimal(expected) == Decimal(actual)
