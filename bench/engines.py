@@ -75,7 +75,16 @@ class Peer:
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
         given = [topics.bootstrap, topics.source, topics.sink, topics.table]
         settled = [f"{name}={value}" for name, value in settings.items()]
-        command = [java(), "-Xmx1g", "-cp", self._classpath(), "StreamsPeer", workload, *given, *settled]
+        command: list[str | Path] = [
+            java(),
+            "-Xmx1g",
+            "-cp",
+            self._classpath(),
+            "StreamsPeer",
+            workload,
+            *given,
+            *settled,
+        ]
         with _process(command, self.folder / "peer.log") as process:
             yield Running(process)
 
