@@ -82,7 +82,7 @@ class Broker(Service):
         self._format(command, classpath)
         self._child = Child("the Kafka broker", self._command(command, classpath), self.log)
         self._child.start()
-        self._child.wait_until(self._answers, patience=60)
+        self._child.wait_until(self._answers)
 
     @property
     def _properties(self) -> Path:

@@ -24,7 +24,8 @@ code=$?
 kill $watch 2>/dev/null
 exit $code
 """
-PATIENCE = 30.0
+PATIENCE = 120.0
+LONG_LOG = 20_000_000
 GRACE = 20.0
 TAIL = 8
 TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Caused by: )?[\w.$]+(Exception|Error)\b")
@@ -46,6 +47,8 @@ class Child:
     def start(self, environment: Mapping[str, str] | None = None) -> None:
         """Start the process, with `environment` added to ours; it does not see Ctrl-C of our terminal."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and self.log.stat().st_size > LONG_LOG:
+            self.log.replace(self.log.with_suffix(".log.old"))
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "ab") as output:
             self._process = subprocess.Popen(
@@ -58,15 +61,18 @@ class Child:
             )
 
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
-        """Return once `ready()`; stop the child and raise SetupError if it ends first or takes too long."""
+        """Return once `ready()`; SetupError if the child ends first or takes too long. It is stopped on any error."""
         deadline = time.monotonic() + patience
-        while not ready():
-            if not self.running:
-                raise self._failure("ended while starting")
-            if time.monotonic() > deadline:
-                self.stop()
-                raise self._failure(f"was not ready after {patience:.0f} s")
-            time.sleep(0.05)
+        try:
+            while not ready():
+                if not self.running:
+                    raise self._failure("ended while starting")
+                if time.monotonic() > deadline:
+                    raise self._failure(f"was not ready after {patience:.0f} s")
+                time.sleep(0.05)
+        except BaseException:  # Ctrl-C too
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Ask the child to end and wait for it; a child that does not obey is killed with all it started."""

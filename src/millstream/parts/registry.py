@@ -37,7 +37,7 @@ class Registry(Service):
         self.home.mkdir(parents=True, exist_ok=True)
         self._child = Child("the schema registry", self._command(command, program), self.log)
         self._child.start()
-        self._child.wait_until(self._answers, patience=90)
+        self._child.wait_until(self._answers)
 
     def _command(self, command: Path, program: Path) -> list[str | Path]:
         settings = {
