@@ -2,9 +2,9 @@
 
 from functools import singledispatch
 
-from millstream.catalog.catalog import Serde
+from millstream.catalog.catalog import Kind, Source
 from millstream.model.names import identifier
-from millstream.plan.nodes import Answer, Filter, Flatten, Node, Read, Rekey, Select, Write
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, Write
 
 
 def explain(node: Node) -> str:
@@ -25,45 +25,46 @@ def sentence(node: Node) -> str:
 
 @sentence.register
 def _(node: Read) -> str:
-    origin = node.origin
-    return f"Read {origin.kind.value} {identifier(origin.name)} from topic {origin.topic} ({_formats(origin.key, origin.value)})"
+    return f"Read {_source(node.origin, 'from')}"
 
 
 @sentence.register
 def _(node: Filter) -> str:
-    return (
-        f"Filter {node.condition.type}"
-        if node.kind.name == "STREAM"
-        else "Filter, a row that fails becomes a tombstone"
-    )
+    return f"Filter {node.text}" + (" (other rows become tombstones)" if node.kind is Kind.TABLE else "")
 
 
 @sentence.register
 def _(node: Flatten) -> str:
-    return f"Flatten {len(node.functions)} table function(s)"
+    return f"Flatten {', '.join(f.text for f in node.functions)}"
 
 
 @sentence.register
 def _(node: Rekey) -> str:
-    keys = ", ".join(identifier(k.name) for k in node.keys)
-    return f"Partition by {keys}" if keys else "Partition by nothing"
+    keys = ", ".join(k.text for k in node.keys)
+    return f"Partition by {keys or 'NULL'}"
 
 
 @sentence.register
 def _(node: Select) -> str:
-    return f"Select {node.schema}"
+    keys = [f"{_item(k)} KEY" for k in node.keys]
+    return f"Select {', '.join([*keys, *map(_item, node.columns)])}"
 
 
 @sentence.register
 def _(node: Answer) -> str:
-    return f"Answer {node.schema}"
+    return f"Answer {', '.join(map(_item, node.columns))}"
 
 
 @sentence.register
 def _(node: Write) -> str:
-    sink = node.sink
-    return f"Write {sink.kind.value} {identifier(sink.name)} to topic {sink.topic} ({_formats(sink.key, sink.value)})"
+    return f"Write {_source(node.sink, 'to')}"
 
 
-def _formats(key: Serde, value: Serde) -> str:
-    return f"key {key.format}, value {value.format}"
+def _item(column: Named) -> str:
+    name = identifier(column.name)
+    return name if column.text.rpartition(".")[2] == name else f"{column.text} AS {name}"
+
+
+def _source(source: Source, way: str) -> str:
+    formats = f"key {source.key.format}, value {source.value.format}"
+    return f"{source.kind.value} {identifier(source.name)} {way} topic {source.topic} ({formats})"

@@ -5,9 +5,10 @@ rowtime, and the partition and offset of the record they come from. References i
 positions in its source's schema. Header columns are value columns from the Read on.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from millstream.analysis.meaning import Meaning
+from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.catalog.catalog import Kind, Source
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import SqlType
@@ -15,10 +16,11 @@ from millstream.model.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An expression and the name of the column it makes."""
+    """An expression and the name of the column it makes; `text` is its SQL, for people."""
 
     name: str
     meaning: Meaning
+    text: str = ""
 
 
 class Node:
@@ -63,6 +65,7 @@ class Filter(Node):
 
     source: Node
     condition: Meaning
+    text: str = ""
 
     @property
     def schema(self) -> Schema:
@@ -177,3 +180,12 @@ def reads(node: Node) -> tuple[Source, ...]:
         return (node.origin,)
     inner: Node = node.source  # type: ignore[attr-defined]
     return reads(inner)
+
+
+def refs(schema: Schema) -> Iterator[Ref]:
+    """A reference to each column of a relation, in the schema's order."""
+    counts = {Part.KEY: 0, Part.VALUE: 0}
+    for column in schema:
+        where = Where.KEY if column.part is Part.KEY else Where.VALUE
+        yield Ref(column.type, where, counts[column.part], column.name)
+        counts[column.part] += 1

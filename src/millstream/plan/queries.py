@@ -15,9 +15,9 @@ from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.schema import Part, Schema
+from millstream.model.schema import Schema
 from millstream.model.types import BOOLEAN, Struct
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, refs
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -93,7 +93,9 @@ def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mappin
     query = statement.query
     relation, aliases = _rows(query, catalog, settings)
     items = tuple(_items(query, relation))
-    columns = tuple(Named(item.alias or aliases.of(item.expression), _typed_item(item)) for item in items)
+    columns = tuple(
+        Named(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression)) for item in items
+    )
     origin = _origin(query.source, catalog)
     return Transient(Answer(relation.node, columns, query.limit), query.emit is not None, (origin,))
 
@@ -155,15 +157,6 @@ def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
     return tuple(ScopeColumn(ref.name, alias, ref) for ref in refs(schema))
 
 
-def refs(schema: Schema) -> Iterator[Ref]:
-    """A reference to each column of a relation, in the schema's order."""
-    counts = {Part.KEY: 0, Part.VALUE: 0}
-    for column in schema:
-        where = Where.KEY if column.part is Part.KEY else Where.VALUE
-        yield Ref(column.type, where, counts[column.part], column.name)
-        counts[column.part] += 1
-
-
 def _filtered(query: tree.Query, relation: Relation) -> Relation:
     if query.where is None:
         return relation
@@ -174,7 +167,7 @@ def _filtered(query: tree.Query, relation: Relation) -> Relation:
             f"{condition.type}",
             query.where.span,
         )
-    return replace(relation, node=Filter(relation.node, condition))
+    return replace(relation, node=Filter(relation.node, condition, to_sql(query.where)))
 
 
 def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relation:
@@ -186,9 +179,9 @@ def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relatio
     for call in calls:
         _check_table_function(call, query)
     width = len(relation.node.schema.value)
-    made = tuple(Named(f"KSQL_SYNTH_{i}", typed(c, relation.scope)) for i, c in enumerate(calls))
+    made = tuple(Named(f"KSQL_SYNTH_{i}", typed(c, relation.scope), to_sql(c)) for i, c in enumerate(calls))
     node = Flatten(relation.node, made)
-    known = {
+    known: dict[tree.Expression, Ref] = {
         c: Ref(m.meaning.type, Where.VALUE, width + i, m.name) for i, (c, m) in enumerate(zip(calls, made, strict=True))
     }
     hidden = frozenset(range(width, width + len(made)))
@@ -218,7 +211,7 @@ def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relatio
         if len(expressions) > 1:
             raise StatementError("Cannot PARTITION BY multiple columns including NULL", expressions[0].span)
         expressions = ()
-    keys = tuple(Named(aliases.of(e), _partition_expression(e, relation)) for e in expressions)
+    keys = tuple(Named(aliases.of(e), _partition_expression(e, relation), to_sql(e)) for e in expressions)
     _check_distinct(keys, expressions)
     if not _moves(keys, relation.node.schema):
         return relation
@@ -341,7 +334,9 @@ def _select(
     sink: str,
     settings: Mapping[str, str],
 ) -> Select:
-    keys, columns, seen = [], [], set()
+    keys: list[Named] = []
+    columns: list[Named] = []
+    seen: set[str] = set()
     for item in items:
         name = item.alias or aliases.of(item.expression)
         meaning = _typed_item(item)
@@ -349,13 +344,13 @@ def _select(
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
         seen.add(name)
         is_key = isinstance(meaning, Ref) and meaning.where is Where.KEY
-        (keys if is_key else columns).append(Named(name, meaning))
+        (keys if is_key else columns).append(Named(name, meaning, to_sql(item.expression)))
     _check_keys(query, keys, relation, sink, settings)
     if not columns:
         raise StatementError(
             "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
         )
-    if not settings.get(NEW_PLANNER, "") == "true":
+    if settings.get(NEW_PLANNER, "") != "true":
         keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, Ref) else 0)
     return Select(relation.node, tuple(keys), tuple(columns))
 
@@ -382,7 +377,8 @@ def _check_keys(
         plural = "s" if len(wanted) > 1 else ""
         names_text = " and ".join(r.name for r in wanted)
         raise StatementError(
-            f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} in its projection.",
+            f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} "
+            "in its projection.",
             query.span,
             f"SELECT {', '.join(r.name for r in wanted)}, …",
         )

@@ -22,7 +22,7 @@ class CaseRecord:
     value: Json = None
     timestamp: int | None = None
     window: Json = None
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

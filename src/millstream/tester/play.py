@@ -20,7 +20,7 @@ from millstream.plan.steps import CreateTopic, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
 from millstream.syntax.parser import split
-from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.cases import Case, CaseRecord, Json
 from millstream.tester.views import to_bytes
 
 Order = tuple[int, ...]
@@ -126,7 +126,7 @@ def _written_as(topic: str, case: Case, played: Played) -> tuple[Serde, Serde, S
     for source in played.catalog.sources.values():
         if source.topic == topic:
             return source.key, source.value, source.schema.key, source.schema.value
-    raw = next((t.raw for t in case.topics if t.name == topic), {})
+    raw: Json = next((t.raw for t in case.topics if t.name == topic), {})
     whole = raw.get("format")
     key, value = raw.get("keyFormat", whole or "KAFKA"), raw.get("valueFormat", whole or "JSON")
     return Serde(str(key).upper()), Serde(str(value).upper()), (), ()

@@ -33,9 +33,7 @@ class Verdict:
         )
 
 
-def run_cases(
-    cases: Sequence[Case], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
-) -> Iterator[Verdict]:
+def run_cases(cases: Sequence[Case], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1) -> Iterator[Verdict]:
     """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
