@@ -4,9 +4,11 @@ A relation has a key struct, a value struct and pseudo-columns (DESIGN.md §3); 
 Header columns are part of the value struct once a source is read.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from millstream.functions.declare import Chosen
 from millstream.model.types import SqlType
 
 
@@ -43,3 +45,168 @@ class Const(Meaning):
     """A constant: bool, int, decimal.Decimal, float, str, bytes or None."""
 
     value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Meaning):
+    """A parameter of the lambda around it, by a name that no other lambda around has (v0, v1, …)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaOf(Meaning):
+    """A lambda as an argument; `type` is the LambdaType that the function gave it."""
+
+    parameters: tuple[Variable, ...]
+    body: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOf(Meaning):
+    """A bare time unit as an argument."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Meaning):
+    """`operand` as a value of `type`; fails at run time where the value has none. Conversions are casts too."""
+
+    operand: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Meaning):
+    """`left operator right`, operator one of + - * / %; fails where an operand is null. Strings are joined by +.
+
+    Both operands have the type in which the engine computes: that of the result, or decimals of their own.
+    """
+
+    operator: str
+    left: Meaning
+    right: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Negate(Meaning):
+    """`-operand`; fails where it is null."""
+
+    operand: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Meaning):
+    """`left operator right` of one type; false where an operand is null, save for IS [NOT] DISTINCT FROM."""
+
+    operator: str
+    left: Meaning
+    right: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Meaning):
+    """`left AND right` or `left OR right`; `right` counts only where `left` does not decide."""
+
+    operator: str
+    left: Meaning
+    right: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Meaning):
+    """`NOT operand`."""
+
+    operand: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Meaning):
+    """Whether `operand` is null."""
+
+    operand: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Meaning):
+    """Whether `operand` equals one of `items`, all of one type; false where it is null."""
+
+    operand: Meaning
+    items: tuple[Meaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Meaning):
+    """Whether the whole of `operand` matches `pattern` (% and _, `escape` takes their meaning); false where null."""
+
+    operand: Meaning
+    pattern: Meaning
+    escape: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Meaning):
+    """The result of the first of `whens` (condition, result) that holds, else `otherwise`; no other is computed."""
+
+    whens: tuple[tuple[Meaning, Meaning], ...]
+    otherwise: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOf(Meaning):
+    """An array of `items`."""
+
+    items: tuple[Meaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Meaning):
+    """A map of `entries`."""
+
+    entries: tuple[tuple[Meaning, Meaning], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StructOf(Meaning):
+    """A struct of `values` in the order of the type's fields."""
+
+    values: tuple[Meaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOf(Meaning):
+    """Field number `index` of the struct `base`; null where the struct is. `name` is for messages."""
+
+    base: Meaning
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Meaning):
+    """`base[index]`: of an array by position from 1 (from -1 backwards), of a map by key; null where there is none."""
+
+    base: Meaning
+    index: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Meaning):
+    """A call of a function's chosen signature with arguments already of the types it asks for."""
+
+    chosen: Chosen
+    arguments: tuple[Meaning, ...]
+
+
+def parts(meaning: Meaning) -> Iterator[Meaning]:
+    """The expressions directly inside `meaning`."""
+    for name in meaning.__dataclass_fields__:
+        yield from _meanings(getattr(meaning, name))
+
+
+def _meanings(value: object) -> Iterator[Meaning]:
+    if isinstance(value, Meaning):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _meanings(item)

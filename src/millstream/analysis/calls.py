@@ -1,0 +1,67 @@
+"""Calls of functions: the signature chosen by the arguments' types, lambdas typed by the signature."""
+
+from collections.abc import Callable
+
+from millstream.analysis import meaning as m
+from millstream.analysis.coercion import converted
+from millstream.functions.declare import UNIT, Chosen, FunctionKind, LambdaArgument, LambdaType
+from millstream.functions.resolve import resolve
+from millstream.model.errors import NotSupported, StatementError
+from millstream.model.types import SqlType
+from millstream.syntax import tree
+
+# The meaning of an argument.
+Typer = Callable[[tree.Expression], m.Meaning]
+# The parameters and the body of a lambda whose parameters have these types.
+Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[m.Variable, ...], m.Meaning]]
+
+
+def call(expression: tree.Call, typed: Typer, bind: Binder) -> m.Meaning:
+    """The meaning of a call of a scalar function; StatementError where no signature takes its arguments."""
+    given = [None if isinstance(a, tree.Lambda | tree.Unit) else typed(a) for a in expression.args]
+    types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
+
+    def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
+        argument = expression.args[index]
+        assert isinstance(argument, tree.Lambda)
+        return _with_type(bind(argument, parameters)[1], argument)
+
+    chosen = resolve(expression.name, types, body_type, expression.span)
+    _check_scalar(expression, chosen)
+    triples = zip(expression.args, given, chosen.arguments, strict=True)
+    return m.Call(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
+
+
+def _type(argument: tree.Expression, value: m.Meaning | None) -> SqlType | None:
+    if isinstance(argument, tree.Lambda):
+        return LambdaArgument(len(argument.parameters))
+    return value.type if value else UNIT
+
+
+def _with_type(body: m.Meaning, written: tree.Lambda) -> SqlType:
+    if body.type is None:
+        raise StatementError("this lambda gives NULL, which has no type", written.body.span, "CAST it")
+    return body.type
+
+
+def _check_scalar(expression: tree.Call, chosen: Chosen) -> None:
+    name = expression.name
+    if chosen.function.kind is FunctionKind.AGGREGATE:
+        hint = "an aggregate function stands in the SELECT or HAVING of a query with GROUP BY"
+        raise NotSupported(f"the aggregate function {name} here", expression.span, hint)
+    if chosen.function.kind is FunctionKind.TABLE:
+        hint = "it can stand only in the SELECT of a query on a stream, and not inside another of its kind"
+        raise NotSupported(f"the table function {name} here", expression.span, hint)
+    if expression.star:
+        raise StatementError(f"{name} does not take *", expression.span)
+
+
+def _argument(argument: tree.Expression, value: m.Meaning | None, wanted: SqlType | None, bind: Binder) -> m.Meaning:
+    if isinstance(argument, tree.Lambda):
+        assert isinstance(wanted, LambdaType)
+        variables, body = bind(argument, wanted.parameters)
+        return m.LambdaOf(wanted, variables, converted(body, wanted.result, argument.span))
+    if isinstance(argument, tree.Unit):
+        return m.UnitOf(UNIT, argument.name)
+    assert value is not None
+    return converted(value, wanted, argument.span) if wanted is not None else value

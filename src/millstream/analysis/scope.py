@@ -1,0 +1,112 @@
+"""What names mean in an expression: the columns of a relation and what else is known there."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from millstream.analysis.meaning import Ref, Where
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.types import BIGINT, INTEGER, Array, Field, Map, Named, SqlType, Struct
+from millstream.syntax import tree
+
+PSEUDO = {
+    "ROWTIME": Ref(BIGINT, Where.ROWTIME, 0, "ROWTIME"),
+    "ROWPARTITION": Ref(INTEGER, Where.ROWPARTITION, 0, "ROWPARTITION"),
+    "ROWOFFSET": Ref(BIGINT, Where.ROWOFFSET, 0, "ROWOFFSET"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column that can be named: `name`, or `source.name` where it has a source."""
+
+    name: str
+    source: str | None
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Everything an expression can refer to.
+
+    `known` maps expressions that already have a value in the relation to it; it is asked before anything else.
+    `types` are the custom types, `settings` the session's properties.
+    """
+
+    columns: tuple[ScopeColumn, ...] = ()
+    known: Mapping[tree.Expression, Ref] = field(default_factory=dict)
+    types: Mapping[str, SqlType] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def lookup(self, reference: tree.ColumnRef) -> Ref:
+        """The column that `reference` names; a StatementError where there is none, or more than one."""
+        found = [c for c in self.columns if _names(reference, c)]
+        if len({c.ref for c in found}) > 1:
+            raise _ambiguous(reference, found)
+        if found:
+            return found[0].ref
+        if reference.name in PSEUDO and self._has_source(reference.source):
+            return PSEUDO[reference.name]
+        raise self._unknown(reference)
+
+    def flag(self, setting: str, default: bool) -> bool:
+        """A boolean setting of the session, `default` where it is not set."""
+        value = self.settings.get(setting)
+        return default if value is None else value.strip().lower() == "true"
+
+    def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
+        """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
+        if isinstance(sql_type, Named):
+            return self._custom(sql_type.name, at)
+        if isinstance(sql_type, Array):
+            return Array(self.expanded(sql_type.element, at))
+        if isinstance(sql_type, Map):
+            return Map(self.expanded(sql_type.key, at), self.expanded(sql_type.value, at))
+        if isinstance(sql_type, Struct):
+            return Struct(tuple(Field(f.name, self.expanded(f.type, at)) for f in sql_type.fields))
+        return sql_type
+
+    def _custom(self, name: str, at: Span) -> SqlType:
+        if name not in self.types:
+            raise StatementError(f"there is no type {identifier(name)}", at, did_you_mean(name, self.types))
+        return self.expanded(self.types[name], at)
+
+    def _has_source(self, source: str | None) -> bool:
+        return source is None or any(c.source == source for c in self.columns)
+
+    def _unknown(self, reference: tree.ColumnRef) -> StatementError:
+        sources = _distinct(c.source for c in self.columns if c.source is not None)
+        if reference.source is not None and reference.source not in sources:
+            fact = f"no source here is named {identifier(reference.source)}"
+            return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
+        names = _distinct(c.name for c in self.columns if self._visible(reference, c))
+        fact = f"there is no column {_text(reference)}"
+        return StatementError(fact, reference.span, _hint(reference.name, names, "columns"))
+
+    def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
+        return reference.source is None or column.source == reference.source
+
+
+def _names(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
+    return column.name == reference.name and reference.source in (None, column.source)
+
+
+def _text(reference: tree.ColumnRef) -> str:
+    prefix = f"{identifier(reference.source)}." if reference.source is not None else ""
+    return prefix + identifier(reference.name)
+
+
+def _ambiguous(reference: tree.ColumnRef, found: list[ScopeColumn]) -> StatementError:
+    full = [f"{identifier(c.source)}.{identifier(c.name)}" if c.source else identifier(c.name) for c in found]
+    fact = f"{identifier(reference.name)} could be {' or '.join(full)}"
+    return StatementError(fact, reference.span, "put the source's name before the column's")
+
+
+def _hint(name: str, known: list[str], kind: str) -> str:
+    if any(k.upper() == name.upper() for k in known):
+        return f"{did_you_mean(name, known)} Unquoted names are read in upper case; backticks keep the case"
+    return did_you_mean(name, known) or (f"{kind} here: {', '.join(map(identifier, known))}" if known else "")
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

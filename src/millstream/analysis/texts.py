@@ -1,0 +1,180 @@
+"""How text reads as a value of another type: numbers, booleans, dates and times (features.md §4.4-4.5).
+
+The same readings exist for text that is only known at run time, in jvm/Operators.scala.
+"""
+
+import base64
+import binascii
+import re
+from calendar import timegm
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal as Number
+from decimal import InvalidOperation
+
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TIME,
+    TIMESTAMP,
+    Decimal,
+    SqlType,
+)
+
+_DAY = r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
+_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,9}))?)?)?"
+_ZONE = r"(?P<zone>Z|(?P<sign>[+-])(?P<ahead>\d{2})(?::?(?P<more>\d{2}))?)?"
+_DATE = re.compile(_DAY)
+_TIME = re.compile(_CLOCK)
+_TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK}{_ZONE})?)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INT, _LONG = 2**31, 2**63
+
+
+def numeric_type(text: str) -> SqlType | None:
+    """The type that numeric text has by itself: INTEGER, BIGINT or a DECIMAL that fits; None where it is no number."""
+    found = number(text)
+    if found is None:
+        return None
+    if found == found.to_integral_value() and not re.search(r"[.eE]", text):
+        whole = int(found)
+        if -_INT <= whole < _INT:
+            return INTEGER
+        if -_LONG <= whole < _LONG:
+            return BIGINT
+    return decimal_type(found)
+
+
+def decimal_type(value: Number) -> Decimal:
+    """The narrowest DECIMAL that holds `value` as it is written."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    whole = max(len(digits) + exponent, 0) if any(digits) else 1
+    return Decimal(max(whole + scale, 1), scale)
+
+
+def read(text: str, wanted: SqlType) -> object:
+    """The value of type `wanted` that `text` stands for; a ValueError where it stands for none.
+
+    DATE gives epoch days, TIME milliseconds of the day, TIMESTAMP epoch milliseconds.
+    """
+    if isinstance(wanted, Decimal):
+        return _read_decimal(text, wanted)
+    return _READERS[wanted](text)
+
+
+def timestamp(text: str) -> int:
+    """Epoch milliseconds of ISO-8601 text, which may stop early and is UTC unless it says; else a ValueError."""
+    parts = _match(_TIMESTAMP, text)
+    seconds = timegm((*_day(parts), _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second"), 0, 1, 0))
+    _clock(parts)
+    return (seconds - _offset(parts)) * 1000 + _milliseconds(parts)
+
+
+def _date(text: str) -> int:
+    return date(*_day(_match(_DATE, text))).toordinal() - date(1970, 1, 1).toordinal()
+
+
+def _time(text: str) -> int:
+    parts = _match(_TIME, text)
+    hour, minute, second = _clock(parts)
+    return ((hour * 60 + minute) * 60 + second) * 1000 + _milliseconds(parts)
+
+
+def _match(pattern: re.Pattern[str], text: str) -> dict[str, str | None]:
+    found = pattern.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    return found.groupdict()
+
+
+def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
+    return int(parts[name] or default)
+
+
+def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
+    day = date(_at(parts, "year"), _at(parts, "month", 1), _at(parts, "day", 1))
+    return day.year, day.month, day.day
+
+
+def _clock(parts: dict[str, str | None]) -> tuple[int, int, int]:
+    hour, minute, second = _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second")
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(f"{hour}:{minute}:{second} is no time of day")
+    return hour, minute, second
+
+
+def _milliseconds(parts: dict[str, str | None]) -> int:
+    return int(((parts["fraction"] or "") + "000")[:3])
+
+
+def _offset(parts: dict[str, str | None]) -> int:
+    seconds = (_at(parts, "ahead") * 60 + _at(parts, "more")) * 60
+    return -seconds if parts["sign"] == "-" else seconds
+
+
+def number(text: str) -> Number | None:
+    """The number that `text` spells, None where it spells none."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return None
+    try:
+        return Number(text.strip())
+    except InvalidOperation:
+        return None
+
+
+def _whole(text: str, limit: int) -> int:
+    found = number(text)
+    if found is None or found != found.to_integral_value() or not -limit <= found < limit:
+        raise ValueError(text)
+    return int(found)
+
+
+def _read_decimal(text: str, wanted: Decimal) -> Number:
+    found = number(text)
+    if found is None or _whole_digits(decimal_type(found)) > _whole_digits(wanted):
+        raise ValueError(text)
+    return found
+
+
+def _whole_digits(decimal: Decimal) -> int:
+    return decimal.precision - decimal.scale
+
+
+def _double(text: str) -> float:
+    if number(text) is None:
+        raise ValueError(text)
+    return float(text)
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word and ("true".startswith(word) or "yes".startswith(word)):
+        return True
+    if word and ("false".startswith(word) or "no".startswith(word)):
+        return False
+    raise ValueError(text)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(text) from error
+
+
+_READERS: dict[SqlType, Callable[[str], object]] = {
+    BOOLEAN: _boolean,
+    INTEGER: lambda text: _whole(text, _INT),
+    BIGINT: lambda text: _whole(text, _LONG),
+    DOUBLE: _double,
+    DATE: _date,
+    TIME: _time,
+    TIMESTAMP: timestamp,
+    BYTES: _bytes,
+}

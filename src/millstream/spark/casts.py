@@ -1,0 +1,174 @@
+"""CAST as Spark SQL text: what throws where the language's cast fails, and prints as the language prints."""
+
+from collections.abc import Callable
+
+from millstream.functions.sparktype import spark_type
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+)
+from millstream.spark.constants import constant, quoted
+
+_FROM_TEXT: dict[SqlType, str] = {
+    BOOLEAN: "ms_boolean",
+    INTEGER: "ms_int",
+    BIGINT: "ms_bigint",
+    DOUBLE: "ms_double",
+    DATE: "ms_date",
+    TIME: "ms_time",
+    TIMESTAMP: "ms_timestamp",
+    BYTES: "ms_base64",
+}
+_TO_TEXT: dict[SqlType, str] = {TIME: "ms_time_text({})", TIMESTAMP: "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")", BYTES: "base64({})"}
+_WHOLE_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
+
+
+def cast(text: str, source: SqlType, target: SqlType, depth: int = 0) -> str:
+    """Spark SQL text of CAST(text AS target); `depth` keeps the variables of nested collections apart."""
+    if source == target:
+        return text
+    if target == STRING:
+        return _to_text(text, source, depth)
+    if isinstance(target, Decimal):
+        return _to_decimal(text, source, target)
+    if isinstance(target, Array | Map | Struct):
+        return _inside(text, source, target, depth)
+    if source == STRING:
+        return f"{_FROM_TEXT[target]}({text})"
+    if (source, target) == (TIMESTAMP, TIME):
+        return f"pmod(unix_millis({text}), 86400000L)"
+    return f"CAST({text} AS {spark_type(target)})"
+
+
+def fails(source: SqlType, target: SqlType) -> bool:
+    """Whether a value of `source` may have no counterpart in `target`."""
+    match source, target:
+        case Array(a), Array(b):
+            return fails(a, b)
+        case Map(), Map():
+            return True
+        case Struct(), Struct():
+            types = {f.name: f.type for f in source.fields}
+            return any(fails(types[f.name], f.type) for f in target.fields if f.name in types)
+    if isinstance(target, Decimal):
+        return source != target and not _fits(source, target)
+    return source == STRING and target != STRING
+
+
+# ---------------------------------------------------------------- decimals
+
+
+def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
+    size = f"{target.precision}, {target.scale}"
+    if _fits(source, target):
+        return f"CAST({text} AS {spark_type(target)})"
+    if source == STRING:
+        return f"ms_decimal_of_text({text}, {size})"
+    if source == DOUBLE:
+        return f"ms_decimal_of_double({text}, {size})"
+    if isinstance(source, Decimal):
+        return f"ms_decimal_of_decimal({text}, {size})"
+    return f"ms_decimal_of_bigint(CAST({text} AS BIGINT), {size})"
+
+
+def _fits(source: SqlType, target: Decimal) -> bool:
+    """Whether every value of `source` is one of `target`."""
+    room = target.precision - target.scale
+    if isinstance(source, Decimal):
+        return source.scale <= target.scale and source.precision - source.scale <= room
+    return _WHOLE_DIGITS.get(source, 100) <= room
+
+
+# ---------------------------------------------------------------- text
+
+
+def _to_text(text: str, source: SqlType, depth: int) -> str:
+    match source:
+        case Decimal():
+            return f"ms_plain({text})"
+        case Array(element):
+            return f"concat('[', array_join({_texts(text, element, depth)}, ', '), ']')"
+        case Map(key, value):
+            entries = f"map_entries({text})"
+            return f"concat('{{', array_join({_entry_texts(entries, key, value, depth)}, ', '), '}}')"
+        case Struct():
+            return _struct_text(text, source, depth)
+    return _TO_TEXT.get(source, "CAST({} AS STRING)").format(text)
+
+
+def _texts(text: str, element: SqlType, depth: int) -> str:
+    item = f"e{depth}"
+    return f"transform({text}, {item} -> {_word(item, element, depth + 1)})"
+
+
+def _entry_texts(entries: str, key: SqlType, value: SqlType, depth: int) -> str:
+    item = f"e{depth}"
+    words = _word(f"{item}.key", key, depth + 1), _word(f"{item}.value", value, depth + 1)
+    return f"transform({entries}, {item} -> concat({words[0]}, '=', {words[1]}))"
+
+
+def _word(text: str, source: SqlType, depth: int) -> str:
+    return f"coalesce({cast(text, source, STRING, depth)}, 'null')"
+
+
+def _struct_text(text: str, source: Struct, depth: int) -> str:
+    """`Struct{A=1,B=x}`, without the fields that are null."""
+
+    def shown(item: str, depth: int) -> str:
+        fields = (
+            f"concat({quoted(f.name + '=')}, {cast(f'{item}.F{i}', f.type, STRING, depth)})"
+            for i, f in enumerate(source.fields)
+        )
+        return f"concat('Struct{{', concat_ws(',', {', '.join(fields)}), '}}')"
+
+    return _once(text, shown, depth)
+
+
+# ---------------------------------------------------------------- collections and structs
+
+
+def _inside(text: str, source: SqlType, target: SqlType, depth: int) -> str:
+    item = f"e{depth}"
+    match source, target:
+        case Array(a), Array(b):
+            return f"transform({text}, {item} -> {cast(item, a, b, depth + 1)})"
+        case Map(), Map():
+            key = cast(f"{item}.key", source.key, target.key, depth + 1)
+            value = cast(f"{item}.value", source.value, target.value, depth + 1)
+            entries = f"transform(map_entries({text}), {item} -> struct({key} AS key, {value} AS value))"
+            return f"map_from_entries({entries})"
+        case Struct(), Struct():
+            return _once(text, lambda one, depth: _struct(one, source, target, depth), depth)
+    raise TypeError(f"no cast of {source} to {target}")
+
+
+def _struct(text: str, source: Struct, target: Struct, depth: int) -> str:
+    fields = (f"'F{i}', {_field(text, source, f.name, f.type, depth)}" for i, f in enumerate(target.fields))
+    return f"named_struct({', '.join(fields)})"
+
+
+def _field(text: str, source: Struct, name: str, wanted: SqlType, depth: int) -> str:
+    index = source.index(name)
+    if index is None:
+        return constant(None, wanted)
+    return cast(f"{text}.F{index}", source.fields[index].type, wanted, depth)
+
+
+def _once(text: str, make: Callable[[str, int], str], depth: int) -> str:
+    """What `make` does with `text`, which is computed once; null where it is null."""
+    if text.replace(".", "").isalnum():
+        return f"if({text} IS NULL, NULL, {make(text, depth)})"
+    item = f"e{depth}"
+    return f"transform(array({text}), {item} -> if({item} IS NULL, NULL, {make(item, depth + 1)}))[0]"

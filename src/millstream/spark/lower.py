@@ -1,0 +1,355 @@
+"""From a typed expression to Spark SQL text, for expr() over a relation of key, value, rowtime, partition, offset.
+
+What fails in the language throws here, and `guarded` turns that into null and a log entry. Null operands of
+arithmetic fail too: arithmetic passes nulls on, so that one ms_need around the whole of it is enough.
+"""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal as Number
+from functools import singledispatch
+
+from millstream.analysis import meaning as m
+from millstream.functions.declare import LambdaType, Lowering
+from millstream.model.types import (
+    BIGINT,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Decimal,
+    Map,
+    SqlType,
+    children,
+)
+from millstream.spark.casts import cast, fails
+from millstream.spark.constants import constant, quoted
+
+_PLACES = {m.Where.KEY: "key.K{}", m.Where.VALUE: "value.V{}"}
+_NEVER_NULL = (m.Where.ROWTIME, m.Where.ROWPARTITION, m.Where.ROWOFFSET)
+_BOOLEANS = (m.Comparison, m.Logical, m.Not, m.IsNull, m.InList, m.Like)
+_TRUTH = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_HOLE = re.compile(r"\{(\d+|\*)\}")
+
+
+def to_sql(meaning: m.Meaning, label: str = "") -> str:
+    """Spark SQL text that computes `meaning`, throwing where it fails; `label` names its place in the processing log.
+
+    Only elements of array, map and struct constructors guard themselves: one that fails is null by itself.
+    """
+    return _sql(meaning, label)
+
+
+def guarded(meaning: m.Meaning, label: str) -> str:
+    """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `meaning` fails."""
+    text = _sql(meaning, label)
+    return f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(meaning) else text
+
+
+def may_fail(meaning: m.Meaning) -> bool:
+    """Whether computing `meaning` can throw."""
+    match meaning:
+        case m.Call():
+            return True
+        case m.Cast(wanted, operand):
+            return may_fail(operand) or _cast_fails(operand.type, wanted)
+        case m.Arithmetic(made, operator, left, right):
+            exact = made in (DOUBLE, STRING) or operator in "+-*" or (_is_number(right) and made in (INTEGER, BIGINT))
+            return not exact or (made != STRING and _needs(meaning)) or may_fail(left) or may_fail(right)
+        case m.Negate(_, operand):
+            return may_be_null(operand) or may_fail(operand)
+        case m.Logical() | m.Not() | m.Case():
+            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, m.parts(meaning)))
+        case m.ArrayOf() | m.MapOf() | m.StructOf():
+            return False
+    return any(map(may_fail, m.parts(meaning)))
+
+
+def may_be_null(meaning: m.Meaning) -> bool:
+    """Whether `meaning`, where it does not fail, can be null."""
+    match meaning:
+        case m.Const(_, value):
+            return value is None
+        case m.Ref(_, where):
+            return where not in _NEVER_NULL
+        case m.Arithmetic() | m.Negate() | m.ArrayOf() | m.MapOf() | m.StructOf():
+            return False
+        case m.Cast(_, operand):
+            return may_be_null(operand)
+        case m.Case(_, whens, otherwise):
+            return any(may_be_null(r) for r in (otherwise, *(result for _, result in whens)))
+    return not isinstance(meaning, _BOOLEANS)
+
+
+def _cast_fails(source: SqlType | None, wanted: SqlType | None) -> bool:
+    return source is not None and wanted is not None and source != wanted and fails(source, wanted)
+
+
+def _conditions(meaning: m.Logical | m.Not | m.Case) -> list[m.Meaning]:
+    """The operands that must be true or false."""
+    match meaning:
+        case m.Logical(_, _, left, right):
+            return [left, right]
+        case m.Not(_, operand):
+            return [operand]
+        case m.Case(_, whens, _):
+            return [condition for condition, _ in whens]
+    raise TypeError(meaning)
+
+
+@singledispatch
+def _sql(meaning: m.Meaning, label: str) -> str:
+    raise TypeError(f"no Spark SQL for {type(meaning).__name__}")
+
+
+def _sure(meaning: m.Meaning, label: str) -> str:
+    """A value that fails where it is null."""
+    text = _sql(meaning, label)
+    return f"ms_need({text})" if may_be_null(meaning) else text
+
+
+def _or_false(text: str, operands: Sequence[m.Meaning]) -> str:
+    return f"coalesce({text}, false)" if any(map(may_be_null, operands)) else text
+
+
+# ---------------------------------------------------------------- names and constants
+
+
+@_sql.register
+def _(meaning: m.Ref, label: str) -> str:
+    return _PLACES.get(meaning.where, meaning.where.value).format(meaning.index)
+
+
+@_sql.register
+def _(meaning: m.Const, label: str) -> str:
+    return constant(meaning.value, meaning.type)
+
+
+@_sql.register
+def _(meaning: m.Variable, label: str) -> str:
+    return meaning.name
+
+
+@_sql.register
+def _(meaning: m.UnitOf, label: str) -> str:
+    return meaning.name
+
+
+@_sql.register
+def _(meaning: m.LambdaOf, label: str) -> str:
+    names = ", ".join(p.name for p in meaning.parameters)
+    return f"({names}) -> {_sql(meaning.body, label)}"
+
+
+@_sql.register
+def _(meaning: m.FieldOf, label: str) -> str:
+    return f"{_sql(meaning.base, label)}.F{meaning.index}"
+
+
+@_sql.register
+def _(meaning: m.Element, label: str) -> str:
+    base, index = _sql(meaning.base, label), _sql(meaning.index, label)
+    if isinstance(meaning.base.type, Map):
+        return f"element_at({base}, {index})"
+    if not isinstance(meaning.index, m.Const):
+        return f"try_element_at({base}, nullif({index}, 0))"
+    position = meaning.index.value
+    if not isinstance(position, int) or position == 0:
+        return constant(None, meaning.type)
+    return f"{base}[{position - 1}]" if position > 0 else f"element_at({base}, {position})"
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+@_sql.register
+def _(meaning: m.Arithmetic, label: str) -> str:
+    if meaning.type == STRING:
+        parts = (_text(_sql(p, label), may_be_null(p)) for p in (meaning.left, meaning.right))
+        return f"concat({', '.join(parts)})"
+    text = _arithmetic(meaning, label)
+    return f"ms_need({text})" if _needs(meaning) else text
+
+
+def _text(text: str, nullable: bool) -> str:
+    """Text as Java joins it: null is the word."""
+    return f"coalesce({text}, 'null')" if nullable else text
+
+
+def _needs(meaning: m.Meaning) -> bool:
+    """Whether null can come out of arithmetic: from an operand, or from dividing by zero."""
+    if isinstance(meaning, m.Negate):
+        return _needs(meaning.operand)
+    if not isinstance(meaning, m.Arithmetic) or meaning.type == STRING:
+        return may_be_null(meaning)
+    if meaning.operator in "/%" and meaning.type != DOUBLE and not _is_number(meaning.right):
+        return True
+    return _needs(meaning.left) or _needs(meaning.right)
+
+
+def _is_number(meaning: m.Meaning) -> bool:
+    """A constant that one can divide by."""
+    return isinstance(meaning, m.Const) and isinstance(meaning.value, int | float | Number) and meaning.value != 0
+
+
+def _arithmetic(meaning: m.Meaning, label: str) -> str:
+    """Arithmetic that passes nulls on."""
+    if isinstance(meaning, m.Negate):
+        return f"(-{_arithmetic(meaning.operand, label)})"
+    if not isinstance(meaning, m.Arithmetic) or meaning.type == STRING:
+        return _sql(meaning, label)
+    left, right = _arithmetic(meaning.left, label), _arithmetic(meaning.right, label)
+    native = _is_number(meaning.right)
+    match meaning.operator, meaning.type:
+        case "/", Decimal(precision, scale):
+            return f"ms_divide_decimal({left}, {right}, {precision}, {scale})"
+        case "/", t if t == INTEGER:
+            return f"CAST(({left} div {right}) AS INT)"
+        case "/", t if t == BIGINT:
+            return f"({left} div {right})"
+        case "/", _ if not native:
+            return f"ms_divide({left}, {right})"
+        case "%", t if t == DOUBLE and not native:
+            return f"ms_remainder({left}, {right})"
+    return f"({left} {meaning.operator} {right})"
+
+
+@_sql.register
+def _(meaning: m.Negate, label: str) -> str:
+    text = _arithmetic(meaning, label)
+    return f"ms_need({text})" if _needs(meaning) else text
+
+
+# ---------------------------------------------------------------- conditions
+
+
+@_sql.register
+def _(meaning: m.Comparison, label: str) -> str:
+    left, right = _sql(meaning.left, label), _sql(meaning.right, label)
+    if meaning.left.type is not None and _has_map(meaning.left.type):
+        return _compared_maps(meaning.operator, left, right)
+    if meaning.operator == "IS NOT DISTINCT FROM":
+        return f"({left} <=> {right})"
+    if meaning.operator == "IS DISTINCT FROM":
+        return f"(NOT ({left} <=> {right}))"
+    return _or_false(f"({left} {_TRUTH[meaning.operator]} {right})", (meaning.left, meaning.right))
+
+
+def _has_map(t: SqlType) -> bool:
+    return isinstance(t, Map) or any(map(_has_map, children(t)))
+
+
+def _compared_maps(operator: str, left: str, right: str) -> str:
+    """Spark compares no maps."""
+    same = f"ms_same({left}, {right})"
+    match operator:
+        case "=":
+            return f"coalesce({same}, false)"
+        case "<>":
+            return f"coalesce((NOT {same}), false)"
+        case "IS NOT DISTINCT FROM":
+            return f"coalesce({same}, ({left} IS NULL AND {right} IS NULL))"
+    return f"(NOT coalesce({same}, ({left} IS NULL AND {right} IS NULL)))"
+
+
+@_sql.register
+def _(meaning: m.Logical, label: str) -> str:
+    return f"({_sure(meaning.left, label)} {meaning.operator} {_sure(meaning.right, label)})"
+
+
+@_sql.register
+def _(meaning: m.Not, label: str) -> str:
+    if isinstance(meaning.operand, m.IsNull):
+        return f"({_sql(meaning.operand.operand, label)} IS NOT NULL)"
+    return f"(NOT {_sure(meaning.operand, label)})"
+
+
+@_sql.register
+def _(meaning: m.IsNull, label: str) -> str:
+    return f"({_sql(meaning.operand, label)} IS NULL)"
+
+
+@_sql.register
+def _(meaning: m.InList, label: str) -> str:
+    operand, items = meaning.operand, meaning.items
+    if operand.type is not None and _has_map(operand.type):
+        equal = (_sql(m.Comparison(meaning.type, "=", operand, i), label) for i in items)
+        return f"({' OR '.join(equal)})"
+    texts = ", ".join(_sql(i, label) for i in items)
+    return _or_false(f"({_sql(operand, label)} IN ({texts}))", (operand, *items))
+
+
+@_sql.register
+def _(meaning: m.Like, label: str) -> str:
+    operand, pattern = _sql(meaning.operand, label), _sql(meaning.pattern, label)
+    text = f"ms_like({operand}, {pattern}, {quoted(meaning.escape or '')})"
+    return _or_false(text, (meaning.operand, meaning.pattern))
+
+
+@_sql.register
+def _(meaning: m.Case, label: str) -> str:
+    whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in meaning.whens)
+    return f"(CASE {' '.join(whens)} ELSE {_sql(meaning.otherwise, label)} END)"
+
+
+# ---------------------------------------------------------------- casts and constructors
+
+
+@_sql.register
+def _(meaning: m.Cast, label: str) -> str:
+    wanted, operand = meaning.type, meaning.operand
+    assert wanted is not None
+    if operand.type is None:
+        return constant(None, wanted)
+    return cast(_sql(operand, label), operand.type, wanted)
+
+
+@_sql.register
+def _(meaning: m.ArrayOf, label: str) -> str:
+    return f"array({', '.join(_part(i, label) for i in meaning.items)})"
+
+
+@_sql.register
+def _(meaning: m.MapOf, label: str) -> str:
+    pairs = (f"{_key(k, label)}, {_part(v, label)}" for k, v in meaning.entries)
+    return f"map({', '.join(pairs)})"
+
+
+def _key(key: m.Meaning, label: str) -> str:
+    """Spark's maps have no null keys; where ksqlDB writes one, it is the word."""
+    text = _part(key, label)
+    return _text(text, may_be_null(key) or may_fail(key)) if key.type == STRING else f"ms_need({text})"
+
+
+@_sql.register
+def _(meaning: m.StructOf, label: str) -> str:
+    if not meaning.values:
+        return "ms_empty()"
+    fields = (f"'F{i}', {_part(v, label)}" for i, v in enumerate(meaning.values))
+    return f"named_struct({', '.join(fields)})"
+
+
+def _part(meaning: m.Meaning, label: str) -> str:
+    """An element of a constructor: one that fails is null, and the rest stays."""
+    return guarded(meaning, label)
+
+
+# ---------------------------------------------------------------- calls
+
+
+@_sql.register
+def _(meaning: m.Call, label: str) -> str:
+    texts = [_sql(a, label) for a in meaning.arguments]
+    types = [_argument_type(a) for a in meaning.arguments]
+    assert meaning.type is not None
+    return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
+
+
+def _argument_type(argument: m.Meaning) -> SqlType | None:
+    return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
+
+
+def _filled(template: str | Lowering, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
+    """The text of a call: a template with the arguments in its holes, or what its lowering makes of them."""
+    if not isinstance(template, str):
+        return template(texts, types, returns)
+    return _HOLE.sub(lambda hole: ", ".join(texts) if hole[1] == "*" else texts[int(hole[1])], template)
