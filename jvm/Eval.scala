@@ -1,0 +1,152 @@
+package org.apache.spark.sql.millstream
+
+
+import com.fasterxml.jackson.core.JsonToken.{END_ARRAY, START_ARRAY}
+
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.types.StructType
+
+/** A frame's narrow steps, applied in this JVM to rows without a job. */
+object Eval {
+
+  /** A frame without rows to build steps upon; one that the optimizer cannot see to be empty. */
+  def leaf(spark: SparkSession, schema: StructType): DataFrame = {
+    val session = spark.asInstanceOf[ClassicSession]
+    session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
+  }
+
+  /** The steps between a `leaf` and `frame`: projections, filters and generators, nothing that needs a job. */
+  def of(frame: DataFrame, in: String, out: String): Eval = {
+    val plan = frame.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan
+    val (source, steps) = chain(plan)
+    val shape = Option(in).map(columns).getOrElse(Shape.of(source).asInstanceOf[Shape.Struct])
+    new Eval(shape, steps, Option(out).map(columns).getOrElse(Shape.of(frame.schema).asInstanceOf[Shape.Struct]))
+  }
+
+  private def columns(text: String): Shape.Struct = Shape.columns(Spec.tree(text), "C")
+
+  private type Step = InternalRow => Iterator[InternalRow]
+
+  private def chain(plan: LogicalPlan): (StructType, List[Step]) = plan match {
+    case leaf: LogicalRDD => (leaf.schema, Nil)
+    case Project(list, child) => onto(child, project(list, child.output))
+    case Filter(condition, child) => onto(child, filter(condition, child.output))
+    case g: Generate => onto(g.child, generate(g))
+    case SubqueryAlias(_, child) => chain(child)
+    case other => throw new IllegalArgumentException(s"needs a job: ${other.nodeName}")
+  }
+
+  private def onto(child: LogicalPlan, step: Step): (StructType, List[Step]) = {
+    val (source, before) = chain(child)
+    (source, before :+ step)
+  }
+
+  private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
+    val make = UnsafeProjection.create(list, input)
+    make.initialize(0)
+    // The projection reuses its row; steps after this one, and the caller, may hold on to it.
+    row => Iterator.single(make(row).copy())
+  }
+
+  private def filter(condition: Expression, input: Seq[Attribute]): Step = {
+    val test = Predicate.create(condition, input)
+    test.initialize(0)
+    row => if (test.eval(row)) Iterator.single(row) else Iterator.empty
+  }
+
+  private def generate(g: Generate): Step = {
+    val generator = BindReferences.bindReference(g.generator, g.child.output)
+    val keep = g.requiredChildOutput.map(BindReferences.bindReference[Expression](_, g.child.output))
+    val none = new GenericInternalRow(g.generator.elementSchema.size)
+    val held = UnsafeProjection.create(keep)
+    row => {
+      val before = held(row).copy()
+      val made = generator.eval(row).iterator
+      (if (g.outer && made.isEmpty) Iterator.single(none) else made).map(new JoinedRow(before, _))
+    }
+  }
+}
+
+/** Rows come and go as JSON arrays of columns in the codec's text forms; safe to call from many threads. */
+class Eval(in: Shape.Struct, steps: List[InternalRow => Iterator[InternalRow]], out: Shape.Struct) {
+  private val readers = in.shapes.map(JsonValue.of).toArray
+  private val writers = out.shapes.map(JsonPut.of).toArray
+  private val held = out.shapes.map(_.spark).toArray
+
+  /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
+  def run(rows: Array[Byte]): Array[Byte] = synchronized {
+    val text = new JsonOut
+    val parser = JsonValue.factory.createParser(rows)
+    parser.nextToken()
+    text.byte('[')
+    var first = true
+    while (parser.nextToken() == START_ARRAY) {
+      if (!first) text.byte(',')
+      first = false
+      write(apply(read(parser)), text)
+    }
+    text.byte(']')
+    text.toBytes
+  }
+
+  def apply(row: InternalRow): Iterator[InternalRow] =
+    steps.foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
+
+  private def read(parser: com.fasterxml.jackson.core.JsonParser): InternalRow = {
+    val row = new Array[Any](readers.length)
+    var i = 0
+    while (parser.nextToken() != END_ARRAY) { row(i) = readers(i).read(parser); i += 1 }
+    new GenericInternalRow(row)
+  }
+
+  private def write(rows: Iterator[InternalRow], text: JsonOut): Unit = {
+    text.byte('[')
+    var first = true
+    rows.foreach { row =>
+      text.byte(if (first) '[' else ',')
+      if (!first) text.byte('[')
+      first = false
+      var i = 0
+      while (i < writers.length) {
+        if (i > 0) text.byte(',')
+        writers(i).put(if (row.isNullAt(i)) null else row.get(i, held(i)), text)
+        i += 1
+      }
+      text.byte(']')
+    }
+    text.byte(']')
+  }
+}
+
+/** The codec for single records on the driver; safe to call from many threads. */
+class OneRecord(text: String) {
+  private val spec = Spec.of(text)
+  private val read = new DecodeCall(spec)
+  private val write = new EncodeCall(spec)
+  private val put = JsonPut.of(spec.columns)
+  private val get = JsonValue.of(spec.columns)
+
+  /** Bytes to `{"value": {…}, "error": …}` with the user's names. */
+  def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
+    val row = read(bytes)
+    val out = new JsonOut
+    if (row.isNullAt(1)) { out.ascii("{\"value\":"); put.put(row.get(0, spec.columns.spark), out) }
+    else { out.ascii("{\"error\":"); out.quoted(row.getUTF8String(1).getBytes) }
+    out.byte('}')
+    out.toBytes
+  }
+
+  /** A row as JSON with the user's names to bytes; throws BadRecord. */
+  def encode(row: Array[Byte]): Array[Byte] = synchronized {
+    val parser = JsonValue.factory.createParser(row)
+    parser.nextToken()
+    val done = write(get.read(parser))
+    if (!done.isNullAt(1)) throw new BadRecord(done.getUTF8String(1).toString)
+    if (done.isNullAt(0)) null else done.getBinary(0)
+  }
+}

@@ -1,0 +1,246 @@
+package org.apache.spark.sql.millstream
+
+import java.math.{BigDecimal => JavaDecimal}
+import java.util.{ArrayList, HashMap => JavaMap, Locale}
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException, JsonToken}
+import com.fasterxml.jackson.core.JsonToken._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Reads one value where the parser stands (its token already there); JSON null is null. */
+abstract class JsonValue {
+  final def read(in: JsonParser): Any = if (in.currentToken == VALUE_NULL) null else value(in)
+  protected def value(in: JsonParser): Any
+}
+
+/** Readers of JSON text by shape; a value of the wrong kind throws BadRecord with the path to it. */
+object JsonValue {
+  val factory: JsonFactory = new JsonFactoryBuilder()
+    // Keys of maps are data: interning each would fill the JVM's table of strings.
+    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
+
+  def of(shape: Shape): JsonValue = shape match {
+    case Shape.Bool => bool
+    case Shape.Int => int
+    case Shape.Long => long
+    case Shape.Double => double
+    case Shape.Text => text
+    case Shape.Bytes => bytes
+    case Shape.Date => date
+    case Shape.Time => time
+    case Shape.Timestamp => timestamp
+    case d: Shape.Decimal => new JsonDecimal(d)
+    case Shape.Array(element) => new JsonArray(of(element))
+    case Shape.Map(key, element) => new JsonMap(key, of(element))
+    case s: Shape.Struct => new JsonStruct(s)
+  }
+
+  def mismatch(in: JsonParser, wanted: String): BadRecord =
+    new BadRecord(s"cannot read ${kind(in.currentToken)} as $wanted")
+
+  private def kind(token: JsonToken): String = token match {
+    case null => "nothing"
+    case START_OBJECT => "an object"
+    case START_ARRAY => "an array"
+    case VALUE_STRING => "a string"
+    case VALUE_TRUE | VALUE_FALSE => "a boolean"
+    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => "a number"
+    case _ => "null"
+  }
+
+  private def reader(wanted: String)(body: JsonParser => Any): JsonValue = new JsonValue {
+    override protected def value(in: JsonParser): Any =
+      try body(in)
+      catch {
+        case _: NumberFormatException | _: ArithmeticException =>
+          throw new BadRecord(s"cannot read ${shown(in.getText)} as $wanted")
+      }
+  }
+
+  private[millstream] def shown(text: String): String =
+    "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
+
+  private val bool = reader("BOOLEAN") { in =>
+    in.currentToken match {
+      case VALUE_TRUE => true
+      case VALUE_FALSE => false
+      case _ => throw mismatch(in, "BOOLEAN")
+    }
+  }
+  private val int = reader("INTEGER") { in => Math.toIntExact(whole(in, "INTEGER")) }
+  private val long = reader("BIGINT") { in => whole(in, "BIGINT") }
+  private val double = reader("DOUBLE") { in =>
+    in.currentToken match {
+      case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => in.getDoubleValue
+      case VALUE_STRING => java.lang.Double.parseDouble(in.getText)
+      case _ => throw mismatch(in, "DOUBLE")
+    }
+  }
+  private val date = reader("DATE") { in => Math.toIntExact(whole(in, "DATE")) }
+  private val time = reader("TIME") { in => Border.time(whole(in, "TIME")) }
+  private val timestamp = reader("TIMESTAMP") { in => Math.multiplyExact(whole(in, "TIMESTAMP"), 1000L) }
+  private val bytes = reader("BYTES") { in =>
+    if (in.currentToken != VALUE_STRING) throw mismatch(in, "BYTES")
+    Border.base64(in.getText)
+  }
+  private val text = reader("STRING") { in => JsonText.of(in) }
+
+  private def whole(in: JsonParser, wanted: String): Long = in.currentToken match {
+    case VALUE_NUMBER_INT =>
+      if (in.getNumberType == JsonParser.NumberType.BIG_INTEGER) throw new ArithmeticException else in.getLongValue
+    case VALUE_NUMBER_FLOAT => truncated(in.getDecimalValue)
+    case VALUE_STRING => java.lang.Long.parseLong(in.getText)
+    case _ => throw mismatch(in, wanted)
+  }
+
+  private def truncated(number: JavaDecimal): Long = {
+    // A huge exponent must not be expanded into digits.
+    if (number.precision.toLong - number.scale > 19) throw new ArithmeticException
+    if (number.scale.toLong - number.precision > 0) 0L else number.toBigInteger.longValueExact
+  }
+}
+
+/** Any JSON value as STRING: scalars as their text, objects as JSON, arrays as bracketed texts of their elements. */
+object JsonText {
+  def of(in: JsonParser): UTF8String = in.currentToken match {
+    case VALUE_STRING => characters(in.getTextCharacters, in.getTextOffset, in.getTextLength)
+    case _ => UTF8String.fromString(text(in))
+  }
+
+  private def text(in: JsonParser): String = in.currentToken match {
+    case START_OBJECT => compact(in)
+    case START_ARRAY =>
+      val parts = new java.util.StringJoiner(", ", "[", "]")
+      while (in.nextToken() != END_ARRAY) parts.add(text(in))
+      parts.toString
+    case VALUE_NUMBER_FLOAT => in.getDecimalValue.toString
+    case _ => in.getText
+  }
+
+  private def compact(in: JsonParser): String = {
+    val text = new java.io.StringWriter
+    val out = JsonValue.factory.createGenerator(text)
+    out.copyCurrentStructure(in)
+    out.close()
+    text.toString
+  }
+
+  /** Jackson's characters as UTF-8; most text is ASCII and needs no encoder. */
+  private def characters(chars: Array[Char], offset: Int, length: Int): UTF8String = {
+    val out = new Array[Byte](length)
+    var i = 0
+    while (i < length) {
+      val c = chars(offset + i)
+      if (c >= 0x80) return UTF8String.fromString(new String(chars, offset, length))
+      out(i) = c.toByte
+      i += 1
+    }
+    UTF8String.fromBytes(out)
+  }
+}
+
+private class JsonDecimal(shape: Shape.Decimal) extends JsonValue {
+  override protected def value(in: JsonParser): Any = in.currentToken match {
+    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => Border.decimal(in.getDecimalValue, shape)
+    case VALUE_STRING => Border.decimal(in.getText, shape)
+    case _ => throw JsonValue.mismatch(in, s"DECIMAL(${shape.precision}, ${shape.scale})")
+  }
+}
+
+private class JsonArray(element: JsonValue) extends JsonValue {
+  override protected def value(in: JsonParser): Any = {
+    if (in.currentToken != START_ARRAY) throw JsonValue.mismatch(in, "ARRAY")
+    val values = new ArrayList[Any]
+    try while (in.nextToken() != END_ARRAY) values.add(element.read(in))
+    catch { case bad: BadRecord => throw bad.inside(s"[${values.size}]") }
+    new GenericArrayData(values.toArray)
+  }
+}
+
+private class JsonMap(key: Shape, element: JsonValue) extends JsonValue {
+  override protected def value(in: JsonParser): Any = {
+    if (in.currentToken != START_OBJECT) throw JsonValue.mismatch(in, "MAP")
+    val entries = new java.util.LinkedHashMap[Any, Any]
+    var name: String = null
+    try {
+      name = in.nextFieldName()
+      while (name != null) {
+        in.nextToken()
+        entries.put(Border.scalar(name, key), element.read(in))
+        name = in.nextFieldName()
+      }
+    } catch { case bad: BadRecord if name != null => throw bad.inside(s"['$name']") }
+    new ArrayBasedMapData(new GenericArrayData(entries.keySet.toArray), new GenericArrayData(entries.values.toArray))
+  }
+}
+
+/** Reads an object into a row: a member goes to the field of exactly its name, else of its upper-cased name. */
+private class JsonStruct(shape: Shape.Struct) extends JsonValue {
+  private val size = shape.shapes.size
+  private val names = shape.names.toArray
+  private val readers = shape.shapes.map(JsonValue.of).toArray
+  private val spellings = new JavaMap[String, Integer]
+  names.indices.foreach(i => spellings.put(names(i), i))
+
+  override protected def value(in: JsonParser): Any = {
+    if (in.currentToken != START_OBJECT) throw JsonValue.mismatch(in, "STRUCT")
+    val row = new Array[Any](size)
+    // Which fields came by their exact name: another spelling must not replace those.
+    val settled = new Array[Boolean](size)
+    var next = 0
+    var name = in.nextFieldName()
+    while (name != null) {
+      in.nextToken()
+      val at = if (next < size && names(next).equals(name)) next else position(name)
+      if (at < 0) in.skipChildren()
+      else {
+        val exactly = names(at).equals(name)
+        if (!exactly && settled(at)) in.skipChildren() else row(at) = member(at, in)
+        settled(at) |= exactly
+        next = at + 1
+      }
+      name = in.nextFieldName()
+    }
+    new GenericInternalRow(row)
+  }
+
+  private def position(name: String): Int = {
+    val known = spellings.get(name)
+    if (known != null) known else newSpelling(name)
+  }
+
+  private def newSpelling(name: String): Int = {
+    val at: Integer = names.indexOf(name.toUpperCase(Locale.ROOT))
+    // Bounded, since a topic may hold objects whose member names are data.
+    if (spellings.size < 1000 + size) spellings.put(name, at)
+    at
+  }
+
+  private def member(i: Int, in: JsonParser): Any =
+    try readers(i).read(in)
+    catch { case bad: BadRecord => throw bad.inside("." + names(i)) }
+}
+
+/** Reads a record: one object of all columns where wrapped, else the bare value of the only column. */
+class JsonReader(spec: Spec) extends Reader {
+  private val columns = JsonValue.of(spec.columns)
+  private val single = if (spec.wrapped) null else JsonValue.of(spec.single)
+
+  override def read(bytes: Array[Byte]): InternalRow =
+    try {
+      val in = JsonValue.factory.createParser(bytes)
+      if (in.nextToken() == null) throw new BadRecord("the record is empty")
+      if (spec.wrapped) columns.read(in).asInstanceOf[InternalRow]
+      else new GenericInternalRow(Array[Any](single.read(in)))
+    } catch {
+      case bad: BadRecord => throw bad
+      case e: JsonProcessingException => throw new BadRecord(e.getOriginalMessage + where(e))
+    }
+
+  private def where(e: JsonProcessingException): String =
+    if (e.getLocation == null) "" else s" (byte ${e.getLocation.getByteOffset})"
+}

@@ -1,0 +1,90 @@
+package org.apache.spark.sql.millstream
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import org.apache.spark.sql.types._
+
+/** A SQL type as the codec sees it: what Spark holds, and the user's field names. */
+sealed trait Shape { def spark: DataType }
+
+object Shape {
+  case object Bool extends Shape { val spark: DataType = BooleanType }
+  case object Int extends Shape { val spark: DataType = IntegerType }
+  case object Long extends Shape { val spark: DataType = LongType }
+  case object Double extends Shape { val spark: DataType = DoubleType }
+  case object Text extends Shape { val spark: DataType = StringType }
+  case object Bytes extends Shape { val spark: DataType = BinaryType }
+  case object Date extends Shape { val spark: DataType = DateType }
+
+  /** Milliseconds of the day. */
+  case object Time extends Shape { val spark: DataType = LongType }
+
+  /** Microseconds in Spark, milliseconds outside. */
+  case object Timestamp extends Shape { val spark: DataType = TimestampType }
+  case class Decimal(precision: scala.Int, scale: scala.Int) extends Shape {
+    val spark: DataType = DecimalType(precision, scale)
+  }
+  case class Array(element: Shape) extends Shape { val spark: DataType = ArrayType(element.spark) }
+  case class Map(key: Shape, value: Shape) extends Shape { val spark: DataType = MapType(key.spark, value.spark) }
+  case class Struct(names: Seq[String], shapes: Seq[Shape], prefix: String) extends Shape {
+    val spark: StructType = StructType(shapes.zipWithIndex.map { case (s, i) => StructField(prefix + i, s.spark) })
+  }
+
+  private val simple = scala.Predef.Map("BOOLEAN" -> Bool, "INTEGER" -> Int, "BIGINT" -> Long, "DOUBLE" -> Double,
+    "STRING" -> Text, "BYTES" -> Bytes, "DATE" -> Date, "TIME" -> Time, "TIMESTAMP" -> Timestamp)
+
+  /** The shape that a type document names; the document is what formats/spec.py writes. */
+  def of(node: JsonNode): Shape =
+    if (node.isTextual) simple(node.asText)
+    else if (node.has("decimal")) Decimal(node.get("decimal").get(0).asInt, node.get("decimal").get(1).asInt)
+    else if (node.has("array")) Array(of(node.get("array")))
+    else if (node.has("map")) Map(of(node.get("map").get(0)), of(node.get("map").get(1)))
+    else columns(node.get("struct"), "F")
+
+  def columns(list: JsonNode, prefix: String): Struct = {
+    val each = list.elements.asScala.toSeq
+    Struct(each.map(_.get("name").asText), each.map(c => of(c.get("type"))), prefix)
+  }
+
+  /** The shape of data that has no user names: fields go by Spark's own. */
+  def of(held: DataType): Shape = held match {
+    case BooleanType => Bool
+    case IntegerType => Int
+    case LongType => Long
+    case DoubleType => Double
+    case BinaryType => Bytes
+    case DateType => Date
+    case TimestampType => Timestamp
+    case d: DecimalType => Decimal(d.precision, d.scale)
+    case ArrayType(element, _) => Array(of(element))
+    case MapType(key, value, _) => Map(of(key), of(value))
+    case struct: StructType => Struct(struct.fieldNames.toSeq, struct.map(f => of(f.dataType)), "F")
+    case _: StringType => Text
+    case NullType => Text
+    case other => throw new IllegalArgumentException(s"no SQL type stands for Spark's ${other.sql}")
+  }
+}
+
+/** One side (key or value) of a topic's records, as formats/ describes it; immutable, parsed once a JVM. */
+case class Spec(text: String, format: String, wrapped: Boolean, delimiter: Char, columns: Shape.Struct) {
+  def single: Shape = columns.shapes.head
+}
+
+object Spec {
+  private val mapper = new ObjectMapper
+  private val known = new ConcurrentHashMap[String, Spec]
+
+  def of(text: String): Spec = known.computeIfAbsent(text, parse(_))
+
+  def tree(text: String): JsonNode = mapper.readTree(text)
+
+  private def parse(text: String): Spec = {
+    val root = tree(text)
+    Spec(text, root.get("format").asText, root.path("wrapped").asBoolean(true),
+      root.path("delimiter").asText(",").charAt(0), Shape.columns(root.get("columns"), root.path("prefix").asText("V")))
+  }
+}

@@ -1,0 +1,95 @@
+"""What a format can do: which sides of a record, which columns and types, wrapping, properties, inference."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from millstream.model.names import identifier
+from millstream.model.schema import Column
+from millstream.model.types import STRING, Array, Decimal, Map, SqlType, Struct, children
+
+# From the format's name and the columns of one side to why they cannot be held, or None.
+Check = Callable[[str, Sequence[Column]], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format by its upper-case name.
+
+    `wraps` and `unwraps`: whether a single column can be written inside a record, and bare. `key` and `value`: the
+    sides it can write. `properties` are those a WITH clause may set for it, `infers` whether a schema registry can
+    give its columns, `built` whether the codec has it. `checks` refuse columns.
+    """
+
+    name: str
+    key: bool = True
+    value: bool = True
+    wraps: bool = True
+    unwraps: bool = True
+    infers: bool = False
+    built: bool = True
+    properties: frozenset[str] = frozenset()
+    checks: tuple[Check, ...] = ()
+
+    def refusal(self, side: str, columns: Sequence[Column]) -> str | None:
+        """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None where it can."""
+        if not (self.key if side == "KEY" else self.value):
+            return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
+        return next((why for check in self.checks if (why := check(self.name, columns))), None)
+
+    def wrapped(self, columns: int, asked: bool | None) -> bool:
+        """Whether `columns` columns are written inside a record, given what was asked for a single one."""
+        if columns == 1 and self.wraps and self.unwraps:
+            return asked is not False
+        return self.wraps
+
+
+def kind(type: SqlType) -> str:
+    """The name of a type without its parameters: ARRAY, MAP, STRUCT, DECIMAL or the primitive's."""
+    return str(type).split("<")[0].split("(")[0]
+
+
+def listed(columns: Sequence[Column]) -> str:
+    """Columns as a message shows them."""
+    return "[" + ", ".join(f"{identifier(c.name)} {c.type}" for c in columns) + "]"
+
+
+def no_columns(name: str, columns: Sequence[Column]) -> str | None:
+    """Refuses any column."""
+    return f"The '{name}' format can only be used when no columns are defined. Got: {listed(columns)}" if columns else None
+
+
+def one_column(name: str, columns: Sequence[Column]) -> str | None:
+    """Refuses more than one column."""
+    return f"The '{name}' format only supports a single field. Got: {listed(columns)}" if len(columns) > 1 else None
+
+
+def only(*kinds: str) -> Check:
+    """Refuses a column whose own type is none of `kinds`."""
+
+    def check(name: str, columns: Sequence[Column]) -> str | None:
+        wrong = next((c for c in columns if kind(c.type) not in kinds), None)
+        return wrong and f"The '{name}' format does not support type '{kind(wrong.type)}', column: `{wrong.name}`"
+
+    return check
+
+
+def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
+    """Refuses a MAP, however deep, whose keys are not STRING."""
+    maps = (t for c in columns for t in within(c.type) if isinstance(t, Map))
+    return f"{name} only supports MAP types with STRING keys" if any(m.key != STRING for m in maps) else None
+
+
+def within(type: SqlType) -> Iterator[SqlType]:
+    """The type and all types inside it."""
+    yield type
+    for child in children(type):
+        yield from within(child)
+
+
+def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
+    """Refuses a DECIMAL of more digits than Spark holds."""
+    wide = next((t for c in columns for t in within(c.type) if isinstance(t, Decimal) and t.precision > 38), None)
+    return wide and f"{wide} has more than the 38 digits that can be processed"
+
+
+NESTED = tuple(kind(t) for t in (Array(STRING), Map(STRING, STRING), Struct(())))

@@ -1,0 +1,17 @@
+"""All formats by name."""
+
+from millstream.formats.base import Format
+from millstream.formats.delimited import DELIMITED
+from millstream.formats.json import JSON
+from millstream.formats.kafka import KAFKA
+from millstream.formats.none import NONE
+from millstream.formats.registered import AVRO, JSON_SR, PROTOBUF, PROTOBUF_NOSR
+
+__all__ = ["FORMATS", "Format", "find"]
+
+FORMATS = {f.name: f for f in (AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROTOBUF, PROTOBUF_NOSR)}
+
+
+def find(name: str) -> Format | None:
+    """The format of that name, in any case; None where there is none."""
+    return FORMATS.get(name.upper())

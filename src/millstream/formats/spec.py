@@ -1,0 +1,43 @@
+"""The document that tells the codec how one side of a topic's records is written; what Spec.scala parses."""
+
+import json
+from collections.abc import Sequence
+
+from millstream.catalog.catalog import Serde
+from millstream.formats.delimited import DELIMITER, character
+from millstream.formats.registry import FORMATS
+from millstream.model.errors import NotSupported
+from millstream.model.schema import Column
+from millstream.model.types import Array, Decimal, Map, SqlType, Struct
+
+
+def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
+    """The codec's document for columns of one side, in their order; Spark's fields are `prefix`0, `prefix`1 ….
+
+    Raises NotSupported where the codec does not have the format yet.
+    """
+    format = FORMATS[serde.format]
+    if not format.built:
+        raise NotSupported(f"the {format.name} format is not supported yet")
+    document = {
+        "format": format.name,
+        "wrapped": format.wrapped(len(columns), serde.wrap),
+        "delimiter": character(serde.get(DELIMITER)),
+        "prefix": prefix,
+        "columns": [{"name": c.name, "type": document_of(c.type)} for c in columns],
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def document_of(type: SqlType) -> object:
+    """A type as the codec's documents write it."""
+    match type:
+        case Decimal(precision, scale):
+            return {"decimal": [precision, scale]}
+        case Array(element):
+            return {"array": document_of(element)}
+        case Map(key, value):
+            return {"map": [document_of(key), document_of(value)]}
+        case Struct(fields):
+            return {"struct": [{"name": f.name, "type": document_of(f.type)} for f in fields]}
+    return str(type)

@@ -1,0 +1,126 @@
+"""Records to rows and back: the codec's expressions over columns, and the same for single records on the driver."""
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.spark import jvm
+from millstream.spark.types import from_wire, spark_struct, spark_type, to_wire
+
+__all__ = [
+    "OneRecord",
+    "UnreadableRecord",
+    "decode",
+    "encode",
+    "keep_keyed",
+    "keep_read",
+    "keep_written",
+    "one_record",
+    "spark_struct",
+    "spark_type",
+    "spec",
+]
+
+READ, EXPRESSION, WRITE = 0, 1, 3
+
+
+class UnreadableRecord(ValueError):
+    """Bytes that are not what the spec says, or a row that the format cannot hold; the text says why and where."""
+
+
+def decode(column: SparkColumn, spec: str) -> SparkColumn:
+    """A binary column as struct<value: struct<…0, …1>, error: string>.
+
+    A null value is a null payload, a null error means that the record could be read.
+    """
+    return jvm.call_column("Codec", "decode", column, spec)
+
+
+def encode(column: SparkColumn, spec: str) -> SparkColumn:
+    """A struct column (the spec's columns in order, any names) as struct<bytes: binary, error: string>."""
+    return jvm.call_column("Codec", "encode", column, spec)
+
+
+def keep_read(frame: DataFrame, query: str, topic: str) -> DataFrame:
+    """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 0).
+
+    Needs raw_key, raw_value, partition and offset beside them.
+    """
+    label = f"{query}.source.deserializer"
+    key = report(READ, "k.error", label, "key", topic, "raw_key")
+    value = report(READ, "v.error", label, "value", topic, "raw_value")
+    return frame.where(key & value)
+
+
+def keep_written(frame: DataFrame, query: str, topic: str) -> DataFrame:
+    """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 3)."""
+    label = f"{query}.sink.serializer"
+    key = report(WRITE, "k.error", label, "key", topic, None)
+    value = report(WRITE, "v.error", label, "value", topic, None)
+    return frame.where(key & value)
+
+
+def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
+    """The rows that have a key; the others, of which a table can make nothing, go to the processing log (type 1)."""
+    error = F.when(F.col("key").isNull(), F.lit(f"a record of the table's topic {topic} has no key: it is skipped"))
+    return frame.where(report(EXPRESSION, error, f"{query}.source", "key", topic, None))
+
+
+def report(
+    kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None
+) -> SparkColumn:
+    """Whether `error` is null; where it is not, an entry of type `kind` goes to the processing log.
+
+    The label is `<query id>.<operator>`; partition and offset are the frame's; `record` names the column of bytes.
+    """
+    raw = F.col(record) if record else F.lit(None).cast("binary")
+    words = [F.lit(text) for text in (label, target, topic)]
+    reason = F.col(error) if isinstance(error, str) else error
+    at = (F.col("partition"), F.col("offset"))
+    return F.call_function("ms_report", F.lit(kind), reason, *words, *at, raw)
+
+
+class OneRecord:
+    """The codec for one record at a time, on the driver and without a job; any thread may use it."""
+
+    def __init__(self, session: SparkSession, spec: str, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._codec = jvm.module(session, "OneRecord")(spec)
+
+    def decode(self, data: bytes | None) -> dict[str, Any] | None:
+        """The row that the bytes hold, by column names (values as in types.to_wire); None for a null payload.
+
+        Raises UnreadableRecord.
+        """
+        answer = json.loads(bytes(self._codec.decode(data)), parse_float=Decimal)
+        if "error" in answer:
+            raise UnreadableRecord(answer["error"])
+        row = answer["value"]
+        return None if row is None else {c.name: from_wire(row[c.name], c.type) for c in self._columns}
+
+    def encode(self, row: Mapping[str, Any] | None) -> bytes | None:
+        """The bytes of a row given by column names, absent ones null; None for a null payload.
+
+        Raises UnreadableRecord.
+        """
+        wire = None if row is None else {c.name: to_wire(row.get(c.name), c.type) for c in self._columns}
+        try:
+            data = self._codec.encode(json.dumps(wire).encode())
+        except Py4JJavaError as error:
+            raise UnreadableRecord(str(error.java_exception.getMessage())) from error
+        return None if data is None else bytes(data)
+
+
+@cache
+def one_record(spec: str, columns: tuple[Column, ...]) -> OneRecord:
+    """The driver's codec for `spec`, made once; `columns` are those that the spec was made of."""
+    return OneRecord(jvm.active(), spec, columns)

@@ -1,0 +1,66 @@
+"""Expressions and whole narrow plans evaluated in the driver's JVM without a job (DESIGN.md §7)."""
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as spark
+
+from millstream.formats.spec import document_of
+from millstream.model.types import SqlType
+from millstream.spark import jvm
+from millstream.spark.types import from_wire, spark_type, to_wire
+
+
+class EvaluationFailed(ValueError):
+    """An expression threw; the text is its message."""
+
+
+class Evaluator:
+    """The steps between a `leaf` frame and another frame, ready to be applied to rows; any thread may use it.
+
+    Values are Python's as types.to_wire says.
+    """
+
+    def __init__(self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType]) -> None:
+        self._source, self._result = source, result
+        made = jvm.module(frame.sparkSession, "Eval")
+        self._eval = made.of(jvm.java_frame(frame), _columns(source), _columns(result))
+
+    def __call__(self, rows: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """For each row, the rows made of it: one by a projection, none or more through filters and generators.
+
+        Raises EvaluationFailed where an expression throws that no guard catches.
+        """
+        wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
+        try:
+            answer = bytes(self._eval.run(json.dumps(wire).encode()))
+        except Py4JJavaError as error:
+            raise EvaluationFailed(str(error.java_exception.getMessage())) from error
+        return [[self._row(made) for made in group] for group in json.loads(answer, parse_float=Decimal)]
+
+    def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(from_wire(v, t) for v, t in zip(wire, self._result, strict=True))
+
+
+def _columns(types: Sequence[SqlType]) -> str:
+    return json.dumps([{"name": f"C{i}", "type": document_of(t)} for i, t in enumerate(types)])
+
+
+def leaf(session: SparkSession, columns: Sequence[tuple[str, SqlType]]) -> DataFrame:
+    """A frame without rows, with columns of these names and types, to build an Evaluator's steps upon."""
+    fields = [spark.StructField(name, spark_type(type)) for name, type in columns]
+    schema = jvm.java_schema(session, spark.StructType(fields))
+    return jvm.python_frame(session, jvm.module(session, "Eval").leaf(jvm.java_session(session), schema))
+
+
+def evaluate(session: SparkSession, texts: Sequence[str], types: Sequence[SqlType]) -> tuple[Any, ...]:
+    """The values of Spark SQL expressions that refer to no column, of the given types.
+
+    Raises EvaluationFailed where one throws, pyspark's AnalysisException where one makes no sense.
+    """
+    aliased = [f"{text} as C{i}" for i, text in enumerate(texts)]
+    return Evaluator(leaf(session, []).selectExpr(*aliased), [], types)([[]])[0][0]

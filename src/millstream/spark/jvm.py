@@ -1,0 +1,134 @@
+"""The only door to the JVM: compiles the Scala module once, finds its classes, passes values through the gateway."""
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from millstream.parts import shipped
+from millstream.parts.errors import SetupError
+from millstream.parts.jars import cache_folder, fetch
+from millstream.parts.java import java
+
+PACKAGE = "org.apache.spark.sql.millstream"
+
+
+def class_path() -> list[Path]:
+    """The jars that a session needs beside Spark's own: the Kafka source, and the Scala module.
+
+    Downloads and compiles what the user's cache lacks. Raises SetupError.
+    """
+    kafka = fetch("spark")
+    return [*kafka, compiled(kafka)]
+
+
+def compiled(libraries: Iterable[Path]) -> Path:
+    """The jar of the Scala module, compiled now if its sources, Spark or the libraries are not those of the cache.
+
+    Raises SetupError with the compiler's own words.
+    """
+    libraries = list(libraries)
+    sources = sorted(shipped("jvm").glob("*.scala"))
+    jar = cache_folder() / "module" / f"millstream-{_fingerprint(sources, libraries)}.jar"
+    if not jar.exists():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        _compile(sources, libraries, jar)
+    return jar
+
+
+def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
+    seen = hashlib.sha256(pyspark.__version__.encode())
+    for source in sources:
+        seen.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    for library in libraries:
+        seen.update(library.name.encode() + b"\0")
+    return seen.hexdigest()[:16]
+
+
+def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:
+    """Compile into a file of this process's own, then give it its name: others see a whole jar or none."""
+    with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+        part = Path(folder) / jar.name
+        path = ":".join([f"{_spark_home()}/jars/*", *map(str, libraries)])
+        # The compiler's trees are deep; one JIT tier makes a short run shorter.
+        command = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
+        options = ["-usejavacp", "-nowarn", "-d", part]
+        done = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SetupError(f"the Scala module does not compile: {done.stdout}{done.stderr}")
+        os.replace(part, jar)
+
+
+def _spark_home() -> Path:
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise SetupError("pyspark is not installed")
+    return Path(spec.submodule_search_locations[0])
+
+
+def module(session: SparkSession, name: str) -> Any:
+    """The Scala object `name` of the module."""
+    package: Any = session._jvm
+    for part in (*PACKAGE.split("."), name):
+        package = getattr(package, part)
+    return package
+
+
+def register(session: SparkSession) -> None:
+    """Make the module's ms_ functions callable in the session's SQL."""
+    module(session, "Registry").register(session._jsparkSession)
+
+
+def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
+    """A column made by the module from a column; needs an active session."""
+    made = getattr(module(active(), name), method)
+    return Column(made(column._jc, *rest))  # type: ignore[call-arg]
+
+
+def active() -> SparkSession:
+    """The session of this process; RuntimeError where there is none."""
+    session = SparkSession.active()
+    assert isinstance(session, SparkSession)
+    return session
+
+
+def java_frame(frame: DataFrame) -> Any:
+    """A frame as the module takes it."""
+    return frame._jdf  # type: ignore[attr-defined]
+
+
+def java_session(session: SparkSession) -> Any:
+    """A session as the module takes it."""
+    return session._jsparkSession
+
+
+def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
+    """A Java map of strings."""
+    made = session._jvm.java.util.HashMap()  # type: ignore[union-attr]
+    for key, value in values.items():
+        made.put(key, value)
+    return made
+
+
+def java_schema(session: SparkSession, schema: StructType) -> Any:
+    """A schema as the module takes it."""
+    return session._jsparkSession.parseDataType(schema.json())
+
+
+def python_frame(session: SparkSession, made: Any) -> DataFrame:
+    """A frame that the module made."""
+    return DataFrame(made, session)  # type: ignore[abstract]
+
+
+def python_query(made: Any) -> StreamingQuery:
+    """A streaming query that the module started."""
+    return StreamingQuery(made)

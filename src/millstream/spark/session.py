@@ -1,0 +1,83 @@
+"""Spark sessions: local slots by the hundred, UTC, quiet, with the settings that were measured (DESIGN.md §12)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from millstream.parts import shipped
+from millstream.spark import jvm
+
+# A query holds a slot for each partition it reads as long as it runs: slots are not cores.
+SLOTS = 512
+
+MEASURED = {
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",
+    "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.shuffle.partitions": "2",
+}
+MEANING = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+}
+QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What a session is made with.
+
+    `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is where
+    Spark's own files go; `conf` are Spark settings that win over millstream's.
+    """
+
+    folder: Path
+    slots: int = SLOTS
+    memory: str = "1g"
+    master: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def create(options: SessionOptions) -> SparkSession:
+    """The session of this process, with the module loaded and its functions registered.
+
+    Raises SetupError where jars or Java are missing. Of the options only the first session's count.
+    """
+    builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
+    for key, value in settings(options).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    jvm.register(session)
+    return session
+
+
+def settings(options: SessionOptions) -> dict[str, str]:
+    """The Spark settings of a session, the user's last."""
+    jars = list(map(str, jvm.class_path()))
+    log = shipped("jvm") / "log4j2.properties"
+    return {
+        **MEASURED,
+        **MEANING,
+        **QUIET,
+        "spark.driver.memory": options.memory,
+        "spark.driver.extraClassPath": ":".join(jars),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()} -Duser.timezone=UTC",
+        "spark.sql.warehouse.dir": str(options.folder / "warehouse"),
+        "spark.local.dir": str(options.folder / "spark"),
+        # Executors of a cluster get the jars over the wire; the local one has the driver's class path.
+        **({"spark.jars": ",".join(jars)} if options.master and not options.master.startswith("local") else {}),
+        **options.conf,
+    }

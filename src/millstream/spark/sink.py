@@ -1,0 +1,69 @@
+"""Real-time queries that write to a topic, and where their records' failures are told."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.spark import jvm
+
+# A record waits at most this long for others to share its request.
+PRODUCER = {"linger.ms": "5", "batch.size": "131072", "compression.type": "none", "max.block.ms": "20000"}
+COLUMNS = ("key", "value", "rowtime", "headers")
+
+
+def run_realtime(
+    frame: DataFrame,
+    topic: str,
+    producer_conf: Mapping[str, str],
+    checkpoint: str,
+    query_id: str,
+    batch_duration: str = "1 minute",
+) -> StreamingQuery:
+    """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
+
+    A null value is a tombstone. `producer_conf` are Kafka producer settings, bootstrap.servers among them; the
+    query's position is saved in `checkpoint` every `batch_duration`. Raises pyspark's errors where it cannot start.
+    """
+    session = frame.sparkSession
+    conf = jvm.java_map(session, {**PRODUCER, **producer_conf})
+    rows = jvm.java_frame(frame.select(*COLUMNS))
+    started = jvm.module(session, "Sink").start(rows, query_id, topic, conf, checkpoint, batch_duration)
+    return jvm.python_query(started)
+
+
+def failure(session: SparkSession, query_id: str) -> str | None:
+    """Why the query's first failed write failed; None while none did. Known before the query itself ends."""
+    text = jvm.module(session, "Sink").failure(query_id)
+    return None if text is None else str(text)
+
+
+def log_to_topic(
+    session: SparkSession,
+    query_id: str,
+    topic: str,
+    producer_conf: Mapping[str, str],
+    rows: bool = False,
+    per_second: int = 100,
+) -> None:
+    """Send the query's processing log to `topic`: at most `per_second` entries, never waiting; before it starts.
+
+    `rows` says whether an entry may hold the bytes of the record at fault.
+    """
+    log = jvm.module(session, "ProcessingLog")
+    log.toTopic(query_id, topic, jvm.java_map(session, producer_conf), rows, per_second)
+
+
+def log_to_memory(session: SparkSession, query_id: str, rows: bool = False, limit: int = 10_000) -> None:
+    """Keep the query's processing log, the first `limit` entries of it, until it is drained."""
+    jvm.module(session, "ProcessingLog").toMemory(query_id, rows, limit)
+
+
+def drain_log(session: SparkSession, query_id: str) -> list[str]:
+    """The kept entries of the query's processing log as JSON, oldest first; they are then forgotten."""
+    return [str(entry) for entry in jvm.module(session, "ProcessingLog").drain(query_id)]
+
+
+def close_log(session: SparkSession, query_id: str) -> None:
+    """Forget the query's processing log; later entries go nowhere."""
+    jvm.module(session, "ProcessingLog").close(query_id)
