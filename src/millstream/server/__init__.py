@@ -1,0 +1,1 @@
+"""REST and WebSocket: requests in, answers out; knocks on the engine only."""

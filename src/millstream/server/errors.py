@@ -1,0 +1,59 @@
+"""Errors as the API tells them: a JSON body with a code whose first three digits are the HTTP status."""
+
+import logging
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from millstream.engine.api import RequestFailed
+from millstream.server.codes import NOT_READY, SERVER_ERROR
+from millstream.server.media import JSON
+from millstream.server.text import dumps
+
+log = logging.getLogger(__name__)
+
+RETRY_AFTER = {NOT_READY: "10"}
+
+
+def body(error: RequestFailed) -> dict[str, Any]:
+    """The JSON object of an error: a statement_error if a statement is at fault, else a generic_error."""
+    told = {"@type": "generic_error", "error_code": error.code, "message": error.message}
+    if not error.statement and not error.entities:
+        return told
+    about = {"statementText": error.statement, "entities": list(error.entities)}
+    return {**told, "@type": "statement_error", **about}
+
+
+def failure(error: Exception) -> RequestFailed:
+    """Any exception as the RequestFailed that the client is told; what nobody foresaw is logged and a 50000."""
+    if isinstance(error, RequestFailed):
+        return error
+    log.error("a request failed in a way nobody foresaw", exc_info=error)
+    return RequestFailed(SERVER_ERROR, str(error) or type(error).__name__)
+
+
+def respond(error: Exception) -> Response:
+    """The HTTP response of an error."""
+    told = failure(error)
+    headers = {"Retry-After": RETRY_AFTER[told.code]} if told.code in RETRY_AFTER else None
+    return Response(dumps(body(told)), told.code // 100, headers, JSON)
+
+
+async def on_failure(_: Request, error: Exception) -> Response:
+    """Starlette's handler of RequestFailed and of whatever else a handler raised."""
+    return respond(error)
+
+
+async def on_http(_: Request, error: Exception) -> Response:
+    """Starlette's handler of its own refusals: no such path, wrong method."""
+    assert isinstance(error, HTTPException)
+    refused = respond(RequestFailed(error.status_code * 100, error.detail))
+    refused.headers.update(error.headers or {})
+    return refused
+
+
+async def on_disconnect(_: Request, __: Exception) -> Response:
+    """The client left before its request was whole: nobody is there to be answered."""
+    return Response(status_code=400)

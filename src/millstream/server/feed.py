@@ -1,0 +1,106 @@
+"""A blocking iterator read by a thread of its own, and given to the event loop as its items come."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+AHEAD = 1000
+
+
+class Feed(Generic[T]):
+    """The items of `source` (None = nothing came, look whether to stop); `close` ends it and frees what it holds.
+
+    The thread reads at most `ahead` items more than were taken, so a slow client slows the query, not the server.
+    """
+
+    def __init__(self, source: Iterable[T | None], close: Callable[[], None], ahead: int = AHEAD) -> None:
+        self._source, self._close, self._ahead = source, close, ahead
+        self._loop, self._arrived = asyncio.get_running_loop(), asyncio.Event()
+        self._room, self._waiting = threading.Condition(), deque[T]()
+        self._stopped = self._ended = False
+        self._error: Exception | None = None
+        threading.Thread(target=self._read, name="rows", daemon=True).start()
+
+    async def batches(self) -> AsyncIterator[list[T]]:
+        """Whatever has come, as soon as something has; ends with the source, or raises what it raised."""
+        while not (self._ended and not self._waiting):
+            await self._arrived.wait()
+            self._arrived.clear()
+            if batch := self._take():
+                yield batch
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Let the thread end, and close the source: blocks, may be called from any thread and more than once."""
+        with self._room:
+            self._stopped = True
+            self._room.notify_all()
+        self._close()
+
+    def fail(self, error: Exception) -> None:
+        """End the batches with an error, whatever the source does; may be called from any thread."""
+        self._error, self._ended = error, True
+        self._wake()
+
+    def _take(self) -> list[T]:
+        with self._room:
+            batch = list(self._waiting)
+            self._waiting.clear()
+            self._room.notify_all()
+        return batch
+
+    def _read(self) -> None:
+        try:
+            for item in self._source:
+                if not self._put(item):
+                    break
+        except Exception as error:  # noqa: BLE001  the edge of the thread: the event loop raises it again
+            self._error = self._error or error
+        self._ended = True
+        self._wake()
+        if isinstance(self._source, Generator):
+            self._source.close()
+
+    def _put(self, item: T | None) -> bool:
+        """Hand over an item once there is room; whether more are wanted."""
+        with self._room:
+            self._room.wait_for(lambda: self._stopped or len(self._waiting) < self._ahead)
+            if item is not None and not self._stopped:
+                self._waiting.append(item)
+        if item is not None:
+            self._wake()
+        return not self._stopped
+
+    def _wake(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._arrived.set)
+        except RuntimeError:
+            # The loop is closed: the server is gone, and with it whoever waited.
+            self._stopped = True
+
+
+class Feeds:
+    """The feeds that a server has running, so that its shutdown can end them."""
+
+    def __init__(self) -> None:
+        self._running: set[Feed[Any]] = set()
+
+    def open(self, source: Iterable[T | None], close: Callable[[], None]) -> Feed[T]:
+        """Start a feed; whoever takes its items calls `finish` at the end."""
+        feed = Feed(source, close)
+        self._running.add(feed)
+        return feed
+
+    def finish(self, feed: Feed[Any]) -> None:
+        """Stop a feed and forget it; blocks."""
+        self._running.discard(feed)
+        feed.stop()
+
+    def fail_all(self, error: Exception) -> None:
+        """End every running feed with an error; may be called from any thread."""
+        for feed in tuple(self._running):
+            feed.fail(error)

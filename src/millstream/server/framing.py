@@ -1,0 +1,115 @@
+"""How a query's answer is written: the three shapes of /query and /query-stream, and the lines of PRINT."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millstream.engine.api import RequestFailed, Rows, Tombstone
+from millstream.server.errors import body
+from millstream.server.text import dumps
+
+Row = list[Any]
+
+
+class Framing(Protocol):
+    """One shape of an answer; each method gives the text to send at that moment."""
+
+    def start(self) -> str: ...
+
+    def items(self, batch: Sequence[Any]) -> str: ...
+
+    def end(self) -> str: ...
+
+    def error(self, error: RequestFailed) -> str:
+        """The text that ends the answer in place of end()."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """/query: one JSON array of {"header"}, {"row"}… and {"finalMessage"} or {"errorMessage"}, an element a line."""
+
+    rows: Rows
+
+    def start(self) -> str:
+        return "[" + dumps({"header": header(self.rows)})
+
+    def items(self, batch: Sequence[Row]) -> str:
+        return "".join(",\n" + dumps({"row": row_object(row)}) for row in batch)
+
+    def end(self) -> str:
+        return f",\n{dumps({'finalMessage': self.rows.ending})}]\n" if self.rows.ending else "]\n"
+
+    def error(self, error: RequestFailed) -> str:
+        return f",\n{dumps({'errorMessage': body(error)})}]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """/query-stream as application/json: one JSON array of the metadata object and the rows' arrays."""
+
+    rows: Rows
+
+    def start(self) -> str:
+        return "[" + dumps(metadata(self.rows))
+
+    def items(self, batch: Sequence[Row]) -> str:
+        return "".join("," + dumps(row) for row in batch)
+
+    def end(self) -> str:
+        return "]"
+
+    def error(self, error: RequestFailed) -> str:
+        return f",{dumps(body(error))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """/query-stream's default: the metadata object on the first line, then an array a line."""
+
+    rows: Rows
+
+    def start(self) -> str:
+        return dumps(metadata(self.rows)) + "\n"
+
+    def items(self, batch: Sequence[Row]) -> str:
+        return "".join(dumps(row) + "\n" for row in batch)
+
+    def end(self) -> str:
+        return ""
+
+    def error(self, error: RequestFailed) -> str:
+        return dumps(body(error)) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """PRINT: the topic's records as text, a line each."""
+
+    def start(self) -> str:
+        return ""
+
+    def items(self, batch: Sequence[str]) -> str:
+        return "".join(line + "\n" for line in batch)
+
+    def end(self) -> str:
+        return ""
+
+    def error(self, error: RequestFailed) -> str:
+        return dumps(body(error)) + "\n"
+
+
+def header(rows: Rows) -> dict[str, Any]:
+    """What /query says before the rows."""
+    return {"queryId": rows.query_id, "schema": rows.schema}
+
+
+def metadata(rows: Rows) -> dict[str, Any]:
+    """What /query-stream says before the rows."""
+    return {"queryId": rows.query_id, "columnNames": list(rows.names), "columnTypes": list(rows.types)}
+
+
+def row_object(row: Row) -> dict[str, Any]:
+    """A row as /query and the WebSocket tell it."""
+    gone = {"tombstone": True} if isinstance(row, Tombstone) else {}
+    return {"columns": row, **gone}

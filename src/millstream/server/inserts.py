@@ -1,0 +1,170 @@
+"""/inserts-stream: rows come in as lines of an open request, and acknowledgements go out beside them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from millstream.engine.api import Inserter, RequestFailed
+from millstream.server.bodies import parse_object, required
+from millstream.server.errors import failure, respond
+from millstream.server.media import DELIMITED, JSON, accepted
+from millstream.server.streamed import HEADERS, LAST, part
+from millstream.server.text import dumps
+from millstream.server.work import Work, work_of
+
+AT_ONCE = 2000
+READ_AHEAD = 50
+DRAIN_SECONDS = 10
+
+
+async def inserts(request: HttpRequest) -> Response:
+    """POST /inserts-stream: {"target": …} on the first line, then a row a line; an ack for each row."""
+    media = accepted(request, (DELIMITED, JSON))
+    lines, work = InputLines(request.stream()), work_of(request)
+    try:
+        inserter = await _open(await lines.first(), work)
+    except RequestFailed as error:
+        return Refusal(error, lines)
+    return Acks(inserter, lines, media, work)
+
+
+async def _open(line: bytes, work: Work) -> Inserter:
+    asked = parse_object(line or b"{}")
+    target, properties = required(asked, "target"), asked.get("properties") or {}
+    return await work.run(lambda: work.engine.inserter(target, properties))
+
+
+class InputLines:
+    """The lines of a request body as they come, many at once where many have come."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+        self._waiting: list[bytes] = []
+
+    async def first(self) -> bytes:
+        """The first line that is not empty, b"" if there is none."""
+        async for lines in self:
+            self._waiting = lines[1:]
+            return lines[0]
+        return b""
+
+    async def __aiter__(self) -> AsyncIterator[list[bytes]]:
+        """Whatever whole lines have come, without the empty ones; the last needs no newline."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            yield waiting
+        async for chunk in self._chunks:
+            *whole, self._rest = (self._rest + chunk).split(b"\n")
+            if lines := [line for line in whole if line.strip()]:
+                yield lines
+        if self._rest.strip():
+            last, self._rest = self._rest, b""
+            yield [last]
+
+
+class Refusal(Response):
+    """An error that is sent at once, while the rest of the request is read and dropped.
+
+    A client in the middle of sending hears the error this way; a connection cut under it may swallow the answer.
+    """
+
+    def __init__(self, error: RequestFailed, lines: InputLines) -> None:
+        super().__init__()
+        self._answer, self._lines = respond(error), lines
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, and read on for a while."""
+        start = {"status": self._answer.status_code, "headers": self._answer.raw_headers}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": self._answer.body, "more_body": True})
+        with anyio.move_on_after(DRAIN_SECONDS), suppress(ClientDisconnect):
+            async for _ in self._lines:
+                pass
+        await send(LAST)
+
+
+class Acks(Response):
+    """Rows written as they come, each answered {"status":"ok","seq":n} or {"status":"error",…}."""
+
+    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: Work) -> None:
+        super().__init__(media_type=media, headers=HEADERS)
+        del self.headers["content-length"]
+        self._inserter, self._lines, self._work = inserter, lines, work
+        self._as_array, self._sequence = media == JSON, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer until the request ends or the client leaves."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        # A client may wait for the answer's headers before it sends rows, and they leave with the first piece.
+        await send(part("[" if self._as_array else ""))
+        try:
+            await self._pass_on(send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._work.run(self._inserter.close)
+        await send(part("]" if self._as_array else ""))
+        await send(LAST)
+
+    async def _pass_on(self, send: Send) -> None:
+        """Read on while rows are being written, so that those that come meanwhile are written together."""
+        into, out = anyio.create_memory_object_stream[list[bytes]](READ_AHEAD)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._write, out, send)
+            async with into:
+                with suppress(ClientDisconnect):
+                    async for lines in self._lines:
+                        await into.send(lines)
+
+    async def _write(self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send) -> None:
+        async for lines in arriving:
+            batch = lines + _at_hand(arriving)
+            outcomes = await self._work.run(lambda batch=batch: insert(self._inserter, batch))  # type: ignore[misc]
+            await send(part("".join(map(self._ack, outcomes))))
+
+    def _ack(self, outcome: RequestFailed | None) -> str:
+        """One acknowledgement, and what separates it from the one before."""
+        seq, self._sequence = self._sequence, self._sequence + 1
+        if outcome is None:
+            text = dumps({"status": "ok", "seq": seq})
+        else:
+            text = dumps({"status": "error", "seq": seq, "error_code": outcome.code, "message": outcome.message})
+        if self._as_array:
+            return ("," if seq else "") + text
+        return text + "\n"
+
+
+def _at_hand(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[bytes]:
+    """The lines that have come already."""
+    lines: list[bytes] = []
+    with suppress(anyio.WouldBlock, anyio.EndOfStream):
+        while len(lines) < AT_ONCE:
+            lines += arriving.receive_nowait()
+    return lines
+
+
+def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed | None]:
+    """Write lines as rows, and say for each what became of it; blocks."""
+    parsed = [_row(line) for line in lines]
+    outcomes = iter(_insert_all(inserter, [row for row in parsed if not isinstance(row, RequestFailed)]))
+    return [row if isinstance(row, RequestFailed) else next(outcomes) for row in parsed]
+
+
+def _insert_all(inserter: Inserter, rows: Sequence[dict[str, Any]]) -> Sequence[RequestFailed | None]:
+    try:
+        return inserter.insert_all(rows) if rows else []
+    except Exception as error:  # noqa: BLE001  the edge: what breaks all of them is told for each
+        return [failure(error)] * len(rows)
+
+
+def _row(line: bytes) -> dict[str, Any] | RequestFailed:
+    try:
+        return parse_object(line)
+    except RequestFailed as error:
+        return error

@@ -1,0 +1,60 @@
+"""Content types: what the API speaks, and which of them a client asked for."""
+
+from collections.abc import Iterator, Sequence
+
+from starlette.requests import Request
+
+from millstream.engine.api import RequestFailed
+from millstream.server.codes import NOT_ACCEPTABLE, UNSUPPORTED_TYPE
+
+JSON = "application/json"
+KSQL = "application/vnd.ksql.v1+json"
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+READABLE = (JSON, KSQL, DELIMITED, "application/x-www-form-urlencoded", "application/octet-stream", "text/plain")
+
+
+def accepted(request: Request, offers: Sequence[str]) -> str:
+    """The offer that the Accept header likes best, the first where it does not care; RequestFailed 406 if none."""
+    header = request.headers.get("accept") or "*/*"
+    wanted = list(_ranges(header))
+    best = max(offers, key=lambda offer: _liking(offer, wanted))
+    if _liking(best, wanted) == 0:
+        raise RequestFailed(
+            NOT_ACCEPTABLE, f"nothing in Accept: {header} can be answered here; this path gives {_list(offers)}"
+        )
+    return best
+
+
+def check_readable(request: Request) -> None:
+    """Raise RequestFailed 415 where the body's Content-Type says that it is no JSON.
+
+    What curl and HTTP libraries put there by themselves is let through, as ksqlDB does.
+    """
+    said = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if said not in READABLE:
+        raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {said} cannot be read: send {KSQL} or {JSON}")
+
+
+def _ranges(header: str) -> Iterator[tuple[str, float]]:
+    for part in header.split(","):
+        media, *parameters = (word.strip().lower() for word in part.split(";"))
+        quality = next((word[2:] for word in parameters if word.startswith("q=")), "1")
+        yield media, _number(quality)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0
+
+
+def _liking(offer: str, wanted: Sequence[tuple[str, float]]) -> float:
+    """The quality that the most exact of the ranges gives the offer, 0 for none."""
+    exactness = {offer: 3, offer.partition("/")[0] + "/*": 2, "*/*": 1}
+    fitting = [(exactness[media], quality) for media, quality in wanted if media in exactness]
+    return max(fitting)[1] if fitting else 0
+
+
+def _list(offers: Sequence[str]) -> str:
+    return " or ".join(offers)

@@ -1,0 +1,67 @@
+"""/query, /query-stream and /close-query: the answers that go on."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from millstream.engine.api import Request, RequestFailed, Rows
+from millstream.server.bodies import read_object, required, to_request
+from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
+from millstream.server.framing import Array, Framing, Lines, Objects, Printed
+from millstream.server.media import DELIMITED, JSON, KSQL, accepted
+from millstream.server.streamed import Streamed
+from millstream.server.work import Work, work_of
+
+Frame = Callable[[Rows], Framing]
+QUERY: dict[str, Frame] = {KSQL: Objects, JSON: Objects}
+QUERY_STREAM: dict[str, Frame] = {DELIMITED: Lines, JSON: Array, KSQL: Objects}
+
+
+async def query(request: HttpRequest) -> Response:
+    """POST /query: rows as objects in one array; a PRINT as lines."""
+    media = accepted(request, tuple(QUERY))
+    asked = to_request(await read_object(request))
+    return await _answer(asked, media, QUERY[media], work_of(request))
+
+
+async def query_stream(request: HttpRequest) -> Response:
+    """POST /query-stream: rows as arrays; a PRINT only where lines are accepted."""
+    media = accepted(request, tuple(QUERY_STREAM))
+    asked, work = to_request(await read_object(request)), work_of(request)
+    if media != DELIMITED and await work.run(lambda: work.engine.is_print(asked)):
+        raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", asked.text)
+    return await _answer(asked, media, QUERY_STREAM[media], work)
+
+
+async def close_query(request: HttpRequest) -> Response:
+    """POST /close-query: end a running push query by its id."""
+    query_id, work = required(await read_object(request), "queryId"), work_of(request)
+    if not await work.run(lambda: work.engine.close_query(query_id)):
+        raise RequestFailed(BAD_REQUEST, f"No query with id {query_id}")
+    return Response()
+
+
+async def _answer(asked: Request, media: str, frame: Frame, work: Work) -> Response:
+    started = await work.run(lambda: start(asked, work))
+    if isinstance(started, Printing):
+        return Streamed(work.feeds.open(started.lines, started.close), Printed(), "text/plain; charset=utf-8", work)
+    return Streamed(work.feeds.open(started, started.close), frame(started), media, work)
+
+
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """A PRINT under way."""
+
+    lines: Iterator[str | None]
+
+    def close(self) -> None:
+        """Nothing to do: the thread that reads the lines stops at the next line or tick."""
+
+
+def start(asked: Request, work: Work) -> Rows | Printing:
+    """Start the SELECT or PRINT of a request; blocks. Raises RequestFailed."""
+    if work.engine.is_print(asked):
+        return Printing(work.engine.print_topic(asked))
+    return work.engine.query(asked)

@@ -1,0 +1,113 @@
+"""The server on the network: HTTP/1.1, HTTP/2 without TLS, and WebSocket on one port."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from hypercorn.asyncio import serve as serve_asgi
+from hypercorn.config import Config
+from starlette.applications import Starlette
+
+from millstream.engine.api import Engine, RequestFailed
+from millstream.parts.errors import SetupError
+from millstream.parts.ports import need_free
+from millstream.server.app import app
+from millstream.server.codes import SHUTTING_DOWN
+
+PORT = 8088
+GRACE_SECONDS = 5.0
+IDLE_SECONDS = 600.0
+PING_SECONDS = 2.0
+STREAMS = 2000
+MANY = 2**31
+LOGGING = logging.getLogger("millstream.server")
+
+
+class Server:
+    """An engine served on `host`:`port` by a thread of this process; also a context manager.
+
+    Port 0 takes a free one, which `port` then tells.
+    """
+
+    def __init__(self, engine: Engine, host: str = "127.0.0.1", port: int = PORT, allow_origins: str = "") -> None:
+        self.host, self.port = host, port
+        self._app = app(engine, allow_origins)
+        self._ready, self._stop = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients on this machine reach it."""
+        host = {"0.0.0.0": "localhost", "::": "localhost", "127.0.0.1": "localhost"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def start(self) -> None:
+        """Listen, and return when requests are answered. Raises SetupError: the port is busy, no such address."""
+        listening = listen(self.host, self.port)
+        self.port = listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, args=[listening.detach()], name="server", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """End running queries with a word to their clients, let other requests finish for a while, and stop."""
+        self._app.state.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(GRACE_SECONDS * 2)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def _run(self, descriptor: int) -> None:
+        asyncio.run(_serve(self._app, descriptor, self._ready, self._stop))
+
+
+def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, started: Callable[[str], None]) -> None:
+    """Serve until `shutdown` is set; `started` is called with the URL. Raises SetupError."""
+    with Server(engine, host, port) as server:
+        started(server.url)
+        shutdown.wait()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address. Raises SetupError: in use, or not of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if port and family == socket.AF_INET:
+        need_free(host, port, "the REST server", "--listen HOST:PORT")
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise SetupError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+
+
+async def _serve(application: Starlette, descriptor: int, ready: threading.Event, stop: threading.Event) -> None:
+    async def until_stopped() -> None:
+        ready.set()  # hypercorn starts to wait for this once its sockets are open
+        while not stop.is_set():
+            await asyncio.sleep(0.05)
+
+    with contextlib.suppress(asyncio.CancelledError):
+        await serve_asgi(application, _config(descriptor), shutdown_trigger=until_stopped)  # type: ignore[arg-type]
+
+
+def _config(descriptor: int) -> Config:
+    config = Config()
+    config.bind = [f"fd://{descriptor}"]
+    config.accesslog, config.errorlog = None, LOGGING
+    config.loglevel = "WARNING"
+    config.keep_alive_timeout, config.graceful_timeout = IDLE_SECONDS, GRACE_SECONDS
+    config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
+    # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for that.
+    config.websocket_ping_interval = PING_SECONDS
+    config.include_server_header = False
+    return config

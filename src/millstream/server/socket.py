@@ -1,0 +1,77 @@
+"""/ws/query: a query's rows as WebSocket messages."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import anyio
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from millstream.engine.api import Rows
+from millstream.server.bodies import parse_object, to_request
+from millstream.server.errors import failure
+from millstream.server.feed import Feed
+from millstream.server.framing import row_object
+from millstream.server.queries import Printing, start
+from millstream.server.schemas import fields
+from millstream.server.streamed import first_of
+from millstream.server.text import dumps
+from millstream.server.work import Work, work_of
+
+LONGEST_SECONDS = 3600
+DONE, BROKEN, REFUSED = 1000, 1011, 1003
+REASON_BYTES = 120  # a close frame carries 123
+
+
+async def socket_query(socket: WebSocket) -> None:
+    """GET /ws/query?request={"ksql": …}: the schema, then a message a row; closed as "done", or with the error."""
+    await socket.accept()
+    work = work_of(socket)
+    try:
+        asked = to_request(parse_object(socket.query_params.get("request", "{}")))
+        started = await work.run(lambda: start(asked, work))
+    except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
+        await _close(socket, REFUSED, failure(error).message)
+    else:
+        await _stream(socket, started, work)
+
+
+async def _stream(socket: WebSocket, started: Rows | Printing, work: Work) -> None:
+    feed: Feed[Any] = work.feeds.open(started.lines if isinstance(started, Printing) else started, started.close)
+    try:
+        with anyio.move_on_after(LONGEST_SECONDS):
+            await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await work.run(lambda: work.feeds.finish(feed))
+
+
+async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:
+    try:
+        if not isinstance(started, Printing):
+            await socket.send_text(dumps(fields(started)))
+        async for batch in feed.batches():
+            for message in _messages(started, batch):
+                await socket.send_text(message)
+    except WebSocketDisconnect:
+        pass
+    except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
+        await _close(socket, BROKEN, failure(error).message)
+    else:
+        await _close(socket, DONE, "done")
+
+
+def _messages(started: Rows | Printing, batch: Sequence[Any]) -> list[str]:
+    if isinstance(started, Printing):
+        return list(batch)
+    return [dumps({"row": row_object(row)}) for row in batch]
+
+
+async def _left(socket: WebSocket) -> None:
+    with suppress(WebSocketDisconnect):
+        while True:
+            await socket.receive_text()
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    await socket.close(code, reason.encode()[:REASON_BYTES].decode(errors="ignore"))

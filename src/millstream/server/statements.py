@@ -1,0 +1,29 @@
+"""/ksql and /ksql/terminate: statements whose answers are whole when they are sent."""
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from millstream.engine.api import RequestFailed
+from millstream.server.bodies import read_object, to_request
+from millstream.server.codes import BAD_REQUEST
+from millstream.server.media import JSON, KSQL, accepted
+from millstream.server.text import dumps
+from millstream.server.work import work_of
+
+
+async def statements(request: HttpRequest) -> Response:
+    """POST /ksql: carry out statements, and answer an array with the entity of each."""
+    media = accepted(request, (KSQL, JSON))
+    asked, work = to_request(await read_object(request)), work_of(request)
+    entities = await work.run(lambda: work.engine.execute(asked))
+    return Response(dumps(entities), media_type=media)
+
+
+async def terminate(request: HttpRequest) -> Response:
+    """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
+    media = accepted(request, (KSQL, JSON))
+    patterns, work = (await read_object(request)).get("deleteTopicList") or [], work_of(request)
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
+    await work.run(lambda: work.engine.terminate_cluster(patterns))
+    return Response(dumps([]), media_type=media)

@@ -1,0 +1,245 @@
+"""Rows and acks leave one by one while the exchange is open, and a query ends with its client or its server."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from urllib.parse import quote
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from millstream.engine.api import RequestFailed
+from millstream.parts.errors import SetupError
+from millstream.server.run import Server
+from support.engine import FakeEngine
+from support.wire import Http1, Http2
+
+PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
+AT_ONCE = 1.0
+
+
+def test_rows_leave_one_by_one_and_the_query_ends_with_the_client_of_http1(server: Server, engine: FakeEngine) -> None:
+    with Http1(server.port, "/query-stream") as client:
+        client.send(PUSH)
+        client.end()
+        assert client.status() == 200
+        (rows,) = engine.wait_for_queries(1)
+        read = "".join(client.part() for _ in range(2))
+        assert read.startswith('{"queryId"')
+        rows.emit([4, "four"])
+        while "[4," not in read:
+            read += client.part()
+        assert read.endswith('[4,"four"]\n')
+        assert not rows.closed.is_set()
+    assert rows.closed.wait(AT_ONCE), "the query outlived its client"
+
+
+def test_a_stream_that_is_reset_ends_its_query_and_no_other(server: Server, engine: FakeEngine) -> None:
+    with Http2(server.port) as client:
+        streams = [client.open("/query-stream") for _ in range(3)]
+        for stream in streams:
+            client.send(stream, PUSH, end=True)
+            assert client.status(stream) == 200
+            client.part(stream)
+        first, second, third = engine.wait_for_queries(3)
+        client.reset(streams[1])
+        assert second.closed.wait(AT_ONCE), "the query outlived its stream"
+        third.emit([9, "nine"])
+        read = ""
+        while "[9," not in read:
+            read += client.part(streams[2])
+        assert not first.closed.is_set()
+    assert first.closed.wait(AT_ONCE)
+    assert third.closed.wait(AT_ONCE), "the query outlived its connection"
+
+
+def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> None:
+    with Http2(server.port) as client:
+        stream = client.open("/query-stream")
+        client.send(stream, PUSH, end=True)
+        query_id = json.loads(client.part(stream).splitlines()[0])["queryId"]
+        assert httpx.post(f"{server.url}/close-query", json={"queryId": query_id}).status_code == 200
+        while client.part(stream):
+            pass
+
+
+@pytest.mark.parametrize("path", ["/query", "/query-stream"])
+def test_a_server_that_stops_tells_its_clients(engine: FakeEngine, path: str) -> None:
+    with Server(engine, port=0) as server:
+        client = Http1(server.port, path)
+        client.send(PUSH)
+        client.end()
+        assert client.status() == 200
+        client.part()
+    read = "".join(iter(client.part, ""))
+    client.leave()
+    assert '"error_code":50303' in read
+    assert engine.wait_for_queries(1)[0].closed.wait(AT_ONCE)
+
+
+def test_hundreds_of_push_queries_at_once(server: Server, engine: FakeEngine) -> None:
+    count = 300
+    with Http2(server.port) as client:
+        streams = [client.open("/query-stream") for _ in range(count)]
+        for stream in streams:
+            client.send(stream, PUSH, end=True)
+        for number, rows in enumerate(engine.wait_for_queries(count)):
+            rows.emit([number, "mine"])
+        for stream in streams:
+            read = ""
+            while "mine" not in read:
+                read += client.part(stream)
+        # Statements are answered meanwhile.
+        assert httpx.post(f"{server.url}/ksql", json={"ksql": "SHOW STREAMS;"}).status_code == 200
+    assert all(rows.closed.wait(20) for rows in engine.queries.values())
+
+
+def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, engine: FakeEngine) -> None:
+    with Http1(server.port, "/query-stream") as client:
+        client.send(PUSH)
+        client.end()
+        (rows,) = engine.wait_for_queries(1)
+        for number in range(20_000):
+            rows.emit([number, "x" * 100])
+        rows.emit([-1, "last"])
+        assert client.status() == 200
+        read = ""
+        while "last" not in read[-200:]:
+            read += client.part()
+        assert [json.loads(line)[0] for line in read.splitlines()[4:]] == [*range(20_000), -1]
+
+
+def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, engine: FakeEngine) -> None:
+    with Http1(server.port, "/inserts-stream") as client:
+        client.send('{"target":"ORDERS"}\n')
+        assert client.status() == 200
+        for seq in range(3):
+            client.send(f'{{"ID":{seq}}}\n')
+            assert json.loads(client.part()) == {"status": "ok", "seq": seq}
+        client.send('{"ID":1')
+        client.send("3}\n")
+        assert json.loads(client.part())["message"] == "ID 13 is bad luck"
+        client.end()
+        assert client.part() == ""
+    assert [row["ID"] for row in engine.inserted] == [0, 1, 2]
+    assert engine.inserters[0].closed
+
+
+def test_acks_come_back_while_the_request_is_open_over_http2(server: Server, engine: FakeEngine) -> None:
+    with Http2(server.port) as client:
+        stream = client.open("/inserts-stream")
+        client.send(stream, '{"target":"ORDERS"}\n')
+        assert client.status(stream) == 200
+        for seq in range(3):
+            client.send(stream, f'{{"ID":{seq}}}\n')
+            assert json.loads(client.part(stream)) == {"status": "ok", "seq": seq}
+        client.send(stream, "", end=True)
+        assert client.part(stream) == ""
+
+
+def test_many_rows_are_all_written_in_order(server: Server, engine: FakeEngine) -> None:
+    count = 20_000
+    body = '{"target":"ORDERS"}\n' + "".join(f'{{"ID":{number + 100}}}\n' for number in range(count))
+    acks = httpx.post(f"{server.url}/inserts-stream", content=body, timeout=60).text.splitlines()
+    assert [json.loads(ack)["seq"] for ack in acks] == list(range(count))
+    assert [row["ID"] - 100 for row in engine.inserted] == list(range(count))
+
+
+def test_a_refused_insert_stream_is_told_in_the_middle_of_the_sending(server: Server) -> None:
+    with Http2(server.port) as client:
+        stream = client.open("/inserts-stream")
+        client.send(stream, '{"target":"NOWHERE"}\n')
+        assert client.status(stream) == 400
+        assert "NOWHERE" in client.part(stream)
+        for _ in range(100):
+            client.send(stream, '{"ID":1}\n')
+        client.send(stream, "", end=True)
+        assert client.part(stream) == ""
+        # The connection is still good.
+        other = client.open("/ksql")
+        client.send(other, '{"ksql":"SHOW STREAMS;"}', end=True)
+        assert client.status(other) == 200
+
+
+def test_an_insert_stream_whose_client_leaves_is_closed(server: Server, engine: FakeEngine) -> None:
+    with Http1(server.port, "/inserts-stream") as client:
+        client.send('{"target":"ORDERS"}\n{"ID":1}\n')
+        client.status()
+        client.part()
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(_until_closed, engine).result(20)
+
+
+def test_socket_sends_schema_rows_and_done(server: Server) -> None:
+    with _socket(server, "SELECT * FROM odd;") as socket:
+        assert json.loads(socket.recv())[0] == {
+            "name": "ID",
+            "schema": {"type": "INTEGER", "fields": None, "memberSchema": None},
+        }
+        assert socket.recv() == '{"row":{"columns":[1.50,"NaN"]}}'
+        assert socket.recv() == '{"row":{"columns":[2,null],"tombstone":true}}'
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv()
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1000, "done")
+
+
+def test_socket_that_closes_ends_its_query(server: Server, engine: FakeEngine) -> None:
+    with _socket(server, "SELECT * FROM orders EMIT CHANGES;") as socket:
+        socket.recv()
+        (rows,) = engine.wait_for_queries(1)
+        rows.emit([7, "seven"])
+        while "seven" not in str(socket.recv()):
+            pass
+    assert rows.closed.wait(AT_ONCE), "the query outlived its socket"
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [("SELECT * FROM nowhere;", "there is no stream NOWHERE"), ("SELECT * FROM broken;", "a task failed")],
+)
+def test_socket_tells_errors_as_it_closes(server: Server, statement: str, reason: str) -> None:
+    with _socket(server, statement) as socket:
+        with suppress(ConnectionClosed):
+            list(socket)
+        assert reason in (socket.close_reason or "")
+
+
+def test_socket_prints_a_topic(server: Server) -> None:
+    with _socket(server, "PRINT orders;") as socket:
+        assert socket.recv() == "Key format: KAFKA_STRING"
+
+
+def test_a_busy_port_is_a_sentence(server: Server, engine: FakeEngine) -> None:
+    with pytest.raises(SetupError, match=f"port {server.port} is in use.*\n  hint: .*--listen"):
+        Server(engine, port=server.port).start()
+
+
+def test_what_nobody_foresaw_is_told_as_a_server_error(server: Server, engine: FakeEngine) -> None:
+    def broken(_: object) -> bool:
+        raise KeyError("oops")
+
+    engine.is_print = broken  # type: ignore[method-assign,assignment]
+    answer = httpx.post(f"{server.url}/query", json={"ksql": "SELECT 1;"})
+    assert (answer.status_code, answer.json()["error_code"]) == (500, 50000)
+
+
+def test_a_server_that_is_not_ready_says_when_to_come_again(server: Server, engine: FakeEngine) -> None:
+    def starting(_: object) -> bool:
+        raise RequestFailed(50302, "the server is starting")
+
+    engine.is_print = starting  # type: ignore[method-assign,assignment]
+    answer = httpx.post(f"{server.url}/query", json={"ksql": "SELECT 1;"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+
+
+def _socket(server: Server, statement: str) -> ClientConnection:
+    request = quote(json.dumps({"ksql": statement, "streamsProperties": {}}))
+    return connect(f"{server.url.replace('http', 'ws')}/ws/query?request={request}")
+
+
+def _until_closed(engine: FakeEngine) -> bool:
+    while not engine.inserters[0].closed:
+        pass
+    return True

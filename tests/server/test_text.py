@@ -1,0 +1,80 @@
+"""Values as JSON text, types as JSON descriptions, and the choice of a content type."""
+
+from decimal import Decimal
+
+import pytest
+from starlette.requests import Request
+
+from millstream.engine.api import RequestFailed
+from millstream.server.media import DELIMITED, JSON, KSQL, accepted
+from millstream.server.schemas import schema
+from millstream.server.text import dumps
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Decimal("12345678901234567890.10"), "12345678901234567890.10"),
+        ([Decimal("1E+3"), "☃"], '[1000,"☃"]'),
+        ({"a": float("nan"), "b": [float("inf"), float("-inf"), 1.0]}, '{"a":"NaN","b":["Infinity","-Infinity",1.0]}'),
+        (b"\x00\xff", '"AP8="'),
+        ('a "quoted" \\u0000 word', '"a \\"quoted\\" \\\\u0000 word"'),
+        ("\x00 nul", '"\\u0000 nul"'),
+    ],
+)
+def test_dumps(value: object, text: str) -> None:
+    assert dumps(value) == text
+
+
+PLAIN = {"fields": None, "memberSchema": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("INT", {"type": "INTEGER", **PLAIN}),
+        ("DECIMAL(4, 2)", {"type": "DECIMAL", **PLAIN, "parameters": {"precision": 4, "scale": 2}}),
+        ("ARRAY<VARCHAR>", {"type": "ARRAY", "fields": None, "memberSchema": {"type": "STRING", **PLAIN}}),
+        ("MAP<STRING, DOUBLE>", {"type": "MAP", "fields": None, "memberSchema": {"type": "DOUBLE", **PLAIN}}),
+        (
+            "STRUCT<`a``b` INTEGER, C ARRAY<BIGINT>>",
+            {
+                "type": "STRUCT",
+                "fields": [
+                    {"name": "a`b", "schema": {"type": "INTEGER", **PLAIN}},
+                    {
+                        "name": "C",
+                        "schema": {"type": "ARRAY", "fields": None, "memberSchema": {"type": "BIGINT", **PLAIN}},
+                    },
+                ],
+                "memberSchema": None,
+            },
+        ),
+        ("STRUCT<>", {"type": "STRUCT", "fields": [], "memberSchema": None}),
+    ],
+)
+def test_schema(text: str, told: object) -> None:
+    assert schema(text) == told
+
+
+@pytest.mark.parametrize(
+    ("header", "chosen"),
+    [
+        ("", DELIMITED),
+        ("*/*", DELIMITED),
+        ("application/*", DELIMITED),
+        (JSON, JSON),
+        (f"{JSON};q=0.5, {KSQL}", KSQL),
+        (f"text/html, {JSON};q=0.9, */*;q=0.1", JSON),
+        (f"{DELIMITED};q=0, */*", JSON),
+        ("text/html", None),
+        (f"{JSON};q=0", None),
+    ],
+)
+def test_accepted(header: str, chosen: str | None) -> None:
+    request = Request({"type": "http", "headers": [(b"accept", header.encode())] if header else []})
+    if chosen:
+        assert accepted(request, (DELIMITED, JSON, KSQL)) == chosen
+    else:
+        with pytest.raises(RequestFailed, match="can be answered"):
+            accepted(request, (DELIMITED, JSON, KSQL))

@@ -1,0 +1,184 @@
+"""An engine of a few lines behind the real door: enough of one for the tests of server/ and cli/."""
+
+import queue
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from millstream.engine.api import Entity, Request, RequestFailed, Rows, Tombstone
+
+TICK = 0.05
+STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "KAFKA", "valueFormat": "JSON"}
+
+
+class FakeRows:
+    """Rows of columns ID and NAME: given ones, then (if `push`) whatever `emit` is called with, until closed."""
+
+    names, types, schema = ("ID", "NAME"), ("INTEGER", "STRING"), "`ID` INTEGER, `NAME` STRING"
+
+    def __init__(self, query_id: str, rows: Sequence[Any], push: bool = False, ending: str = "") -> None:
+        self.query_id, self.push, self.ending = query_id, push, ending
+        self.closed, self.ticks = threading.Event(), 0
+        self._rows, self._coming = rows, queue.Queue[Any]()
+
+    def emit(self, row: Any) -> None:
+        self._coming.put(row)
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self._rows:
+            if isinstance(row, Exception):
+                raise row
+            yield row
+        while self.push and not self.closed.is_set():
+            yield self._next()
+
+    def close(self) -> None:
+        self.closed.set()
+
+    def _next(self) -> Any:
+        try:
+            return self._coming.get(timeout=TICK)
+        except queue.Empty:
+            self.ticks += 1
+            return None
+
+
+class FakeInserter:
+    """Keeps the rows; a row with ID 13 is refused."""
+
+    def __init__(self, into: list[Mapping[str, Any]]) -> None:
+        self.into, self.closed = into, False
+
+    def insert(self, row: Mapping[str, Any]) -> None:
+        if row.get("ID") == 13:
+            raise RequestFailed(40000, "ID 13 is bad luck")
+        self.into.append(row)
+
+    def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> list[RequestFailed | None]:
+        return [self._outcome(row) for row in rows]
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _outcome(self, row: Mapping[str, Any]) -> RequestFailed | None:
+        try:
+            self.insert(row)
+        except RequestFailed as error:
+            return error
+        return None
+
+
+class FakeEngine:
+    """Knows the stream ORDERS; remembers requests, queries and inserted rows."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.queries: dict[str, FakeRows] = {}
+        self.inserted: list[Mapping[str, Any]] = []
+        self.inserters: list[FakeInserter] = []
+        self.deleted: Sequence[str] | None = None
+        self.started = threading.Condition()
+
+    def execute(self, request: Request) -> list[Entity]:
+        self.requests.append(request)
+        done: list[Entity] = []
+        for text in re.findall(r"[^;]+;", request.text):
+            done += self._entities(text.strip(), done)
+        return done
+
+    def query(self, request: Request) -> Rows:
+        self.requests.append(request)
+        rows = self._rows(request.text)
+        with self.started:
+            self.queries[rows.query_id] = rows
+            self.started.notify_all()
+        return rows
+
+    def print_topic(self, request: Request) -> Iterator[str | None]:
+        self.requests.append(request)
+        yield "Key format: KAFKA_STRING"
+        yield None
+        yield "rowtime: 1970-01-01T00:00:00.000Z, key: a, value: {}, partition: 0"
+
+    def is_print(self, request: Request) -> bool:
+        if "syntax" in request.text:
+            raise RequestFailed(40001, "line 1:8: 'syntax' is not expected here\n  hint: a column", request.text)
+        return request.text.lower().startswith("print")
+
+    def close_query(self, query_id: str) -> bool:
+        if query_id in self.queries:
+            self.queries[query_id].close()
+        return query_id in self.queries
+
+    def inserter(self, target: str, properties: Mapping[str, Any]) -> FakeInserter:
+        if target != "ORDERS":
+            raise RequestFailed(40001, f"there is no stream {target}")
+        self.inserters.append(FakeInserter(self.inserted))
+        return self.inserters[-1]
+
+    def info(self) -> Entity:
+        facts = {"version": "0.1.0", "kafkaClusterId": "k", "ksqlServiceId": "default_", "serverStatus": "RUNNING"}
+        return {"KsqlServerInfo": facts}
+
+    def health(self) -> Entity:
+        return {"isHealthy": True, "details": {"kafka": {"isHealthy": True}}, "serverState": "READY"}
+
+    def status(self, command_id: str) -> Entity | None:
+        known = command_id == "stream/`ORDERS`/create"
+        return {"status": "SUCCESS", "message": "Stream created", "queryId": None} if known else None
+
+    def statuses(self) -> dict[str, str]:
+        return {"stream/`ORDERS`/create": "SUCCESS"}
+
+    def is_valid_property(self, name: str) -> bool:
+        if name == "nonsense":
+            raise RequestFailed(40000, "there is no property nonsense")
+        return True
+
+    def cluster_status(self) -> Entity:
+        return {"clusterStatus": {"localhost:8088": {"hostAlive": True}}}
+
+    def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
+        self.deleted = delete_topics
+
+    def wait_for_queries(self, count: int) -> list[FakeRows]:
+        """The queries, once `count` of them have been started."""
+        with self.started:
+            assert self.started.wait_for(lambda: len(self.queries) >= count, 20), "no query was started"
+            return list(self.queries.values())
+
+    def _entities(self, text: str, done: list[Entity]) -> list[Entity]:
+        verb = text.lower()
+        if verb.startswith(("show streams", "list streams")):
+            return [_entity("streams", text, streams=[STREAM])]
+        if verb.startswith("create"):
+            name = re.split(r"\s+", text)[2].strip("(;").upper()
+            status = {"status": "SUCCESS", "message": "Stream created", "queryId": None}
+            command = {"commandId": f"stream/`{name}`/create", "commandStatus": status, "commandSequenceNumber": 2}
+            return [_entity("currentStatus", text, **command)]
+        if verb.startswith("select"):
+            raise RequestFailed(40002, "use /query for queries", text, done)
+        raise RequestFailed(40001, "line 1:6: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text, done)
+
+    def _rows(self, text: str) -> FakeRows:
+        query_id = f"transient_ORDERS_{len(self.queries)}"
+        few = [[1, "one"], [2, None], [3, "three ☃"]]
+        if "nowhere" in text.lower():
+            raise RequestFailed(40001, "line 1:15: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text)
+        if "broken" in text.lower():
+            broken = [*few[:1], RequestFailed(50000, "a task failed")]
+            return FakeRows(query_id, broken, push=True)
+        if "odd" in text.lower():
+            odd = [[Decimal("1.50"), float("nan")], Tombstone([2, None])]
+            return FakeRows(query_id, odd, push=False, ending="Query Completed")
+        if "limit" in text.lower():
+            return FakeRows(query_id, few, ending="Limit Reached")
+        if "emit changes" in text.lower():
+            return FakeRows(query_id, few, push=True)
+        return FakeRows(query_id, few)
+
+
+def _entity(kind: str, text: str, **rest: Any) -> Entity:
+    return {"@type": kind, "statementText": text, "warnings": [], **rest}
