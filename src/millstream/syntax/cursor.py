@@ -5,7 +5,7 @@ from typing import NoReturn, TypeVar
 
 from millstream.model.errors import Span
 from millstream.model.names import RESERVED, quoted
-from millstream.syntax.errors import SqlSyntaxError, alternatives, meant
+from millstream.syntax.errors import FOREIGN_CLAUSES, FOREIGN_STATEMENTS, SUBQUERY, SqlSyntaxError, alternatives, meant
 from millstream.syntax.tokens import Kind, Token
 
 T = TypeVar("T")
@@ -127,7 +127,12 @@ class Cursor:
 
     def _hint(self, wanted: Sequence[str]) -> str:
         found, before = self.token, self._tokens[max(self._index - 1, 0)]
+        if self.at("(", "SELECT"):
+            return SUBQUERY
+        foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
         for word in (found, before):
+            if word.key in foreign:
+                return foreign[word.key]
             near = meant(word.value, wanted) if word.kind is Kind.WORD else ""
             if near and not (word is before and before.value in RESERVED):
                 return f"did you mean {near}?" if word is found else f"did you mean {near} instead of {before}?"

@@ -6,6 +6,28 @@ from difflib import get_close_matches
 from millstream.model.errors import StatementError
 
 FEW = 8
+_NAME_IT = "CREATE a stream or table AS the inner query and select from that"
+SUBQUERY = f"there are no subqueries: {_NAME_IT}"
+_BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same key"
+# What people bring along from other dialects of SQL, and what to do instead: first words, and clauses.
+FOREIGN_STATEMENTS = {
+    "WITH": f"a query has no WITH: {_NAME_IT}",
+    "UPDATE": _BY_KEY,
+    "MERGE": _BY_KEY,
+    "DELETE": "a row of a table is deleted by a record of its topic whose value is null",
+    "USE": "there are no databases or schemas: a name stands for one stream or table",
+    "BEGIN": "there are no transactions",
+}
+FOREIGN_CLAUSES = {
+    "ORDER": "there is no ORDER BY: rows come in the order of their records",
+    "OFFSET": "there is no OFFSET",
+    "DISTINCT": "there is no SELECT DISTINCT: GROUP BY the columns into a table, or use COUNT_DISTINCT",
+    "UNION": "there is no UNION: INSERT INTO one stream from several queries",
+    "EXCEPT": "there are no set operations",
+    "INTERSECT": "there are no set operations",
+    "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
+    "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",
+}
 
 
 class SqlSyntaxError(StatementError):

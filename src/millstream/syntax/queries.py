@@ -104,12 +104,11 @@ def _at_row(c: Cursor) -> bool:
 
 
 def _emit(c: Cursor) -> tree.Emit | None:
-    if not c.accept("EMIT"):
-        return None
-    if c.accept("CHANGES"):
-        return tree.Emit.CHANGES
-    c.expect("FINAL")
-    return tree.Emit.FINAL
+    found = next((emit for emit in tree.Emit if c.accept("EMIT", emit.value)), None)
+    if found is None and c.at("EMIT"):
+        c.take()
+        c.fail("CHANGES", "FINAL")
+    return found
 
 
 # ---------------------------------------------------------------- sources and joins

@@ -6,6 +6,7 @@ from typing import NoReturn
 from millstream.model.errors import Span
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import value
 from millstream.syntax.literals import literal, whole_number
 from millstream.syntax.queries import duration, limit, query
@@ -57,19 +58,14 @@ def _optional_columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
     return c.in_parentheses(_column) if c.at("(") else ()
 
 
-def _properties(c: Cursor, upper: bool = True) -> tuple[tree.Property, ...]:
-    """`WITH (name = constant, …)`, or () where there is no WITH."""
-    if not c.accept("WITH"):
-        return ()
-    found = c.in_parentheses(_property)
-    if not upper:
-        return found
+def _properties(c: Cursor) -> tuple[tree.Property, ...]:
+    """`WITH (name = constant, …)`, or () where there is no WITH; the names are upper-cased."""
+    found = c.in_parentheses(_property) if c.accept("WITH") else ()
     return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in found)
 
 
 def _property(c: Cursor) -> tree.Property:
-    token = c.accept_kind(Kind.STRING)
-    at, name = (token.span, token.value) if token else (c.span, c.name("the name of a property"))
+    at, name = c.span, _as_written(c, "the name of a property")
     c.expect("=")
     return tree.Property(name, literal(c), span=at)
 
@@ -78,8 +74,8 @@ def _kind(c: Cursor) -> tree.SourceKind:
     return next((kind for word, kind in _KINDS.items() if c.accept(word)), None) or c.fail()
 
 
-def _resource(c: Cursor, what: str) -> str:
-    """A topic or subject: the case of an unquoted name is kept."""
+def _as_written(c: Cursor, what: str) -> str:
+    """The name of something outside, such as a topic, bare or as a string: the case of a bare one is kept."""
     if not c.token.is_name:
         return c.string(what)
     token = c.take()
@@ -155,7 +151,8 @@ def _optional_names(c: Cursor) -> tuple[str, ...]:
 
 
 def _values(c: Cursor) -> tuple[tree.Expression, ...]:
-    if c.accept("(", ")"):
+    if c.at("(", ")"):
+        c.expect("(", ")")
         return ()
     return c.in_parentheses(value)
 
@@ -231,7 +228,9 @@ def _show(c: Cursor) -> tree.Statement:
     if c.accept("ALL"):
         c.expect("TOPICS")
         return tree.Show(tree.Listing.TOPICS, c.accept("EXTENDED"), all=True, span=at)
-    what = next((what for what in tree.Listing if c.accept(*what.value.split())), None) or c.fail()
+    what = next((what for what in tree.Listing if c.accept(*what.value.split())), None)
+    if what is None:
+        c.fail("what to list, such as STREAMS or TOPICS")
     return tree.Show(what, what in _EXTENDED and c.accept("EXTENDED"), span=at)
 
 
@@ -253,7 +252,10 @@ def _describe(c: Cursor) -> tree.Statement:
 
 def _print(c: Cursor) -> tree.Statement:
     at = c.expect("PRINT").span
-    topic = _resource(c, "a topic")
+    topic = _as_written(c, "a topic")
+    if c.at("-") or c.at("."):
+        hint = "a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'"
+        raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
     every = c.accept("INTERVAL") or c.accept("SAMPLE")
     interval = whole_number(c, "a number of records") if every else None
@@ -267,7 +269,7 @@ def _assert(c: Cursor) -> tree.Statement:
     at = c.expect("ASSERT").span
     exists = not c.accept("NOT", "EXISTS")
     if c.accept("TOPIC"):
-        return tree.AssertTopic(_resource(c, "a topic"), _properties(c), _timeout(c), exists, span=at)
+        return tree.AssertTopic(_as_written(c, "a topic"), _properties(c), _timeout(c), exists, span=at)
     if c.accept("SCHEMA"):
         return _assert_schema(c, exists, at)
     if not exists:
@@ -286,7 +288,7 @@ def _assert(c: Cursor) -> tree.Statement:
 
 
 def _assert_schema(c: Cursor, exists: bool, at: Span) -> tree.Statement:
-    subject = _resource(c, "a subject") if c.accept("SUBJECT") else None
+    subject = _as_written(c, "a subject") if c.accept("SUBJECT") else None
     number = whole_number(c, "a schema id") if c.accept("ID") else None
     return tree.AssertSchema(subject, number, _timeout(c), exists, span=at)
 
@@ -303,9 +305,8 @@ def _create_connector(c: Cursor, at: Span) -> tree.Statement:
     c.expect("CONNECTOR")
     if_not_exists = c.accept("IF", "NOT", "EXISTS")
     name = c.name("the name of the connector")
-    if not c.at("WITH"):
-        c.fail("WITH")
-    return tree.CreateConnector(kind, name, _properties(c, upper=False), if_not_exists, span=at)
+    c.expect("WITH")
+    return tree.CreateConnector(kind, name, c.in_parentheses(_property), if_not_exists, span=at)
 
 
 _READERS: dict[str, Callable[[Cursor], tree.Statement]] = {

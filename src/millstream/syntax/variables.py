@@ -66,9 +66,9 @@ def _token(variable: Token, before: Token | None, value: str) -> Token:
     except SqlSyntaxError as e:
         raise _refused(variable, value, e.fact) from e
     if len(found) == 2 and found[0].key == "-" and found[1].kind in NUMBERS and not _is_operand(before):
-        sign = " -" if before and before.key == "-" else "-"
+        sign = " -" if before and before.key == "-" and before.end == variable.start else "-"
         return replace(found[1], text=sign + found[1].text)
-    if len(found) != 1 or found[0].kind not in _NAMES_AND_LITERALS:
+    if len(found) != 1 or found[0].kind not in _NAMES_AND_LITERALS or found[0].text != value.strip():
         raise _refused(variable, value, "it is neither one name nor one literal")
     token = found[0]
     if token.kind is not Kind.WORD or token.key in CONSTANTS:

@@ -1,0 +1,26 @@
+"""Where the shared case files are, for tests that read them; such a test skips where they are absent."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def shared(*parts: str) -> Path:
+    """A path among the shared files: under $MILLSTREAM_SHARED, else beside the repository."""
+    path = Path(os.environ.get("MILLSTREAM_SHARED") or ROOT.parent / "shared", *parts)
+    if not path.exists():
+        pytest.skip(f"no shared files: {'/'.join(parts)} is absent; set MILLSTREAM_SHARED")
+    return path
+
+
+def cases(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The conformance cases of `kind` (query or rest), each with the name of its file."""
+    for path in sorted(shared("conformance", kind).glob("*.json")):
+        for case in json.loads(path.read_text(encoding="utf-8"))["tests"]:
+            yield path.stem, case

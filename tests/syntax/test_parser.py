@@ -1,0 +1,74 @@
+"""Splitting scripts, places, and what the data files cannot say."""
+
+import time
+
+import pytest
+
+from millstream.model.errors import Span
+from millstream.model.types import Named
+from millstream.syntax import parser, tree
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.expression_text import expression_text
+
+SCRIPT = """-- set up
+SET 'a' = 'b';  /* ; */
+;
+select ';' -- no end;
+  from x; DROP STREAM x;
+"""
+
+
+def test_each_statement_keeps_its_own_text() -> None:
+    texts = [parsed.text for parsed in parser.split(SCRIPT)]
+    assert texts == ["SET 'a' = 'b';", "select ';' -- no end;\n  from x;", "DROP STREAM x;"]
+
+
+def test_places_are_those_of_the_file() -> None:
+    spans = [parsed.statement.span for parsed in parser.split(SCRIPT, "a.sql")]
+    assert spans == [Span(2, 1, "a.sql"), Span(4, 1, "a.sql"), Span(5, 11, "a.sql")]
+    with pytest.raises(SqlSyntaxError, match=r"^a\.sql:2:7: unexpected FROM"):
+        parser.parse("SELECT 1,\n      FROM x;", "a.sql")
+
+
+def test_a_statement_is_parsed_when_it_is_asked_for() -> None:
+    statements = parser.split("SHOW TOPICS; SHOW 'unclosed;")
+    assert next(statements).statement == tree.Show(tree.Listing.TOPICS)
+    with pytest.raises(SqlSyntaxError, match="no closing quote"):
+        next(statements)
+
+
+def test_one_statement_may_lack_its_semicolon() -> None:
+    assert parser.parse_one("show topics") == parser.parse_one("show topics;") == parser.parse("show topics;")[0]
+    with pytest.raises(SqlSyntaxError, match="a statement ends with ';'"):
+        parser.parse("show topics")
+    with pytest.raises(SqlSyntaxError, match="unexpected show"):
+        parser.parse_one("show topics; show topics;")
+
+
+def test_nothing_is_no_statement() -> None:
+    assert parser.parse(" -- only a comment\n;;") == []
+
+
+def test_columns_and_types() -> None:
+    key, value = parser.parse_columns("ID STRING KEY, `v` STRUCT<A MYTYPE>")
+    assert (key.mark, value.name) == (tree.ColumnMark.KEY, "v")
+    assert parser.parse_columns("  ") == ()
+    assert parser.parse_type("mytype") == Named("MYTYPE")
+
+
+def test_deep_nesting_is_an_error_of_the_author() -> None:
+    assert parser.parse_expression("(" * 50 + "1" + ")" * 50) == parser.parse_expression("1")
+    with pytest.raises(SqlSyntaxError, match="nests too deeply"):
+        parser.parse_expression("(" * 5000 + "1" + ")" * 5000)
+
+
+def test_a_long_chain_is_not_deep() -> None:
+    text = " OR ".join(f"A = {n}" for n in range(5000))
+    assert expression_text(parser.parse_expression(text)) == text
+
+
+def test_a_statement_takes_about_a_millisecond() -> None:
+    text = "SELECT A.ID, UCASE(B.NAME) || '-' || CAST(A.N + 1 AS STRING) AS X FROM A JOIN B ON A.ID = B.ID;" * 200
+    begin = time.process_time()
+    parser.parse(text)
+    assert time.process_time() - begin < 200 * 0.01  # ten times what it takes: a guard against quadratic reading
