@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
-from millstream.spark.session import session
+from millstream.spark.session import SessionOptions, create
 from millstream.tester.cases import Case, load
 from millstream.tester.runner import Verdict, run_cases
 
@@ -50,11 +51,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _play(cases: list[Case], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
-    with session("millstream test", slots=4) as spark:
-        for verdict in run_cases(cases, Bounded(spark), effective({}, {}), args.jobs):
-            verdicts.append(verdict)
-            if not args.quiet:
-                _tell(verdict, out)
+    with TemporaryDirectory() as folder:
+        spark = create(SessionOptions(Path(folder), slots=4))
+        try:
+            for verdict in run_cases(cases, Bounded(spark), effective({}, {}), args.jobs):
+                verdicts.append(verdict)
+                if not args.quiet:
+                    _tell(verdict, out)
+        finally:
+            spark.stop()
     return verdicts
 
 

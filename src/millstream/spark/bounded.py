@@ -1,14 +1,20 @@
-"""Bounded runs: the same plans over records that are given, with no broker and mostly without a job (DESIGN.md §8)."""
+"""Bounded runs: the same plans over records that are given, with no broker and no job (DESIGN.md §8)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.plan.nodes import Read
+from millstream.formats.spec import spec
+from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, SqlType
 from millstream.plan.steps import Row, StartQuery
 from millstream.spark import pipeline
-from millstream.spark.constants import record_of
+from millstream.spark.codec import one_record
+from millstream.spark.evaluate import Evaluator, evaluate, leaf
+from millstream.spark.lower import to_sql
+
+_TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
+_NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +34,38 @@ class Record:
 
 
 class Bounded:
-    """Runs plans in one Spark session."""
+    """Runs plans in one Spark session; any thread may use it."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    def run(
-        self, step: StartQuery, records: Sequence[Record], settings: Mapping[str, str]
-    ) -> Iterator[tuple[int, Record]]:
-        """What the query writes for `records` (all of one topic), each with the offset of the record it comes from."""
-        if not records:
-            return
-        frame = pipeline.written(step.plan, lambda read: self._frame(read, records), settings, step.query.id)
-        for row in frame.collect():
-            headers = tuple((h["key"], _bytes(h["value"])) for h in row["headers"] or ())
-            yield row["offset"], Record(_bytes(row["key"]), _bytes(row["value"]), row["rowtime"], headers)
+    def run(self, step: StartQuery, records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
+        """What the query writes for `records` of its one topic, each with the index of the record it comes from."""
+        frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
+        made = Evaluator(frame, _TYPES, _TYPES)([_wire(r) for r in records])
+        for index, group in enumerate(made):
+            for key, value, rowtime, headers, partition, offset in group:
+                named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())
+                yield index, Record(key, value, rowtime, named, partition, offset)
 
     def constant(self, row: Row, now: int) -> Record:
-        """The record of an INSERT VALUES at time `now` where it gives none."""
-        key, value, rowtime = record_of(self._session, row, now)
-        return Record(key, value, rowtime)
+        """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""
+        given = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
+        types = [*(c.type for c in row.sink.schema.key), *(c.type for c in row.sink.schema.value)]
+        texts = [to_sql(n.meaning) for n in given]
+        values = dict(
+            zip([n.name for n in given], evaluate(self._session, texts, [*types, BIGINT][: len(given)]), strict=True)
+        )
+        sink = row.sink
+        key = one_record(spec(sink.key, sink.schema.key, "K"), sink.schema.key).encode(values)
+        value = one_record(spec(sink.value, sink.schema.value), sink.schema.value).encode(values)
+        return Record(key, value, values.get("ROWTIME", now))
 
-    def _frame(self, read: Read, records: Sequence[Record]) -> DataFrame:
-        rows = ", ".join(map(_row_text, records))
-        return self._session.sql(f"select * from values {rows} as t(key, value, rowtime, headers, partition, offset)")
-
-
-def _bytes(data: bytearray | None) -> bytes | None:
-    return None if data is None else bytes(data)
-
-
-def _row_text(record: Record) -> str:
-    headers = ", ".join(
-        f"named_struct('key', {pipeline.to_sql_text(name)}, 'value', {_binary(data)})" for name, data in record.headers
-    )
-    array = f"cast(array({headers}) as array<struct<key: string, value: binary>>)"
-    return (
-        f"({_binary(record.key)}, {_binary(record.value)}, {record.rowtime}L, {array}, "
-        f"{record.partition}, {record.offset}L)"
-    )
+    def _records(self) -> DataFrame:
+        frame = leaf(self._session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
+        return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
 
 
-def _binary(data: bytes | None) -> str:
-    return "cast(null as binary)" if data is None else f"X'{data.hex()}'"
+def _wire(record: Record) -> tuple[object, ...]:
+    headers = [{"KEY": name, "VALUE": data} for name, data in record.headers]
+    return record.key, record.value, record.rowtime, headers, record.partition, record.offset

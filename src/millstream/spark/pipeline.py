@@ -19,15 +19,12 @@ from millstream.formats.spec import spec
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import Answer, Filter, Flatten, Node, Read, Rekey, Select, Write, refs
-from millstream.spark.codec import decode, encode
+from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_written
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
 RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
-READING, WRITING = 0, 3  # the processing log's record types (features.md §18)
-_SIDES = ("key", "value")
 _REST = ("headers", "partition", "offset")
-_NO_BYTES = "cast(null as binary)"
 # Gives the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], DataFrame]
 
@@ -40,12 +37,12 @@ def written(plan: Write, records: Records, query: str) -> DataFrame:
     sink = plan.sink
     rows = _timed(_rows(plan.source, _Run(records, query)), sink, sink.schema)
     encoded = rows.select(
-        encode(F.col("key"), spec(sink.key, sink.schema.key)).alias("k"),
+        encode(F.col("key"), spec(sink.key, sink.schema.key, "K")).alias("k"),
         encode(F.col("value"), spec(sink.value, sink.schema.value)).alias("v"),
         *(F.col(c) for c in RECORD[2:]),
     )
-    fine = [_report(WRITING, f"{side[0]}.error", query, side, sink.topic, _NO_BYTES) for side in _SIDES]
-    return encoded.where(" and ".join(fine)).selectExpr("k.bytes as key", "v.bytes as value", *RECORD[2:])
+    fine = keep_written(encoded, query, sink.topic)
+    return fine.selectExpr("k.bytes as key", "v.bytes as value", *RECORD[2:])
 
 
 def answered(plan: Answer, records: Records, query: str) -> DataFrame:
@@ -74,12 +71,6 @@ def text(content: str) -> str:
     return f"decode(X'{content.encode().hex()}', 'UTF-8')"
 
 
-def _report(kind: int, error: str, query: str, side: str, topic: str, record: str) -> str:
-    """SQL text that is true where `error` is null, else false and an entry in the processing log."""
-    names = ", ".join(map(text, (query, side, topic)))
-    return f"ms_report({kind}, {error}, {names}, partition, offset, {record})"
-
-
 def _struct(prefix: str, texts: Sequence[str]) -> str:
     """SQL text of a struct with the fields {prefix}0…; a struct needs a field, so none at all is one null."""
     fields = texts or ["cast(null as int)"]
@@ -93,17 +84,15 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 def _(node: Read, run: _Run) -> DataFrame:
     origin = node.origin
     decoded = run.records(node).select(
-        decode(F.col("key"), spec(origin.key, origin.schema.key)).alias("k"),
+        decode(F.col("key"), spec(origin.key, origin.schema.key, "K")).alias("k"),
         decode(F.col("value"), spec(origin.value, origin.schema.value)).alias("v"),
-        *(F.col(side).alias(f"raw_{side}") for side in _SIDES),
+        *(F.col(side).alias(f"raw_{side}") for side in ("key", "value")),
         *(F.col(c) for c in RECORD[2:]),
     )
-    fine = [_report(READING, f"{side[0]}.error", run.query, side, origin.topic, f"raw_{side}") for side in _SIDES]
-    rows = decoded.where(" and ".join(fine))
+    rows = keep_read(decoded, run.query, origin.topic)
     rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", *RECORD[2:])
     if origin.kind is Kind.TABLE:
-        no_key = "if(key is null, 'a record of a table without key', null)"
-        rows = rows.where(_report(READING, no_key, run.query, "key", origin.topic, _NO_BYTES))
+        rows = keep_keyed(rows, run.query, origin.topic)
     return _timed(rows, origin, node.schema)
 
 

@@ -151,7 +151,7 @@ def _run(step: StartQuery, played: Played, bounded: Bounded) -> None:
     (topic,) = origins
     placed = sorted(played.records.get(topic, ()), key=lambda p: p.order)
     given = [p.record.at(0, offset) for offset, p in enumerate(placed)]
-    for position, (offset, record) in enumerate(bounded.run(step, given, played.settings)):
+    for position, (offset, record) in enumerate(bounded.run(step, given)):
         _append(played, step.plan.sink.topic, record, (*placed[offset].order, number, position))
 
 
