@@ -9,8 +9,8 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.printer import to_sql
 from support import golden
 
-DATA = Path(__file__).parent / "data"
-IDENTITY = (DATA / "identity.sql").read_text(encoding="utf-8").splitlines()
+TEXTS = Path(__file__).parent / "texts"
+IDENTITY = (TEXTS / "identity.sql").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("text", IDENTITY)
@@ -19,11 +19,11 @@ def test_canonical_text_prints_as_itself(text: str) -> None:
 
 
 def test_texts_print_in_one_way() -> None:
-    golden.check(DATA / "printed.sql", _printed)
+    golden.check(TEXTS / "printed.sql", _printed)
 
 
 def test_errors_have_a_place_a_fact_and_a_hint() -> None:
-    golden.check(DATA / "errors.sql", _error)
+    golden.check(TEXTS / "errors.sql", _error)
 
 
 def _printed(text: str) -> str:

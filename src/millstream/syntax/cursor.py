@@ -5,7 +5,15 @@ from typing import NoReturn, TypeVar
 
 from millstream.model.errors import Span
 from millstream.model.names import RESERVED, quoted
-from millstream.syntax.errors import FOREIGN_CLAUSES, FOREIGN_STATEMENTS, SUBQUERY, SqlSyntaxError, alternatives, meant
+from millstream.syntax.errors import (
+    FOREIGN_CLAUSES,
+    FOREIGN_STATEMENTS,
+    MISPLACED,
+    SUBQUERY,
+    SqlSyntaxError,
+    alternatives,
+    meant,
+)
 from millstream.syntax.tokens import Kind, Token
 
 T = TypeVar("T")
@@ -129,6 +137,8 @@ class Cursor:
         found, before = self.token, self._tokens[max(self._index - 1, 0)]
         if self.at("(", "SELECT"):
             return SUBQUERY
+        if found.key in MISPLACED and self._index:
+            return MISPLACED[found.key]
         foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
         for word in (found, before):
             if word.key in foreign:
@@ -136,10 +146,16 @@ class Cursor:
             near = meant(word.value, wanted) if word.kind is Kind.WORD else ""
             if near and not (word is before and before.value in RESERVED):
                 return f"did you mean {near}?" if word is found else f"did you mean {near} instead of {before}?"
-        wants_name = any("name" in w or "expression" in w for w in wanted)
-        if wants_name and found.kind is Kind.WORD and found.value in RESERVED - _CLAUSE:
-            return f"{found.value} is a reserved word; as a name it is written {quoted(found.value)}"
+        return _unquoted(found, wanted)
+
+
+def _unquoted(found: Token, wanted: Sequence[str]) -> str:
+    """What to do if `found` was meant as a name and is a reserved word."""
+    wants_name = any("name" in w for w in wanted)
+    wants_expression = "an expression" in wanted and found.key not in _CLAUSE
+    if found.key not in RESERVED or not (wants_name or wants_expression):
         return ""
+    return f"{found.key} is a reserved word; as a name it is written {quoted(found.key)}"
 
 
 def _shown(keys: Sequence[str]) -> str:

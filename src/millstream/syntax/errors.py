@@ -28,6 +28,15 @@ FOREIGN_CLAUSES = {
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
     "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",
 }
+# What the language has, at a place where it does not stand.
+MISPLACED = {
+    "WITH": "WITH (…) stands behind the name, before AS",
+    "=": "equality is written =, and comparisons do not chain: a = b AND b = c",
+    "WITHIN": "WITHIN stands between the joined source and ON",
+    "WINDOW": "WINDOW stands behind FROM and its joins, before WHERE",
+    "WHERE": "the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT",
+    "EMIT": "EMIT CHANGES stands behind HAVING, before LIMIT",
+}
 
 
 class SqlSyntaxError(StatementError):

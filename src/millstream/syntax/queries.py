@@ -2,6 +2,7 @@
 
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression, primary, value
 from millstream.syntax.literals import whole_number
 
@@ -68,6 +69,8 @@ def _fields(c: Cursor, begin: int) -> tree.SelectItem:
     """`struct->*`: only a primary expression may stand before the arrow, so that `a + b->*` is refused."""
     c.back(begin)
     at, struct = c.span, primary(c)
+    if not c.at("->", "*"):
+        raise SqlSyntaxError("->* takes the fields of one struct", at, "put what gives it in parentheses: (…)->*")
     c.expect("->", "*")
     return tree.SelectFields(struct, span=at)
 

@@ -1,0 +1,306 @@
+CRAETE STREAM x (a INT) WITH (kafka_topic='x');
+-- → line 1:1: unexpected CRAETE; expected a statement
+-- →   hint: did you mean CREATE?
+
+SELECT * FORM x;
+-- → line 1:10: unexpected FORM; expected ',' or FROM
+-- →   hint: did you mean FROM?
+
+SELECT a FORM x;
+-- → line 1:15: unexpected x; expected ',' or FROM
+-- →   hint: did you mean FROM instead of FORM?
+
+SELECT a
+FROM x
+WHER a = 1;
+-- → line 3:6: unexpected a; expected the end of the statement
+-- →   hint: did you mean WHERE instead of WHER?
+
+SELECT * FROM x GROPU BY a;
+-- → line 1:23: unexpected BY; expected the end of the statement
+-- →   hint: did you mean GROUP instead of GROPU?
+
+CREATE STRAEM x (a INT);
+-- → line 1:8: unexpected STRAEM; expected OR REPLACE, SOURCE, STREAM or TABLE
+-- →   hint: did you mean STREAM?
+
+CREATE STREAM table (a INT);
+-- → line 1:15: unexpected table; expected IF NOT EXISTS or the name of the stream
+-- →   hint: TABLE is a reserved word; as a name it is written `TABLE`
+
+CREATE STREAM x (from INT);
+-- → line 1:18: unexpected from; expected a column name
+-- →   hint: FROM is a reserved word; as a name it is written `FROM`
+
+CREATE STREAM x (a INT, size INT) WITH (kafka_topic='x');
+-- → line 1:25: unexpected size; expected a column name
+-- →   hint: SIZE is a reserved word; as a name it is written `SIZE`
+
+SELECT query FROM x;
+-- → line 1:8: unexpected query; expected '*' or an expression
+-- →   hint: QUERY is a reserved word; as a name it is written `QUERY`
+
+SELECT FROM x;
+-- → line 1:8: unexpected FROM; expected '*' or an expression
+
+SELECT 'abc FROM x;
+-- → line 1:8: this string has no closing quote
+-- →   hint: a quote inside a string is doubled: 'it''s'
+
+SELECT "abc FROM x;
+-- → line 1:8: this name has no closing quote
+-- →   hint: a quote inside a quoted name is doubled: "a""b"
+
+SELECT `abc FROM x;
+-- → line 1:8: this name has no closing backtick
+-- →   hint: a backtick inside a quoted name is doubled: `a``b`
+
+SELECT a /* b FROM x;
+-- → line 1:10: this comment is not closed
+-- →   hint: a comment that begins with /* ends with */
+
+SELECT a # b FROM x;
+-- → line 1:10: the character '#' means nothing here
+
+SELECT * FROM x
+-- → line 1:16: the statement does not end
+-- →   hint: a statement ends with ';'
+
+CREATE STREAM x (a INT
+-- → line 1:23: unexpected end of statement; expected ARRAY, HEADER, KEY, PRIMARY KEY, HEADERS, ',' or ')'
+
+SELECT * FROM x WHERE a = b = c;
+-- → line 1:29: unexpected '='; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- →   hint: equality is written =, and comparisons do not chain: a = b AND b = c
+
+SELECT * FROM x WHERE a == b;
+-- → line 1:26: unexpected '='; expected an expression
+-- →   hint: equality is written =, and comparisons do not chain: a = b AND b = c
+
+SELECT a b c FROM x;
+-- → line 1:12: unexpected c; expected ',' or FROM
+
+SELECT 99999999999999999999 FROM x;
+-- → line 1:8: 99999999999999999999 is too large for BIGINT
+-- →   hint: write 99999999999999999999.0 for a DECIMAL
+
+SELECT -9223372036854775809 FROM x;
+-- → line 1:8: -9223372036854775809 is too large for BIGINT
+-- →   hint: write -9223372036854775809.0 for a DECIMAL
+
+SELECT 1e999 FROM x;
+-- → line 1:8: 1e999 is too large for DOUBLE
+
+CREATE STREAM x (a DECIMAL) WITH (kafka_topic='x');
+-- → line 1:20: DECIMAL needs a precision and a scale
+-- →   hint: write DECIMAL(10, 2)
+
+CREATE STREAM x (a DECIMAL(2,4)) WITH (kafka_topic='x');
+-- → line 1:20: the scale of DECIMAL(2, 4) exceeds its precision
+-- →   hint: the scale counts digits behind the point, the precision all digits
+
+CREATE STREAM x (a DECIMAL(0,0)) WITH (kafka_topic='x');
+-- → line 1:20: a DECIMAL has at least one digit, not 0
+
+CREATE STREAM x (a ARRAY<INT) WITH (kafka_topic='x');
+-- → line 1:29: unexpected ')'; expected ARRAY or '>'
+
+CREATE STREAM x (a NULL) WITH (kafka_topic='x');
+-- → line 1:20: unexpected NULL; expected a type
+
+CREATE STREAM x (a INT) WITH (kafka_topic=x);
+-- → line 1:43: unexpected x; expected NULL, TRUE, FALSE, a number or a string
+
+CREATE STREAM x (a INT) AS SELECT * FROM y;
+-- → line 1:25: unexpected AS; expected WITH or the end of the statement
+
+CREATE STREAM x (a INT)) WITH (kafka_topic='x');
+-- → line 1:24: unexpected ')'; expected WITH or the end of the statement
+
+CREATE STREAM x AS SELECT * FROM y WITH (kafka_topic='x');
+-- → line 1:36: unexpected WITH; expected the end of the statement
+-- →   hint: WITH (…) stands behind the name, before AS
+
+SELECT * FROM x WINDOW TUMBLING (10 SECONDS) GROUP BY a;
+-- → line 1:34: unexpected 10; expected SIZE
+
+SELECT * FROM x WINDOW TUMBLING (SIZE 10 YEARS) GROUP BY a;
+-- → line 1:42: unexpected YEARS; expected MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS
+
+SELECT * FROM x WINDOW TUMBLING (SIZE 10 SECOMDS) GROUP BY a;
+-- → line 1:42: unexpected SECOMDS; expected MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS
+-- →   hint: did you mean SECONDS?
+
+SELECT * FROM x JOIN y;
+-- → line 1:23: unexpected ';'; expected AS, WITHIN or ON
+
+SELECT * FROM x JOIN y WITHIN 10 ON a = b;
+-- → line 1:34: unexpected ON; expected MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS
+
+SELECT * FROM x GROUP BY a, (b, c);
+-- → line 1:31: unexpected ','; expected ')'
+
+SELECT * FROM x PARTITION BY a AND b;
+-- → line 1:32: unexpected AND; expected ',', HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+
+SELECT a + b->* FROM x;
+-- → line 1:8: ->* takes the fields of one struct
+-- →   hint: put what gives it in parentheses: (…)->*
+
+SELECT * FROM (SELECT * FROM x);
+-- → line 1:15: unexpected '('; expected the name of a stream or table
+-- →   hint: there are no subqueries: CREATE a stream or table AS the inner query and select from that
+
+SELECT DISTINCT a FROM x;
+-- → line 1:8: unexpected DISTINCT; expected '*' or an expression
+-- →   hint: there is no SELECT DISTINCT: GROUP BY the columns into a table, or use COUNT_DISTINCT
+
+SELECT a FROM x ORDER BY a;
+-- → line 1:23: unexpected BY; expected the end of the statement
+-- →   hint: there is no ORDER BY: rows come in the order of their records
+
+SELECT a FROM x UNION SELECT a FROM y;
+-- → line 1:23: unexpected SELECT; expected the end of the statement
+-- →   hint: there is no UNION: INSERT INTO one stream from several queries
+
+WITH y AS (SELECT * FROM x) SELECT * FROM y;
+-- → line 1:1: unexpected WITH; expected a statement
+-- →   hint: a query has no WITH: CREATE a stream or table AS the inner query and select from that
+
+SELECT a FROM x EMIT CHNAGES;
+-- → line 1:22: unexpected CHNAGES; expected the end of the statement
+-- →   hint: did you mean CHANGES?
+
+SELECT a FROM x LIMIT many;
+-- → line 1:23: unexpected many; expected a number of rows
+
+SELECT a FROM x LIMIT -1;
+-- → line 1:23: unexpected '-'; expected a number of rows
+
+SELECT a FROM x LIMIT 99999999999;
+-- → line 1:23: 99999999999 is too large here
+-- →   hint: the most is 2147483647
+
+SELECT a LIKE 'x' ESCAPE 'ab' FROM x;
+-- → line 1:26: an escape is one character, not 'ab'
+
+SELECT a FROM x WHERE a NOT 5;
+-- → line 1:25: unexpected NOT; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+
+SELECT a FROM x WHERE a IS 5;
+-- → line 1:28: unexpected 5; expected NOT, NULL or DISTINCT
+
+SELECT CASE a END FROM x;
+-- → line 1:15: unexpected END; expected WHEN
+
+SELECT COUNT(* FROM x;
+-- → line 1:14: unexpected '*'; expected an expression
+
+SELECT ${x} FROM x;
+-- → line 1:8: there is no variable x
+-- →   hint: DEFINE x = '…'; makes it known
+
+SELECT ${x FROM x;
+-- → line 1:8: this is no variable
+-- →   hint: a variable is written ${name}
+
+SELECT a.b.c FROM x;
+-- → line 1:11: unexpected '.'; expected AS, ',' or FROM
+
+INSERT INTO x (a, b) SELECT * FROM y;
+-- → line 1:22: unexpected SELECT; expected VALUES
+
+INSERT x VALUES (1);
+-- → line 1:8: unexpected x; expected INTO
+
+INSERT INTO x VALUES 1, 2;
+-- → line 1:22: unexpected 1; expected '('
+
+SHOW STREEMS;
+-- → line 1:6: unexpected STREEMS; expected what to list, such as STREAMS or TOPICS
+-- →   hint: did you mean STREAMS?
+
+SHOW everything;
+-- → line 1:6: unexpected everything; expected what to list, such as STREAMS or TOPICS
+
+DESCRIBE;
+-- → line 1:9: unexpected ';'; expected STREAMS, TABLES, CONNECTOR or the name of a stream or table
+
+DROP x;
+-- → line 1:6: unexpected x; expected TYPE, CONNECTOR, STREAM or TABLE
+
+TERMINATE;
+-- → line 1:10: unexpected ';'; expected ALL or the id of a query
+
+SET a = 'b';
+-- → line 1:5: unexpected a; expected the setting's name as a string
+
+DEFINE a = b;
+-- → line 1:12: unexpected b; expected the value as a string
+
+UPDATE x SET a = 1;
+-- → line 1:1: unexpected UPDATE; expected a statement
+-- →   hint: a row of a table is replaced by INSERT INTO … VALUES with the same key
+
+DELETE FROM x;
+-- → line 1:1: unexpected DELETE; expected a statement
+-- →   hint: a row of a table is deleted by a record of its topic whose value is null
+
+(SELECT 1);
+-- → line 1:1: unexpected '('; expected a statement
+-- →   hint: there are no subqueries: CREATE a stream or table AS the inner query and select from that
+
+EXPLAIN;
+-- → line 1:8: unexpected ';'; expected a statement or the id of a query
+
+PRINT 'x' FROM START;
+-- → line 1:11: unexpected FROM; expected FROM BEGINNING, INTERVAL, SAMPLE, LIMIT or the end of the statement
+
+ASSERT TOPIC;
+-- → line 1:13: unexpected ';'; expected a topic
+
+ASSERT NOT EXISTS VALUES x VALUES (1);
+-- → line 1:19: unexpected VALUES; expected TOPIC or SCHEMA
+
+ASSERT VALUES x (a INT) VALUES (1);
+-- → line 1:20: unexpected INT; expected ',' or ')'
+
+CREATE SINK CONNECTOR c;
+-- → line 1:24: unexpected ';'; expected WITH
+
+ALTER STREAM x DROP COLUMN a;
+-- → line 1:16: unexpected DROP; expected ADD
+
+ALTER STREAM x ADD COLUMN a;
+-- → line 1:28: unexpected ';'; expected a type
+
+CREATE TYPE t;
+-- → line 1:14: unexpected ';'; expected AS
+
+SELECT a FROM x; SELECT b FRM y;
+-- → line 1:31: unexpected y; expected ',' or FROM
+-- →   hint: did you mean FROM instead of FRM?
+
+SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
+-- → line 1:29: unexpected WINDOW; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- →   hint: WINDOW stands behind FROM and its joins, before WHERE
+
+SELECT * FROM x GROUP BY a WHERE b = 1;
+-- → line 1:28: unexpected WHERE; expected ',', PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- →   hint: the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT
+
+SELECT * FROM x LIMIT 1 EMIT CHANGES;
+-- → line 1:25: unexpected EMIT; expected the end of the statement
+-- →   hint: EMIT CHANGES stands behind HAVING, before LIMIT
+
+SELECT * FROM x JOIN y ON x.a = y.a WITHIN 1 DAY;
+-- → line 1:37: unexpected WITHIN; expected the end of the statement
+-- →   hint: WITHIN stands between the joined source and ON
+
+INSERT INTO select VALUES (1);
+-- → line 1:13: unexpected select; expected the name of a stream or table
+-- →   hint: SELECT is a reserved word; as a name it is written `SELECT`
+
+PRINT my-topic;
+-- → line 1:9: unexpected '-'
+-- →   hint: a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'

@@ -1,0 +1,143 @@
+select a, b from c;
+-- → SELECT A, B FROM C
+
+-- a comment; with a semicolon
+SELECT /* another; */ 'a;b' FROM c --last
+;
+-- → SELECT 'a;b' FROM C
+
+select "Quoted""Name", `back``tick`, lower_1, 1st, a@b from "C";
+-- → SELECT `Quoted"Name`, `back``tick`, LOWER_1, `1ST`, A@B FROM C
+
+create stream s (id int key, v varchar(20), w int array, d decimal(4,2), m map<varchar,array<int>>) with (kafka_topic='s', 'value_format'='json', `partitions`=1);
+-- → CREATE STREAM S (ID INTEGER KEY, V STRING, W ARRAY<INTEGER>, D DECIMAL(4, 2), M MAP<STRING, ARRAY<INTEGER>>) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'json', PARTITIONS = 1)
+
+create table t (id int primary key, x mytype, h array<struct<key varchar, value bytes>> headers) with (format='json');
+-- → CREATE TABLE T (ID INTEGER PRIMARY KEY, X `MYTYPE`, H ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS) WITH (FORMAT = 'json')
+
+select a -1, a - -1, a-1, -1, - 1, -a, +1, -9223372036854775808 from t;
+-- → SELECT A - 1, A - -1, A - 1, -1, -1, -A, +1, -9223372036854775808 FROM T
+
+select a!=b, a<>b, not a is null, a is not distinct from b from t;
+-- → SELECT A <> B, A <> B, NOT A IS NULL, A IS NOT DISTINCT FROM B FROM T
+
+select a && b from t;
+-- → refused: line 1:10: the character '&' means nothing here
+
+select 1.50, 1., .5, 1e3, 1.5e-7, 2147483647, 2147483648 from t;
+-- → SELECT 1.50, 1., 0.5, 1E3, 1.5E-7, 2147483647, 2147483648 FROM T
+
+select count(*), dateadd(day, 1, d), dateadd(days, 1, d), datesub(millisecond, 1, d) from t;
+-- → SELECT COUNT(*), DATEADD(DAY, 1, D), DATEADD(DAYS, 1, D), DATESUB(MILLISECONDS, 1, D) FROM T
+
+select transform(a, x=>x+1), reduce(m, 0, (s, k, v) => s + v) from t;
+-- → SELECT TRANSFORM(A, X => X + 1), REDUCE(M, 0, (S, K, V) => S + V) FROM T
+
+select * from a x join b as y within 1 hour on x.k = y.k left outer join c on (x.k = c.k);
+-- → SELECT * FROM A AS X INNER JOIN B AS Y WITHIN 1 HOURS ON X.K = Y.K LEFT JOIN C ON X.K = C.K
+
+select * from a window w tumbling (size 1 day) group by (b, c), d;
+-- → refused: line 1:63: unexpected ','; expected PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+
+select * from a window w tumbling (size 1 day, grace period 1 hour) group by (b, c) emit final;
+-- → SELECT * FROM A WINDOW TUMBLING (SIZE 1 DAYS, GRACE PERIOD 1 HOURS) GROUP BY B, C EMIT FINAL
+
+select * from a group by (b);
+-- → SELECT * FROM A GROUP BY B
+
+select * from a group by ((b + c)), (f(d, e));
+-- → SELECT * FROM A GROUP BY B + C, F(D, E)
+
+select * from a partition by (b) emit changes limit 5;
+-- → SELECT * FROM A PARTITION BY B EMIT CHANGES LIMIT 5
+
+select a emit, b partition from c emit changes;
+-- → SELECT A AS EMIT, B AS PARTITION FROM C EMIT CHANGES
+
+select * from c emit emit changes;
+-- → SELECT * FROM C AS EMIT EMIT CHANGES
+
+insert into s values (1, -2.5, null, true, 'it''s', array[1,2], map('a':=1), struct(x:=1));
+-- → INSERT INTO S VALUES (1, -2.5, NULL, TRUE, 'it''s', ARRAY[1, 2], MAP('a' := 1), STRUCT(X := 1))
+
+insert into s (a, `b`) values ();
+-- → INSERT INTO S (A, `b`) VALUES ()
+
+list all topics extended;
+-- → SHOW ALL TOPICS EXTENDED
+
+list source connectors;
+-- → SHOW SOURCE CONNECTORS
+
+describe tables;
+-- → DESCRIBE TABLES
+
+describe `tables`;
+-- → DESCRIBE `tables`
+
+describe function;
+-- → DESCRIBE FUNCTION
+
+describe function sum;
+-- → DESCRIBE FUNCTION SUM
+
+explain show tables;
+-- → EXPLAIN SHOW TABLES
+
+explain show;
+-- → EXPLAIN SHOW
+
+explain csas_x_0;
+-- → EXPLAIN CSAS_X_0
+
+explain create stream x as select * from y;
+-- → EXPLAIN CREATE STREAM X AS SELECT * FROM Y
+
+print my-topic;
+-- → refused: line 1:9: unexpected '-'
+-- →   hint: a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'
+
+print My_Topic from beginning sample 3 limit 2;
+-- → PRINT `My_Topic` FROM BEGINNING INTERVAL 3 LIMIT 2
+
+print 'my-topic' limit 1;
+-- → PRINT `my-topic` LIMIT 1
+
+terminate csas_x_1;
+-- → TERMINATE CSAS_X_1
+
+pause all;
+-- → PAUSE ALL
+
+define Name = '''quoted''';
+-- → DEFINE Name = '''quoted'''
+
+set 'a'='b';
+-- → SET 'a' = 'b'
+
+assert not exists topic Foo with (partitions=1) timeout 10 seconds;
+-- → ASSERT NOT EXISTS TOPIC `Foo` WITH (PARTITIONS = 1) TIMEOUT 10 SECONDS
+
+assert schema subject 'a-value' id 1;
+-- → ASSERT SCHEMA SUBJECT `a-value` ID 1
+
+create source connector if not exists jdbc with ("connector.class"='x', 'Tasks'=2, plain=true);
+-- → CREATE SOURCE CONNECTOR IF NOT EXISTS JDBC WITH ('connector.class' = 'x', 'Tasks' = 2, 'plain' = TRUE)
+
+alter table t add a int, add column b varchar;
+-- → ALTER TABLE T ADD COLUMN A INTEGER, ADD COLUMN B STRING
+
+select cast(a as decimal(4 , 2)), cast(b as struct<>), cast(c as map<string,map<string,int>>) from t;
+-- → SELECT CAST(A AS DECIMAL(4, 2)), CAST(B AS STRUCT<>), CAST(C AS MAP<STRING, MAP<STRING, INTEGER>>) FROM T
+
+select case a when 1 then 2 end, case when a then b else c end from t;
+-- → SELECT CASE A WHEN 1 THEN 2 END, CASE WHEN A THEN B ELSE C END FROM T
+
+select a[1][2]->b->c[d + 1], (a).b, x.y->z from t;
+-- → refused: line 1:33: unexpected '.'; expected AS, ',' or FROM
+
+select decimal '1.20', a at time zone 'UTC' at time zone 'CET' from t;
+-- → SELECT DECIMAL '1.20', A AT TIME ZONE 'UTC' AT TIME ZONE 'CET' FROM T
+
+select (((a))) + ((b)) * (c), (a + b) * c, not (a and b) or c from t;
+-- → SELECT A + B * C, (A + B) * C, NOT (A AND B) OR C FROM T
