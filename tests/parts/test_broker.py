@@ -1,5 +1,7 @@
 """The broker as a user's machine runs it: records go round, what is stored stays, failures are sentences."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,14 @@ from millstream.parts.errors import SetupError
 from support.kafka import Kafka
 
 pytestmark = pytest.mark.live
+PARENT = """
+import sys, time
+from pathlib import Path
+from millstream.parts.broker import Broker
+Broker(Path(sys.argv[1]), 0, heap="256m").start()
+print("up", flush=True)
+time.sleep(600)
+"""
 FAR_FUTURE = 4_102_444_800_000
 
 
@@ -23,7 +33,7 @@ def test_a_record_comes_back_as_it_was_sent(kafka: Kafka) -> None:
 
 
 def test_a_second_broker_on_the_port_is_told_so(broker: Broker, tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=f"port {broker.port} is in use, so Kafka cannot listen on it"):
+    with pytest.raises(SetupError, match=f"port {broker.port} is in use, so the Kafka broker cannot listen on it"):
         Broker(tmp_path, broker.port).start()
 
 
@@ -38,10 +48,23 @@ def test_records_survive_a_stop_and_a_crash(tmp_path: Path) -> None:
         assert [record.key for record in Kafka(broker.bootstrap).consume_all("kept", 2)] == [b"a", b"b"]
 
 
+def test_a_folder_in_use_is_told_so(broker: Broker) -> None:
+    with pytest.raises(SetupError, match="broker is in use by another millstream"):
+        Broker(broker.data, 0).start()
+    assert broker.running
+
+
 def test_a_broker_that_cannot_start_says_what_kafka_said(tmp_path: Path) -> None:
-    with (
-        Broker(tmp_path, 0, heap="256m") as first,
-        pytest.raises(SetupError, match=r"(?s)broker ended while starting; it said:.*lock.*broker\.log"),
-    ):
-        Broker(tmp_path, 0, heap="256m").start()
-    assert not first.running
+    with pytest.raises(SetupError, match=r"(?s)could not format .*; it said:.*num\.partitions"):
+        Broker(tmp_path, 0, settings={"num.partitions": "many"}).start()
+
+
+def test_a_new_broker_waits_for_one_that_is_leaving(tmp_path: Path) -> None:
+    """What a server that was killed left behind still has the folder for a moment."""
+    command = [sys.executable, "-c", PARENT, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"up\n"
+        parent.kill()
+    with Broker(tmp_path, 0, heap="256m") as broker:
+        assert broker.running

@@ -11,10 +11,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from millstream.parts import jars
-from millstream.parts.child import Child
+from millstream.parts.child import telling
 from millstream.parts.errors import SetupError
 from millstream.parts.java import java
-from millstream.parts.ports import free_port, need_free
+from millstream.parts.ports import free_port
 from millstream.parts.progress import Progress
 from millstream.parts.service import Service
 
@@ -33,6 +33,9 @@ SETTINGS: Mapping[str, object] = {
     "share.coordinator.state.topic.min.isr": 1,
     "share.coordinator.state.topic.num.partitions": 1,
     "group.initial.rebalance.delay.ms": 0,
+    # After a crash the node must wait until the controller has forgotten its former self.
+    "broker.session.timeout.ms": 4000,
+    "broker.heartbeat.interval.ms": 1000,
     "auto.create.topics.enable": "false",
     # Event time is whatever the data says: neither old nor future records may be refused or deleted.
     "log.retention.ms": -1,
@@ -56,6 +59,8 @@ class Broker(Service):
     """A broker; see Service for `data`, `port`, `host` and `heap`. `settings` are Kafka's own and outrank ours."""
 
     name = "broker"
+    title = "the Kafka broker"
+    port_setting = "--kafka-port"
 
     def __init__(
         self,
@@ -73,16 +78,15 @@ class Broker(Service):
         """What clients call bootstrap.servers."""
         return self.address
 
-    def start(self, progress: Progress | None = None) -> None:
-        """As Service.start; the first time it formats the storage folder."""
-        need_free(self.host, self.port, "Kafka", "--kafka-port")
-        command, files = java(), jars.fetch("broker", progress)
+    def command(self, progress: Progress | None) -> list[str | Path]:
+        """As Service.command; the first time it formats the storage folder."""
+        program, files = java(), jars.fetch("broker", progress)
         classpath = os.pathsep.join(map(str, files))
         self._write_settings()
-        self._format(command, classpath)
-        self._child = Child("the Kafka broker", self._command(command, classpath), self.log)
-        self._child.start()
-        self._child.wait_until(self._answers)
+        self._format(program, classpath)
+        logging = f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"
+        limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true"]
+        return [program, *limits, logging, "-cp", classpath, "kafka.Kafka", self._properties]
 
     @property
     def _properties(self) -> Path:
@@ -97,7 +101,6 @@ class Broker(Service):
             "log.dirs": self.home / "storage",
             **self._settings,
         }
-        self.home.mkdir(parents=True, exist_ok=True)
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         (self.home / "log4j2.properties").write_text(LOGGING.replace("{level}", "INFO"))
 
@@ -109,14 +112,11 @@ class Broker(Service):
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
         if done.returncode:
-            raise SetupError(f"Kafka could not format {self.home / 'storage'}: {done.stdout}{done.stderr}")
+            said = "\n    ".join(telling((done.stdout + done.stderr).splitlines()))
+            raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {said}")
 
-    def _command(self, command: Path, classpath: str) -> list[str | Path]:
-        logging = f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"
-        limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true"]
-        return [command, *limits, logging, "-cp", classpath, "kafka.Kafka", self._properties]
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether a client gets the list of brokers."""
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             return bool(client.list_topics(timeout=1).brokers)

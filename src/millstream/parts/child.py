@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millstream.parts.errors import SetupError
@@ -28,7 +28,7 @@ PATIENCE = 120.0
 LONG_LOG = 20_000_000
 GRACE = 20.0
 TAIL = 8
-TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Caused by: )?[\w.$]+(Exception|Error)\b")
+TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Exception in thread |Caused by: |[\w.$]+(Exception|Error)\b)")
 
 
 class Child:
@@ -44,8 +44,8 @@ class Child:
         """Whether the process was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self, environment: Mapping[str, str] | None = None) -> None:
-        """Start the process, with `environment` added to ours; it does not see Ctrl-C of our terminal."""
+    def start(self, hold: Sequence[int] = ()) -> None:
+        """Start the process, which keeps the file descriptors `hold` open; it does not see our terminal's Ctrl-C."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LONG_LOG:
             self.log.replace(self.log.with_suffix(".log.old"))
@@ -57,7 +57,7 @@ class Child:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                env={**os.environ, **(environment or {})},
+                pass_fds=hold,
             )
 
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 import httpx
 
 from millstream.parts import jars
-from millstream.parts.child import Child
 from millstream.parts.java import java
-from millstream.parts.ports import need_free
 from millstream.parts.progress import Progress
 from millstream.parts.service import Service
 
@@ -21,6 +19,8 @@ class Registry(Service):
     """A schema registry; see Service for `data`, `port`, `host` and `heap`."""
 
     name = "registry"
+    title = "the schema registry"
+    port_setting = "--registry-port"
 
     def __init__(self, data: Path, port: int = 8081, host: str = "127.0.0.1", heap: str = "512m") -> None:
         super().__init__(data, port, host, heap)
@@ -30,16 +30,9 @@ class Registry(Service):
         """What clients call schema.registry.url."""
         return f"http://{self.address}{API}"
 
-    def start(self, progress: Progress | None = None) -> None:
-        """As Service.start; the first time it downloads 109 MB."""
-        need_free(self.host, self.port, "the schema registry", "--registry-port")
-        command, program = java(), unpacked(jars.fetch("registry", progress)[0])
-        self.home.mkdir(parents=True, exist_ok=True)
-        self._child = Child("the schema registry", self._command(command, program), self.log)
-        self._child.start()
-        self._child.wait_until(self._answers)
-
-    def _command(self, command: Path, program: Path) -> list[str | Path]:
+    def command(self, progress: Progress | None) -> list[str | Path]:
+        """As Service.command; the first time it downloads 109 MB."""
+        program = unpacked(jars.fetch("registry", progress)[0])
         settings = {
             "quarkus.http.host": self.host,
             "quarkus.http.port": self.port,
@@ -52,9 +45,10 @@ class Registry(Service):
         }
         (runner,) = program.glob("*-runner.jar")
         limits = [f"-Xmx{self.heap}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        return [command, *limits, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", runner]
+        return [java(), *limits, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", runner]
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether the list of subjects is given."""
         try:
             return httpx.get(f"{self.url}/subjects", timeout=2).is_success
         except httpx.TransportError:

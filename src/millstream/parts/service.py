@@ -1,13 +1,21 @@
 """What the broker and the registry have in common: a child that listens on a port and keeps its data in a folder."""
 
+import fcntl
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from millstream.parts.child import Child
-from millstream.parts.ports import free_port
+from millstream.parts.errors import SetupError
+from millstream.parts.ports import free_port, need_free
 from millstream.parts.progress import Progress
+
+# A server that was killed leaves its children a moment behind; a new one waits for them this long.
+LEAVING = 5.0
 
 
 class Service(ABC):
@@ -17,17 +25,32 @@ class Service(ABC):
     """
 
     name: str
+    title: str
+    port_setting: str
 
     def __init__(self, data: Path, port: int, host: str = "127.0.0.1", heap: str = "1g") -> None:
         self.data, self.port, self.host, self.heap = data.resolve(), port or free_port(), host, heap
         self._child: Child | None = None
 
-    @abstractmethod
     def start(self, progress: Progress | None = None) -> None:
         """Fetch and start what is not yet, and return when clients are answered.
 
-        Raises SetupError: busy port, no Java, no network, or a process that does not come up.
+        Raises SetupError: busy port or folder, no Java, no network, or a process that does not come up.
         """
+        with claimed(self.home) as lock:
+            need_free(self.host, self.port, self.title, self.port_setting)
+            self._child = Child(self.title, self.command(progress), self.log)
+            # The child holds our folder's lock until it is really gone, whatever becomes of us.
+            self._child.start(hold=[lock])
+        self._child.wait_until(self.answers)
+
+    @abstractmethod
+    def command(self, progress: Progress | None) -> list[str | Path]:
+        """Make all ready that the process needs, and give its command line; errors as in `start`."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether a client that asks is answered."""
 
     @property
     def address(self) -> str:
@@ -65,3 +88,26 @@ class Service(ABC):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[int]:
+    """The folder's lock as a file descriptor; SetupError when a process that stays has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + LEAVING
+    with open(folder / ".lock", "w") as handle:
+        while not _locked(handle.fileno()):
+            if time.monotonic() > deadline:
+                raise SetupError(
+                    f"{folder} is in use by another millstream", "stop that one, or choose another folder with --data"
+                )
+            time.sleep(0.05)
+        yield handle.fileno()
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
