@@ -1,0 +1,110 @@
+package org.apache.spark.sql.millstream
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.charset.StandardCharsets.{US_ASCII, UTF_8}
+import java.util.{Base64, HexFormat}
+
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Functions of bytes, and between bytes, text and numbers. */
+object ByteFunctions extends Family {
+  import Texts._
+
+  private val text = StringType
+  private val bytes = BinaryType
+  private val int = IntegerType
+
+  val entries: Seq[Entry] = Seq(
+    fn("encode", text, text, text, text),
+    fn("toBytes", bytes, text, text),
+    fn("fromBytes", text, bytes, text),
+    fn("intFrom", int, bytes, text),
+    fn("bigintFrom", LongType, bytes, text),
+    fn("doubleFrom", DoubleType, bytes, text),
+    fn("concatBytes", bytes, bytes, ArrayType(bytes)),
+    fn("lpadBytes", bytes, bytes, int, bytes),
+    fn("rpadBytes", bytes, bytes, int, bytes),
+    fn("substringBytes", bytes, bytes, int, int),
+    fn("splitBytes", ArrayType(bytes), bytes, bytes),
+    fn("uuidOf", text, bytes))
+
+  def encode(value: UTF8String, from: UTF8String, to: UTF8String): UTF8String = {
+    require(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
+    val written = write(read(if (from.equalsIgnoreCase("hex")) bare(value) else value, from), to)
+    if (to.equalsIgnoreCase("hex")) written.toLowerCase else written
+  }
+  def toBytes(value: UTF8String, encoding: UTF8String): Array[Byte] = read(value, encoding)
+  def fromBytes(value: Array[Byte], encoding: UTF8String): UTF8String = write(value, encoding)
+
+  /** Hexadecimal digits without what SQL and C write around them. */
+  private def bare(hex: String): String =
+    if (hex.startsWith("0x")) hex.drop(2)
+    else if (hex.matches("(?i)x'.*'")) hex.substring(2, hex.length - 1)
+    else hex
+
+  private def read(value: String, encoding: String): Array[Byte] = encoding.toLowerCase match {
+    case "hex" => HexFormat.of.parseHex(value)
+    case "utf8" => value.getBytes(UTF_8)
+    case "ascii" => value.getBytes(US_ASCII)
+    case "base64" => Base64.getDecoder.decode(value)
+    case _ => throw unknown(encoding)
+  }
+  private def write(value: Array[Byte], encoding: String): String = encoding.toLowerCase match {
+    case "hex" => HexFormat.of.withUpperCase.formatHex(value)
+    case "utf8" => new String(value, UTF_8)
+    case "ascii" => new String(value, US_ASCII)
+    case "base64" => Base64.getEncoder.encodeToString(value)
+    case _ => throw unknown(encoding)
+  }
+  private def unknown(encoding: String) =
+    new IllegalArgumentException(s"unknown encoding $encoding: use hex, utf8, ascii or base64")
+
+  def intFrom(value: Array[Byte], order: UTF8String): Int = number(value, order, 4).getInt
+  def bigintFrom(value: Array[Byte], order: UTF8String): Long = number(value, order, 8).getLong
+  def doubleFrom(value: Array[Byte], order: UTF8String): Double = number(value, order, 8).getDouble
+  private def number(value: Array[Byte], order: String, size: Int): ByteBuffer = {
+    require(value.length == size, s"the number needs $size bytes, not ${value.length}")
+    ByteBuffer.wrap(value).order(order.toUpperCase match {
+      case "BIG_ENDIAN" => ByteOrder.BIG_ENDIAN
+      case "LITTLE_ENDIAN" => ByteOrder.LITTLE_ENDIAN
+      case _ => throw new IllegalArgumentException(s"unknown byte order $order: use BIG_ENDIAN or LITTLE_ENDIAN")
+    })
+  }
+
+  /** The parts that are not null with the separator between them. */
+  def concatBytes(separator: Array[Byte], parts: ArrayData): Array[Byte] = {
+    val given = (0 until parts.numElements()).filterNot(parts.isNullAt).map(parts.getBinary)
+    given.reduceOption((all, part) => all ++ separator ++ part).getOrElse(Array.emptyByteArray)
+  }
+
+  def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] = padded(value, length, padding, left = true)
+  def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] = padded(value, length, padding, left = false)
+  private def padded(value: Array[Byte], length: Int, padding: Array[Byte], left: Boolean): Array[Byte] =
+    if (length < 0 || padding.isEmpty) null
+    else if (length <= value.length) value.take(length)
+    else {
+      val filler = Array.tabulate(length - value.length)(i => padding(i % padding.length))
+      if (left) filler ++ value else value ++ filler
+    }
+
+  def substringBytes(value: Array[Byte], position: Int, length: Int): Array[Byte] = {
+    val (from, to) = TextFunctions.bounds(value.length, position, length)
+    value.slice(from, to)
+  }
+
+  def splitBytes(value: Array[Byte], delimiter: Array[Byte]): ArrayData = {
+    val parts =
+      if (delimiter.isEmpty) (if (value.isEmpty) Seq(value) else value.toSeq.map(Array(_)))
+      else LazyList.unfold(Option(0))(_.map { from =>
+        val at = value.indexOfSlice(delimiter, from)
+        if (at < 0) (value.drop(from), None) else (value.slice(from, at), Some(at + delimiter.length))
+      })
+    new GenericArrayData(parts.toArray[Any])
+  }
+
+  def uuidOf(value: Array[Byte]): UTF8String =
+    if (value.length != 16) null
+    else { val halves = ByteBuffer.wrap(value); new java.util.UUID(halves.getLong, halves.getLong).toString }
+}

@@ -1,0 +1,90 @@
+package org.apache.spark.sql.millstream
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
+import org.apache.spark.sql.types._
+
+/** Functions of arrays and maps of any type. */
+object CollectionFunctions extends Family {
+  val entries: Seq[Entry] = Seq(
+    generic("same")(types => (BooleanType, { case Seq(a, b) => same(a, b, types.head) })),
+    generic("distinct")(types => (types.head, strict { case Seq(a: ArrayData) => distinct(a, types.head) })),
+    generic("slice")(types =>
+      (types.head, strict { case Seq(a: ArrayData, from: Int, to: Int) => slice(a, types.head, from, to) })),
+    generic("map")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => map(k, v, types) })),
+    generic("newMap")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => newMap(k, v, types) })),
+    generic("cube")(types => (ArrayType(types.head), strict { case Seq(a: ArrayData) => cube(a, types.head) })))
+
+  /** Null where an argument is. */
+  private def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
+
+  private def elementOf(t: DataType): DataType = t match { case ArrayType(element, _) => element; case _ => NullType }
+  private def mapOf(types: Seq[DataType]): DataType = MapType(elementOf(types.head), elementOf(types(1)))
+  private def items(a: ArrayData, t: DataType): IndexedSeq[Any] = {
+    val element = elementOf(t)
+    (0 until a.numElements()).map(i => if (a.isNullAt(i)) null else a.get(i, element))
+  }
+  private def array(values: Iterable[Any]): ArrayData = new GenericArrayData(values.toArray[Any])
+
+  /** Whether two values of type `t` are equal; maps are where their entries are, null equals null. */
+  def same(a: Any, b: Any, t: DataType): Boolean = (a, b) match {
+    case (null, _) | (_, null) => a == null && b == null
+    case (x: ArrayData, y: ArrayData) =>
+      x.numElements() == y.numElements() &&
+      items(x, t).lazyZip(items(y, t)).forall((l, r) => same(l, r, elementOf(t)))
+    case (x: MapData, y: MapData) => sameMap(x, y, t.asInstanceOf[MapType])
+    case (x: InternalRow, y: InternalRow) =>
+      t.asInstanceOf[StructType].fields.zipWithIndex.forall { case (field, i) =>
+        same(x.get(i, field.dataType), y.get(i, field.dataType), field.dataType)
+      }
+    case (x: Array[Byte], y: Array[Byte]) => x.sameElements(y)
+    case (x: Double, y: Double) => x == y || (x.isNaN && y.isNaN)
+    case _ => a == b
+  }
+
+  private def sameMap(x: MapData, y: MapData, t: MapType): Boolean = {
+    def pairs(m: MapData) = items(m.keyArray(), ArrayType(t.keyType)).zip(items(m.valueArray(), ArrayType(t.valueType)))
+    val others = pairs(y)
+    x.numElements() == y.numElements() && pairs(x).forall { case (key, value) =>
+      others.exists { case (k, v) => same(key, k, t.keyType) && same(value, v, t.valueType) }
+    }
+  }
+
+  private def distinct(a: ArrayData, t: DataType): ArrayData =
+    array(items(a, t).foldLeft(Vector.empty[Any]) { (seen, value) =>
+      if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
+    })
+
+  /** Both bounds counted from 1 and included; null where they do not lie in the array. */
+  private def slice(a: ArrayData, t: DataType, from: Int, to: Int): ArrayData = {
+    val end = if (to == Int.MaxValue) a.numElements() else to
+    if (from < 1 || end > a.numElements() || from > end + 1) null else array(items(a, t).slice(from - 1, end))
+  }
+
+  /** The last of equal keys wins; a key without a value has null. */
+  private def map(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
+    val found = mutable.LinkedHashMap[Any, Any]()
+    items(keys, types.head).zipAll(items(values, types(1)).take(keys.numElements()), null, null).foreach(found += _)
+    new ArrayBasedMapData(array(found.keys), array(found.values))
+  }
+
+  private def newMap(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
+    require(!items(values, types(1)).contains(null), "a value of the new map is null")
+    val made = map(keys, values, types)
+    require(made.numElements() == keys.numElements(), "two keys of the new map are equal")
+    require(!items(keys, types.head).contains(null), "a key of the new map is null")
+    made
+  }
+
+  /** Each way to put null for some elements, counting up in binary; an element that is null counts once. */
+  private def cube(a: ArrayData, t: DataType): ArrayData = {
+    val values = items(a, t)
+    require(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")
+    val ways = values.foldLeft(Seq(Vector.empty[Any])) { (rows, value) =>
+      rows.flatMap(row => (if (value == null) Seq(null) else Seq(null, value)).map(row :+ _))
+    }
+    array(if (values.isEmpty) Nil else ways.map(array))
+  }
+}

@@ -1,0 +1,128 @@
+package org.apache.spark.sql.millstream
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode}
+import com.fasterxml.jackson.databind.json.JsonMapper
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Functions of text that holds JSON; numbers keep the digits that they are written with. */
+object JsonFunctions extends Family {
+  import Texts._
+
+  private val text = StringType
+  private val texts = ArrayType(StringType)
+
+  val entries: Seq[Entry] = Seq(
+    fn("jsonExtract", text, text, text),
+    fn("jsonIs", BooleanType, text),
+    fn("jsonHasLong", BooleanType, text, LongType),
+    fn("jsonHasDouble", BooleanType, text, DoubleType),
+    fn("jsonHasBoolean", BooleanType, text, BooleanType),
+    fn("jsonHasText", BooleanType, text, text),
+    fn("jsonHasNull", BooleanType, text),
+    fn("jsonLength", IntegerType, text),
+    fn("jsonConcat", text, texts),
+    fn("jsonItems", texts, text),
+    fn("jsonKeys", texts, text),
+    fn("jsonRecords", MapType(text, text), text),
+    fn("jsonQuote", text, text))
+
+  private val mapper = JsonMapper.builder
+    .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+    .nodeFactory(JsonNodeFactory.withExactBigDecimals(true))
+    .build
+  private val whole = mapper.reader.`with`(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+  private def parse(json: String): JsonNode = mapper.readTree(json)
+
+  /** The value of `read` for JSON text, `otherwise` for anything else. */
+  private def lenient[T](json: String, otherwise: T)(read: JsonNode => T): T =
+    try read(whole.readTree(json))
+    catch { case _: com.fasterxml.jackson.core.JsonProcessingException => otherwise }
+
+  def jsonIs(json: UTF8String): Boolean = lenient(json, false)(!_.isMissingNode)
+
+  // ------------------------------------------------------------ paths
+
+  private val step = """\.([^.\[]+)|\[(-?\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""".r
+  private val path = new Memo[String, Seq[JsonNode => JsonNode]](steps)
+
+  private def steps(path: String): Seq[JsonNode => JsonNode] = {
+    val found = step.findAllMatchIn(path).toSeq
+    val valid = path.startsWith("$") && found.map(_.matched).mkString == path.drop(1)
+    require(valid, s"$path is not a path like $$.name[0]: use names and positions only")
+    found.map { one =>
+      if (one.group(2) != null) { val at = Integer.parseInt(one.group(2)); (node: JsonNode) => node.path(at) }
+      else { val name = one.subgroups.find(_ != null).get; (node: JsonNode) => node.path(name) }
+    }
+  }
+
+  def jsonExtract(json: UTF8String, at: UTF8String): UTF8String = {
+    val node = path(at).foldLeft(parse(json))((node, step) => step(node))
+    if (node.isMissingNode || node.isNull) null else plain(node)
+  }
+
+  private def plain(node: JsonNode): String = if (node.isTextual) node.textValue else node.toString
+
+  // ------------------------------------------------------------ arrays
+
+  def jsonHasLong(json: UTF8String, wanted: Long): Boolean =
+    has(json)(node => node.isIntegralNumber && node.canConvertToLong && node.longValue == wanted)
+  def jsonHasDouble(json: UTF8String, wanted: Double): Boolean =
+    has(json)(node => node.isFloatingPointNumber && node.doubleValue == wanted)
+  def jsonHasBoolean(json: UTF8String, wanted: Boolean): Boolean =
+    has(json)(node => node.isBoolean && node.booleanValue == wanted)
+  def jsonHasText(json: UTF8String, wanted: UTF8String): Boolean = {
+    val text = wanted.toString
+    has(json)(node => node.isTextual && node.textValue == text)
+  }
+  def jsonHasNull(json: UTF8String): Boolean = has(json)(_.isNull)
+  private def has(json: String)(test: JsonNode => Boolean): Boolean =
+    lenient(json, false)(node => node.isArray && node.elements.asScala.exists(test))
+
+  /** Null (a boxed one) where it is no array. */
+  def jsonLength(json: UTF8String): java.lang.Integer = {
+    val node = parse(json)
+    if (node.isArray) node.size else null
+  }
+
+  def jsonItems(json: UTF8String): ArrayData = {
+    val node = parse(json)
+    require(node.isArray, s"not a JSON array: $json")
+    array(node.elements.asScala.map(_.toString).toSeq)
+  }
+
+  // ------------------------------------------------------------ objects
+
+  def jsonKeys(json: UTF8String): ArrayData = {
+    val node = parse(json)
+    if (node.isObject) array(node.fieldNames.asScala.toSeq) else null
+  }
+
+  def jsonRecords(json: UTF8String): MapData = {
+    val node = parse(json)
+    if (node.isObject) map(node.properties.asScala.map(e => e.getKey -> plain(e.getValue))) else null
+  }
+
+  /** Objects merge, anything else becomes one array; null where a part is null or empty. */
+  def jsonConcat(parts: ArrayData): UTF8String =
+    if ((0 until parts.numElements()).exists(parts.isNullAt)) null
+    else {
+      val nodes = (0 until parts.numElements()).map(i => parse(parts.getUTF8String(i)))
+      if (nodes.exists(_.isMissingNode)) null else nodes.reduce(joined(nodes.forall(_.isObject))).toString
+    }
+
+  private def joined(objects: Boolean)(all: JsonNode, next: JsonNode): JsonNode =
+    if (objects) all.asInstanceOf[ObjectNode].setAll[ObjectNode](next.asInstanceOf[ObjectNode])
+    else asArray(all).addAll(asArray(next))
+  private def asArray(node: JsonNode): ArrayNode = node match {
+    case array: ArrayNode => array
+    case other => mapper.createArrayNode.add(other)
+  }
+
+  def jsonQuote(text: UTF8String): UTF8String = mapper.writeValueAsString(text.toString)
+}

@@ -1,0 +1,170 @@
+package org.apache.spark.sql.millstream
+
+import java.util.regex.Pattern
+
+import scala.language.implicitConversions
+
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Conversions between Catalyst's text and Java's. */
+private[millstream] object Texts {
+  implicit def asJava(text: UTF8String): String = text.toString
+  implicit def asSpark(text: String): UTF8String = UTF8String.fromString(text)
+  def array(texts: Iterable[String]): ArrayData = new GenericArrayData(texts.map(asSpark).toArray[Any])
+  def map(entries: Iterable[(String, String)]): MapData = {
+    val last = scala.collection.mutable.LinkedHashMap.from(entries)
+    new ArrayBasedMapData(array(last.keys), array(last.values))
+  }
+}
+
+/** Functions of text, counted in Java's (UTF-16) characters. */
+object TextFunctions extends Family {
+  import Texts._
+
+  private val text = StringType
+  private val int = IntegerType
+  private val texts = ArrayType(StringType)
+  private val classes = Seq(text, text, text, text)
+
+  val entries: Seq[Entry] = Seq(
+    fn("chr", text, int),
+    fn("chrText", text, text),
+    fn("initcap", text, text),
+    fn("instr", int, text, text, int, int),
+    fn("trim", text, text),
+    fn("len", int, text),
+    fn("lpad", text, text, int, text),
+    fn("rpad", text, text, int, text),
+    fn("substring", text, text, int, int),
+    fn("replace", text, text, text, text),
+    fn("regexpReplace", text, text, text, text),
+    fn("regexpExtract", text, text, text, int),
+    fn("regexpExtractAll", texts, text, text, int),
+    fn("regexpSplit", texts, text, text),
+    fn("split", texts, text, text),
+    fn("splitToMap", MapType(text, text), text, text, text),
+    fn("mask", text, text +: classes: _*),
+    masked("maskLeft"),
+    masked("maskRight"),
+    masked("maskKeepLeft"),
+    masked("maskKeepRight"),
+    fresh("uuid", text))
+
+  private def masked(method: String): Entry = fn(method, text, Seq(text, int) ++ classes: _*)
+
+  def chr(code: Int): UTF8String = if (Character.isValidCodePoint(code)) Character.toString(code) else null
+
+  private val escaped = "(\\\\u[0-9a-fA-F]{4})+".r.pattern
+  def chrText(code: UTF8String): UTF8String =
+    if (!escaped.matcher(code).matches) null
+    else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
+
+  /** The first letter of each word in upper case, the rest in lower; words stand between white space. */
+  def initcap(text: UTF8String): UTF8String = {
+    var inWord = false
+    text.toString.map { letter =>
+      val out = if (inWord) letter.toLower else letter.toUpper
+      inWord = !letter.isWhitespace
+      out
+    }
+  }
+
+  /** Counted from 1, 0 where it is not there; from a negative position the search goes backwards. */
+  def instr(text: UTF8String, part: UTF8String, position: Int, nth: Int): Int = {
+    val (source, wanted) = (text.toString, part.toString)
+    def next(from: Int): Int = if (position < 0) source.lastIndexOf(wanted, from) else source.indexOf(wanted, from)
+    val (start, step) = if (position < 0) (source.length + position, -1) else (position - 1, 1)
+    if (position == 0 || nth < 1 || start < 0) 0
+    else (2 to nth).foldLeft(next(start))((at, _) => if (at < 0) at else next(at + step)) + 1
+  }
+
+  def trim(text: UTF8String): UTF8String = text.toString.trim
+  def len(text: UTF8String): Int = text.toString.length
+
+  def lpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String = padded(text, length, padding, (s, p) => p + s)
+  def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String = padded(text, length, padding, (s, p) => s + p)
+  private def padded(text: String, length: Int, padding: String, join: (String, String) => String): UTF8String =
+    if (length < 0 || padding.isEmpty) null
+    else if (length <= text.length) text.substring(0, length)
+    else {
+      val missing = length - text.length
+      join(text, padding.repeat(missing / padding.length + 1).substring(0, missing))
+    }
+
+  def substring(text: UTF8String, position: Int, length: Int): UTF8String = {
+    val whole = text.toString
+    val (from, to) = bounds(whole.length, position, length)
+    whole.substring(from, to)
+  }
+
+  /** What a position counted from 1 (negative: from the end) and a length mean within `size`. */
+  private[millstream] def bounds(size: Int, position: Int, length: Int): (Int, Int) = {
+    val from = if (position < 0) Math.max(size + position, 0) else Math.max(Math.min(position - 1, size), 0)
+    (from, Math.max(Math.min(from.toLong + length, size.toLong), from.toLong).toInt)
+  }
+
+  def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String =
+    text.toString.replace(old.toString, by.toString)
+
+  private val pattern = new Memo[String, Pattern](Pattern.compile(_))
+  def regexpReplace(text: UTF8String, regexp: UTF8String, by: UTF8String): UTF8String =
+    pattern(regexp).matcher(text).replaceAll(by)
+  def regexpExtract(regexp: UTF8String, text: UTF8String, group: Int): UTF8String = {
+    val found = pattern(regexp).matcher(text)
+    if (group <= found.groupCount && found.find()) found.group(group) else null
+  }
+  def regexpExtractAll(regexp: UTF8String, text: UTF8String, group: Int): ArrayData = {
+    val found = pattern(regexp).matcher(text)
+    if (group > found.groupCount) null
+    else array(Iterator.continually(found).takeWhile(_.find()).map(_.group(group)).toSeq)
+  }
+  def regexpSplit(text: UTF8String, regexp: UTF8String): ArrayData = {
+    val by = pattern(regexp)
+    array(by.split(text, if (by.matcher("").matches) 0 else -1))
+  }
+
+  def split(text: UTF8String, delimiter: UTF8String): ArrayData = array(parts(text, delimiter))
+  private def parts(text: String, delimiter: String): Seq[String] =
+    if (delimiter.isEmpty) text.split("").toSeq else text.split(Pattern.quote(delimiter), -1).toSeq
+
+  def splitToMap(text: UTF8String, entries: UTF8String, values: UTF8String): MapData =
+    if (entries.isEmpty || values.isEmpty || entries == values) null
+    else map(parts(text, entries).filter(_.nonEmpty).map(parts(_, values)).collect { case Seq(k, v) => k -> v })
+
+  // ------------------------------------------------------------ masks
+
+  /** The character that stands for each class; empty text leaves it as it is. */
+  private case class Mask(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
+    def apply(text: String): String = text.map { c =>
+      val by = Character.getType(c) match {
+        case Character.UPPERCASE_LETTER => upper
+        case Character.LOWERCASE_LETTER => lower
+        case Character.DECIMAL_DIGIT_NUMBER => digit
+        case _ => other
+      }
+      if (by.numBytes == 0) c else by.toString.charAt(0)
+    }
+  }
+
+  def mask(text: UTF8String, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
+    Mask(u, l, d, o)(text)
+  def maskLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
+    cut(text, n, (s, count) => count)((left, right) => Mask(u, l, d, o)(left) + right)
+  def maskRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
+    cut(text, n, (s, count) => s - count)((left, right) => left + Mask(u, l, d, o)(right))
+  def maskKeepLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
+    cut(text, n, (s, count) => count)((left, right) => left + Mask(u, l, d, o)(right))
+  def maskKeepRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
+    cut(text, n, (s, count) => s - count)((left, right) => Mask(u, l, d, o)(left) + right)
+
+  /** Cuts the text where `at` says, given its size and the count, and joins the two parts again. */
+  private def cut(text: String, n: Int, at: (Int, Int) => Int)(join: (String, String) => String): UTF8String = {
+    require(n >= 0, s"the number of characters must not be negative: $n")
+    val (left, right) = text.splitAt(at(text.length, Math.min(n, text.length)))
+    join(left, right)
+  }
+
+  def uuid(): UTF8String = java.util.UUID.randomUUID.toString
+}

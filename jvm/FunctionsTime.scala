@@ -1,0 +1,97 @@
+package org.apache.spark.sql.millstream
+
+import java.time.{Instant, LocalDate, LocalTime, ZonedDateTime, ZoneId}
+import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder}
+import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
+import java.util.Locale
+
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Functions of dates (days), times (milliseconds of the day) and timestamps (microseconds) by java.time patterns. */
+object TimeFunctions extends Family {
+  import Texts._
+
+  private val text = StringType
+
+  val entries: Seq[Entry] = Seq(
+    fn("parseDate", DateType, text, text),
+    fn("parseTime", LongType, text, text),
+    fn("parseTimestamp", TimestampType, text, text, text),
+    fn("formatDate", text, DateType, text),
+    fn("formatTime", text, LongType, text),
+    fn("formatTimestamp", text, TimestampType, text, text),
+    fn("stringToDate", IntegerType, text, text),
+    fn("stringToTimestamp", LongType, text, text, text),
+    fn("timestampToString", text, LongType, text, text),
+    fn("convertTz", TimestampType, TimestampType, text, text),
+    fresh("today", IntegerType),
+    fresh("now", LongType))
+
+  private val pattern = new Memo[String, DateTimeFormatter](
+    new DateTimeFormatterBuilder().parseCaseInsensitive.appendPattern(_).toFormatter(Locale.ENGLISH))
+
+  /** The zone of that name; the server's for none. */
+  private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else ZoneId.of(name))
+
+  def parseDate(value: UTF8String, format: UTF8String): Int =
+    LocalDate.from(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
+  def parseTime(value: UTF8String, format: UTF8String): Long =
+    LocalTime.from(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
+
+  /** The text as `format` reads it, which must say nothing of the `unwanted` fields. */
+  private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean): TemporalAccessor = {
+    val read = pattern(format).parse(value)
+    require(!ChronoField.values.exists(f => unwanted(f) && read.isSupported(f)), s"the pattern $format has a $kind field")
+    read
+  }
+
+  def stringToDate(value: UTF8String, format: UTF8String): Int =
+    LocalDate.from(pattern(format).parse(value)).toEpochDay.toInt
+
+  def parseTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = 1000 * millis(value, format, in)
+  def stringToTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = millis(value, format, in)
+
+  /** What the text leaves out is that of 1970-01-01T00:00; a zone in the text wins over `in`. */
+  private def millis(value: String, format: String, in: String): Long = {
+    val read = pattern(format).parse(value)
+    val where = Option(read.query(TemporalQueries.zone)).getOrElse(zone(in))
+    val date = Option(read.query(TemporalQueries.localDate)).getOrElse(partialDate(read))
+    val time = Option(read.query(TemporalQueries.localTime)).getOrElse(partialTime(read))
+    if (read.isSupported(ChronoField.INSTANT_SECONDS)) Instant.from(read).toEpochMilli
+    else ZonedDateTime.of(date, time, where).toInstant.toEpochMilli
+  }
+
+  private def field(read: TemporalAccessor, wanted: ChronoField, otherwise: Int): Int =
+    if (read.isSupported(wanted)) read.get(wanted) else otherwise
+
+  private def partialDate(read: TemporalAccessor): LocalDate = {
+    val year = field(read, ChronoField.YEAR, field(read, ChronoField.YEAR_OF_ERA, 1970))
+    if (read.isSupported(ChronoField.DAY_OF_YEAR)) LocalDate.ofYearDay(year, read.get(ChronoField.DAY_OF_YEAR))
+    else LocalDate.of(year, field(read, ChronoField.MONTH_OF_YEAR, 1), field(read, ChronoField.DAY_OF_MONTH, 1))
+  }
+
+  private def partialTime(read: TemporalAccessor): LocalTime = LocalTime.of(
+    field(read, ChronoField.HOUR_OF_DAY, 12 * field(read, ChronoField.AMPM_OF_DAY, 0) + field(read, ChronoField.HOUR_OF_AMPM, 0)),
+    field(read, ChronoField.MINUTE_OF_HOUR, 0),
+    field(read, ChronoField.SECOND_OF_MINUTE, 0),
+    field(read, ChronoField.NANO_OF_SECOND, 1000000 * field(read, ChronoField.MILLI_OF_SECOND, 0)))
+
+  def formatDate(days: Int, format: UTF8String): UTF8String = LocalDate.ofEpochDay(days).format(pattern(format))
+  def formatTime(millis: Long, format: UTF8String): UTF8String = time(millis).format(pattern(format))
+  def formatTimestamp(micros: Long, format: UTF8String, in: UTF8String): UTF8String =
+    instant(micros).atZone(zone(in)).format(pattern(format))
+  def timestampToString(millis: Long, format: UTF8String, in: UTF8String): UTF8String =
+    Instant.ofEpochMilli(millis).atZone(zone(in)).format(pattern(format))
+
+  private def time(millis: Long): LocalTime = LocalTime.ofNanoOfDay(millis * 1000000)
+  private def instant(micros: Long): Instant = Instant.ofEpochMilli(Math.floorDiv(micros, 1000L))
+
+  def convertTz(micros: Long, from: UTF8String, to: UTF8String): Long = {
+    def offset(name: String) = zone(name).getRules.getOffset(instant(micros)).getTotalSeconds
+    micros + (offset(to) - offset(from)) * 1000000L
+  }
+
+  def today(): Int = LocalDate.now.toEpochDay.toInt
+  def now(): Long = System.currentTimeMillis
+}

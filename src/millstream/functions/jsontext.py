@@ -1,0 +1,58 @@
+"""Spark SQL text that writes a value of any SQL type as JSON text (TO_JSON_STRING)."""
+
+import json
+from collections.abc import Sequence
+
+from millstream.model.types import BYTES, DATE, STRING, TIME, TIMESTAMP, Array, Decimal, Map, SqlType, Struct
+
+
+def json_text(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+    """The lowering of TO_JSON_STRING: never NULL, since NULL is written null."""
+    return _or_null(texts[0], types[0], 0)
+
+
+def _or_null(value: str, t: SqlType | None, depth: int) -> str:
+    return "'null'" if t is None else f"coalesce({_json(value, t, depth)}, 'null')"
+
+
+def _json(value: str, t: SqlType, depth: int) -> str:
+    """JSON text of a value; null where the value is. `depth` keeps the names of nested lambdas apart."""
+    e = f"j{depth}"
+    match t:
+        case Array(element):
+            inner = _or_null(e, element, depth + 1)
+            return f"concat('[', array_join(transform({value}, {e} -> {inner}), ','), ']')"
+        case Map(key, of):
+            name = f"ms_json_quote(cast({e}.key as string))"
+            inner = f"concat({name}, ':', {_or_null(f'{e}.value', of, depth + 1)})"
+            return f"concat('{{', array_join(transform(map_entries({value}), {e} -> {inner}), ','), '}}')"
+        case Struct(fields):
+            parts = [
+                f"concat({_literal(json.dumps(f.name, ensure_ascii=False) + ':')},"
+                f" {_or_null(f'{e}.F{i}', f.type, depth + 1)})"
+                for i, f in enumerate(fields)
+            ]
+            body = f"concat('{{', concat_ws(',', {', '.join(parts)}), '}}')"
+            return f"element_at(transform(array({value}), {e} -> if({e} is null, null, {body})), 1)"
+    return _plain(value, t)
+
+
+def _plain(value: str, t: SqlType) -> str:
+    if t == STRING:
+        return f"ms_json_quote({value})"
+    if t == BYTES:
+        return f"ms_json_quote(base64({value}))"
+    if t == DATE:
+        return f"ms_json_quote(cast({value} as string))"
+    if t == TIME:
+        return f"ms_json_quote(ms_time_text({value}))"
+    if t == TIMESTAMP:
+        return f"ms_json_quote(date_format({value}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\"))"
+    if isinstance(t, Decimal):
+        return f"ms_plain({value})"
+    return f"cast({value} as string)"
+
+
+def _literal(text: str) -> str:
+    """A Spark SQL text literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

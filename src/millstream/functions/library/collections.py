@@ -1,0 +1,277 @@
+"""Functions of arrays and maps."""
+
+from collections.abc import Sequence
+
+from millstream.functions.declare import Function, Lowering, Signature
+from millstream.functions.shapes import fill, scalar, shape
+from millstream.model.errors import StatementError
+from millstream.model.types import BYTES, Array, Decimal, Map, SqlType, Struct, children
+
+Types = Sequence[SqlType | None]
+
+
+def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
+    return scalar(name, "collections", description, signatures, example, answer)
+
+
+def holds_map(t: SqlType | None) -> bool:
+    """Whether values of `t` have maps in them, which Spark's own = does not compare."""
+    return isinstance(t, Map) or (t is not None and any(map(holds_map, children(t))))
+
+
+def same(left: str, right: str, t: SqlType | None) -> str:
+    """Spark SQL text of null-safe equality of two values of type `t`."""
+    return f"ms_same({left}, {right})" if holds_map(t) else f"{left} <=> {right}"
+
+
+def _element(t: SqlType | None) -> SqlType | None:
+    return t.element if isinstance(t, Array) else None
+
+
+def _by_equality(template: str) -> Lowering:
+    """A lowering whose template says {same} for the equality of an element `e` with {1}."""
+
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        return fill(template, texts, same=same("e", texts[1], _element(types[0])))
+
+    return lower
+
+
+def _set(native: str, general: str) -> Lowering:
+    """Spark's own function where it can compare the elements, and the `general` one where they hold maps."""
+
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        return fill(general if holds_map(result) else native, texts)
+
+    return lower
+
+
+def _joined(delimiter: str) -> Lowering:
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        element = _element(types[0])
+        if isinstance(element, Array | Map | Struct) or element == BYTES:
+            raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="elements must be plain values")
+        text = "ms_plain(e)" if isinstance(element, Decimal) else "cast(e as string)"
+        return fill(f"array_join(transform({{0}}, e -> {text}), {delimiter}, 'null')", texts)
+
+    return lower
+
+
+def _sorted(template: str) -> Lowering:
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        if holds_map(result):
+            raise StatementError(f"elements of {result} have no order", hint="maps cannot be sorted")
+        return fill(template, texts)
+
+    return lower
+
+
+def _entries() -> tuple[Signature, ...]:
+    values = ("INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "STRING")
+    pairs = "transform(map_entries({0}), e -> named_struct('F0', e.key, 'F1', e.value))"
+    order = f"array_sort({pairs}, (a, b) -> case when a.F0 < b.F0 then -1 when a.F0 > b.F0 then 1 else 0 end)"
+    spark = f"case when {{1}} is not null then {order} end"
+    return tuple(
+        shape(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark) for v in values
+    )
+
+
+COLLECTIONS = (
+    _row(
+        "ARRAY_CONTAINS",
+        "Whether the value is an element of the array; NULL is found where it is one. False for a NULL array.",
+        (shape("(array ARRAY<T>, value T) -> BOOLEAN", _by_equality("coalesce(exists({0}, e -> {same}), false)")),),
+        "ARRAY_CONTAINS(ARRAY[1, 2, 3], 3)",
+        "true",
+    ),
+    _row(
+        "ARRAY_CONCAT",
+        "The elements of the one and then of the other; a NULL array is left out.",
+        (shape("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "coalesce(concat({0}, {1}), {0}, {1})"),),
+        "ARRAY_CONCAT(ARRAY[1, 2], ARRAY[2, 3])",
+        "[1, 2, 2, 3]",
+    ),
+    _row(
+        "ARRAY_DISTINCT",
+        "The distinct elements, each where it stood first.",
+        (shape("(array ARRAY<T>) -> ARRAY<T>", _set("array_distinct({0})", "ms_distinct({0})")),),
+        "ARRAY_DISTINCT(ARRAY[1, 2, 1])",
+        "[1, 2]",
+    ),
+    _row(
+        "ARRAY_EXCEPT",
+        "The distinct elements of the first array that the second has not.",
+        (
+            shape(
+                "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
+                _set(
+                    "array_except({0}, {1})",
+                    "if({1} is null, null, ms_distinct(filter({0}, e -> not exists({1}, f -> ms_same(e, f)))))",
+                ),
+            ),
+        ),
+        "ARRAY_EXCEPT(ARRAY[1, 2, 3, 1], ARRAY[3])",
+        "[1, 2]",
+    ),
+    _row(
+        "ARRAY_INTERSECT",
+        "The distinct elements of the first array that the second has too.",
+        (
+            shape(
+                "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
+                _set(
+                    "array_intersect({0}, {1})",
+                    "if({1} is null, null, ms_distinct(filter({0}, e -> exists({1}, f -> ms_same(e, f)))))",
+                ),
+            ),
+        ),
+        "ARRAY_INTERSECT(ARRAY[1, 2, 3, 1], ARRAY[3, 1])",
+        "[1, 3]",
+    ),
+    _row(
+        "ARRAY_UNION",
+        "The distinct elements of both arrays.",
+        (
+            shape(
+                "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
+                _set("array_union({0}, {1})", "ms_distinct(concat({0}, {1}))"),
+            ),
+        ),
+        "ARRAY_UNION(ARRAY[1, 2, 1], ARRAY[3, 2])",
+        "[1, 2, 3]",
+    ),
+    _row(
+        "ARRAY_JOIN",
+        "The elements as text, with the delimiter (a comma unless given) between them; NULL is written null.",
+        (
+            shape("(array ARRAY<T>) -> STRING", _joined("','")),
+            shape("(array ARRAY<T>, delimiter STRING) -> STRING", _joined("coalesce({1}, '')")),
+        ),
+        "ARRAY_JOIN(ARRAY[1, NULL, 3], '; ')",
+        "1; null; 3",
+    ),
+    _row(
+        "ARRAY_LENGTH",
+        "The number of elements.",
+        (shape("(array ARRAY<T>) -> INTEGER", "array_size({0})"),),
+        "ARRAY_LENGTH(ARRAY['a', NULL])",
+        "2",
+    ),
+    _row(
+        "ARRAY_MAX",
+        "The greatest element; NULLs are left out.",
+        (shape("(array ARRAY<T>) -> T", _sorted("array_max({0})")),),
+        "ARRAY_MAX(ARRAY[3, NULL, 9])",
+        "9",
+    ),
+    _row(
+        "ARRAY_MIN",
+        "The least element; NULLs are left out.",
+        (shape("(array ARRAY<T>) -> T", _sorted("array_min({0})")),),
+        "ARRAY_MIN(ARRAY[3, NULL, 9])",
+        "3",
+    ),
+    _row(
+        "ARRAY_REMOVE",
+        "The elements that are not the value.",
+        (shape("(array ARRAY<T>, value T) -> ARRAY<T>", _by_equality("filter({0}, e -> not ({same}))")),),
+        "ARRAY_REMOVE(ARRAY['a', 'b', 'a'], 'a')",
+        "[b]",
+    ),
+    _row(
+        "ARRAY_SORT",
+        "The elements in order, NULLs last: ASC (unless said) or DESC.",
+        (
+            shape("(array ARRAY<T>) -> ARRAY<T>", _sorted("array_sort({0})")),
+            shape(
+                "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
+                _sorted(
+                    "case when upper({1}) in ('ASC', 'ASCENDING') then array_sort({0})"
+                    " when upper({1}) in ('DESC', 'DESCENDING') then sort_array({0}, false) end"
+                ),
+            ),
+        ),
+        "ARRAY_SORT(ARRAY[2, 3, 1], 'DESC')",
+        "[3, 2, 1]",
+    ),
+    _row(
+        "SLICE",
+        "The elements from one position to another, both included and counted from 1; a NULL bound is open.",
+        (
+            shape(
+                "(array ARRAY<T>, from INTEGER, to INTEGER) -> ARRAY<T>",
+                "ms_slice({0}, coalesce({1}, 1), coalesce({2}, 2147483647))",
+            ),
+        ),
+        "SLICE(ARRAY['a', 'b', 'c', 'd'], 2, 3)",
+        "[b, c]",
+    ),
+    _row(
+        "ENTRIES",
+        "The entries of the map as an array of structs; sorted by key.",
+        _entries(),
+        "ENTRIES(MAP('b' := 2, 'a' := 1), true)",
+        "[{K: a, V: 1}, {K: b, V: 2}]",
+    ),
+    _row(
+        "AS_MAP",
+        "The map from each key to the value at the same place; NULL where there is none.",
+        (shape("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
+        "AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])",
+        "{a: 1, b: 2}",
+    ),
+    _row(
+        "MAP_KEYS",
+        "The keys of the map.",
+        (shape("(map MAP<K, V>) -> ARRAY<K>", "map_keys({0})"),),
+        "MAP_KEYS(MAP('a' := 1))",
+        "[a]",
+    ),
+    _row(
+        "MAP_VALUES",
+        "The values of the map.",
+        (shape("(map MAP<K, V>) -> ARRAY<V>", "map_values({0})"),),
+        "MAP_VALUES(MAP('a' := 1))",
+        "[1]",
+    ),
+    _row(
+        "MAP_UNION",
+        "The entries of both maps; the second wins. A NULL map is left out.",
+        (
+            shape(
+                "(left MAP<K, V>, right MAP<K, V>) -> MAP<K, V>",
+                "coalesce(ms_map(concat(map_keys({0}), map_keys({1})), concat(map_values({0}), map_values({1}))),"
+                " {0}, {1})",
+            ),
+        ),
+        "MAP_UNION(MAP('a' := 1, 'b' := 2), MAP('b' := 3))",
+        "{a: 1, b: 3}",
+    ),
+    _row(
+        "ELT",
+        "The text at that position, counted from 1.",
+        (
+            shape(
+                "(position INTEGER, texts STRING...) -> STRING",
+                lambda texts, types, result: f"elt({', '.join((*texts, 'cast(null as string)'))})",
+            ),
+        ),
+        "ELT(2, 'a', 'b')",
+        "b",
+    ),
+    _row(
+        "FIELD",
+        "The position of the first text among the others, counted from 1; 0 where it is not there or NULL.",
+        (
+            shape(
+                "(text STRING, texts STRING...) -> INTEGER",
+                lambda texts, types, result: (
+                    f"cast(coalesce(array_position(array({', '.join((*texts[1:], 'cast(null as string)'))}), {texts[0]}),"
+                    " 0) as int)"
+                ),
+            ),
+        ),
+        "FIELD('b', 'a', 'b')",
+        "2",
+    ),
+)

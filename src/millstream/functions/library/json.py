@@ -1,0 +1,91 @@
+"""Functions of text that holds JSON."""
+
+from collections.abc import Sequence
+
+from millstream.functions.declare import Function, Signature
+from millstream.functions.jsontext import json_text
+from millstream.functions.shapes import scalar, shape
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
+
+
+def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
+    return scalar(name, "JSON", description, signatures, example, answer)
+
+
+_KINDS = {INTEGER: "long", BIGINT: "long", DOUBLE: "double", BOOLEAN: "boolean", STRING: "text"}
+
+
+def _has(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+    json, value = texts
+    kind = _KINDS.get(types[1]) if types[1] else None
+    found = f"ms_json_has_{kind}({json}, {value})" if kind else "false"
+    return f"coalesce(if({value} is null, ms_json_has_null({json}), {found}), false)"
+
+
+JSON = (
+    _row(
+        "EXTRACTJSONFIELD",
+        "What stands at a path like $.a.b[0] in JSON text: text as it is, anything else as JSON; NULL where nothing.",
+        (shape("(json STRING, path STRING) -> STRING", "ms_json_extract({*})"),),
+        """EXTRACTJSONFIELD('{"a": {"b": [7, 8]}}', '$.a.b[1]')""",
+        "8",
+    ),
+    _row(
+        "IS_JSON_STRING",
+        "Whether the text is JSON; false for NULL.",
+        (shape("(text STRING) -> BOOLEAN", "coalesce(ms_json_is({0}), false)"),),
+        "IS_JSON_STRING('[1, 2')",
+        "false",
+    ),
+    _row(
+        "JSON_ARRAY_CONTAINS",
+        "Whether the value is an element of the JSON array, of the same kind; false where there is no such array.",
+        (
+            shape("(json STRING, value T) -> BOOLEAN", _has),
+        ),
+        "JSON_ARRAY_CONTAINS('[1, 2, 3]', 3)",
+        "true",
+    ),
+    _row(
+        "JSON_ARRAY_LENGTH",
+        "The number of elements of the JSON array; NULL where it is none.",
+        (shape("(json STRING) -> INTEGER", "ms_json_length({0})"),),
+        "JSON_ARRAY_LENGTH('[1, [2, 3], {}]')",
+        "3",
+    ),
+    _row(
+        "JSON_CONCAT",
+        "JSON objects merged, the last wins; arrays one after another, where anything else counts as an array of one.",
+        (shape("(first STRING, rest STRING...) -> STRING", "ms_json_concat(array({*}))"),),
+        """JSON_CONCAT('{"a": 1}', '{"b": 2}')""",
+        '{"a":1,"b":2}',
+    ),
+    _row(
+        "JSON_ITEMS",
+        "The elements of the JSON array, each as JSON text.",
+        (shape("(json STRING) -> ARRAY<STRING>", "ms_json_items({0})"),),
+        """JSON_ITEMS('[1, "a"]')""",
+        '[1, "a"]',
+    ),
+    _row(
+        "JSON_KEYS",
+        "The names in the JSON object; NULL where it is none.",
+        (shape("(json STRING) -> ARRAY<STRING>", "ms_json_keys({0})"),),
+        """JSON_KEYS('{"a": 1, "b": 2}')""",
+        "[a, b]",
+    ),
+    _row(
+        "JSON_RECORDS",
+        "The fields of the JSON object, their values as text; NULL where it is none.",
+        (shape("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
+        """JSON_RECORDS('{"a": 1, "b": "x"}')""",
+        "{a: 1, b: x}",
+    ),
+    _row(
+        "TO_JSON_STRING",
+        "The value as JSON text; NULL as null.",
+        (shape("(value T) -> STRING", json_text),),
+        "TO_JSON_STRING(MAP('a' := ARRAY[1, NULL]))",
+        '{"a":[1,null]}',
+    ),
+)

@@ -1,0 +1,73 @@
+"""Functions that apply a lambda to each element or entry."""
+
+from collections.abc import Sequence
+
+from millstream.functions.shapes import scalar, shape
+from millstream.functions.sparktype import spark_type
+from millstream.model.types import SqlType
+
+Types = Sequence[SqlType | None]
+
+
+def _empty(t: SqlType | None, spark: str) -> str:
+    return spark if t is None else f"cast({spark} as {spark_type(t)})"
+
+
+def _reduce_array(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    elements = f"coalesce({texts[0]}, {_empty(types[0], 'array()')})"
+    return _unless_null(texts[1], f"aggregate({elements}, {texts[1]}, {texts[2]})")
+
+
+def _reduce_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    """Spark folds over elements, so each entry is opened again as a map of one, which binds key and value."""
+    entries = f"map_entries(coalesce({texts[0]}, {_empty(types[0], 'map()')}))"
+    names, body = texts[2].split("->", 1)
+    state, key, value = (name.strip() for name in names.strip().strip("()").split(","))
+    opened = f"map_values(transform_values(map(e.key, e.value), ({key}, {value}) -> {body}))[0]"
+    return _unless_null(texts[1], f"aggregate({entries}, {texts[1]}, ({state}, e) -> {opened})")
+
+
+def _unless_null(state: str, spark: str) -> str:
+    return f"if({state} is null, null, {spark})"
+
+
+def _transform_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    keys, values = (f"map_values(transform_values({texts[0]}, {each}))" for each in texts[1:])
+    return f"ms_new_map({keys}, {values})"
+
+
+LAMBDAS = (
+    scalar(
+        "TRANSFORM",
+        "lambdas",
+        "The array of what the lambda makes of each element, or the map of what two lambdas make of each entry.",
+        (
+            shape("(array ARRAY<T>, each T => U) -> ARRAY<U>", "transform({0}, {1})"),
+            shape("(map MAP<K, V>, key (K, V) => R, value (K, V) => S) -> MAP<R, S>", _transform_map),
+        ),
+        "TRANSFORM(ARRAY[1, 2], x => x * 10)",
+        "[10, 20]",
+    ),
+    scalar(
+        "FILTER",
+        "lambdas",
+        "The elements or entries for which the lambda is true.",
+        (
+            shape("(array ARRAY<T>, keep T => BOOLEAN) -> ARRAY<T>", "filter({0}, {1})"),
+            shape("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})"),
+        ),
+        "FILTER(ARRAY[1, 5, 9], x => x > 3)",
+        "[5, 9]",
+    ),
+    scalar(
+        "REDUCE",
+        "lambdas",
+        "What the lambda makes, step by step, of a first state and each element or entry; the state for NULL.",
+        (
+            shape("(array ARRAY<T>, state S, step (S, T) => S) -> S", _reduce_array),
+            shape("(map MAP<K, V>, state S, step (S, K, V) => S) -> S", _reduce_map),
+        ),
+        "REDUCE(ARRAY[1, 2, 3], 10, (s, x) => s + x)",
+        "16",
+    ),
+)

@@ -1,0 +1,47 @@
+"""Functions about NULL and about keys."""
+
+from collections.abc import Sequence
+
+from millstream.functions.library.collections import same
+from millstream.functions.shapes import scalar, shape
+from millstream.model.types import SqlType
+
+
+def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+    return f"if({same(texts[0], texts[1], result)}, null, {texts[0]})"
+
+
+NULLS = (
+    scalar(
+        "COALESCE",
+        "NULL",
+        "The first value that is not NULL.",
+        (shape("(first T, rest T...) -> T", "coalesce({*})"),),
+        "COALESCE(NULL, 'a', 'b')",
+        "a",
+    ),
+    scalar(
+        "IFNULL",
+        "NULL",
+        "The value, or the other one where it is NULL.",
+        (shape("(value T, otherwise T) -> T", "coalesce({0}, {1})"),),
+        "IFNULL(NULL, 7)",
+        "7",
+    ),
+    scalar(
+        "NULLIF",
+        "NULL",
+        "The value, or NULL where it equals the other.",
+        (shape("(value T, other T) -> T", _null_if),),
+        "NULLIF('a', 'a')",
+        "NULL",
+    ),
+    scalar(
+        "AS_VALUE",
+        "NULL",
+        "A key column, copied into the value.",
+        (shape("(column T) -> T", "{0}"),),
+        "AS_VALUE(5)",
+        "5",
+    ),
+)

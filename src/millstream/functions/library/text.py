@@ -1,0 +1,235 @@
+"""Functions of text, and of bytes where one name serves both."""
+
+import re
+from collections.abc import Sequence
+
+from millstream.functions.declare import Function, Signature
+from millstream.functions.shapes import scalar, shape
+
+
+def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
+    return scalar(name, "text", description, signatures, example, answer)
+
+
+def _both(text: str, spark: str) -> tuple[Signature, ...]:
+    """The same over STRING and over BYTES: `text` and `spark` say N where the two differ."""
+    return tuple(
+        shape(re.sub(r"\bN\b", name, text), spark.replace("_N", suffix))
+        for name, suffix in (("STRING", ""), ("BYTES", "_bytes"))
+    )
+
+
+_CLASSES = ", ".join(f"{c} STRING" for c in ("upper", "lower", "digit", "other"))
+
+
+def _chosen(first: int) -> str:
+    """The characters that stand for the four classes; empty text (for NULL) leaves a class as it is."""
+    return ", ".join(f"coalesce({{{i}}}, '')" for i in range(first, first + 4))
+
+
+def _mask(name: str, description: str, spark: str, example: str, answer: str) -> Function:
+    """MASK_LEFT and its like: how many, then the four characters that stand for the classes."""
+    return _row(
+        name,
+        description,
+        (
+            shape("(text STRING, count INTEGER) -> STRING", f"{spark}({{0}}, {{1}}, 'X', 'x', 'n', '-')"),
+            shape(f"(text STRING, count INTEGER, {_CLASSES}) -> STRING", f"{spark}({{0}}, {{1}}, {_chosen(2)})"),
+        ),
+        example,
+        answer,
+    )
+
+
+TEXT = (
+    _row(
+        "CHR",
+        "The character of a code point, or of text like \\u004b; NULL where there is none.",
+        (shape("(code INTEGER) -> STRING", "ms_chr({0})"), shape("(code STRING) -> STRING", "ms_chr_text({0})")),
+        "CHR(75)",
+        "K",
+    ),
+    _row(
+        "CONCAT",
+        "The parts in a row; NULLs are left out.",
+        (
+            shape("(first STRING, rest STRING...) -> STRING", "concat_ws('', {*})"),
+            shape("(first BYTES, rest BYTES...) -> BYTES", "ms_concat_bytes(X'', array({*}))"),
+        ),
+        "CONCAT('a', NULL, 'b')",
+        "ab",
+    ),
+    _row(
+        "CONCAT_WS",
+        "The parts in a row with the separator between them; NULL parts are left out.",
+        (
+            shape("(separator STRING, first STRING, rest STRING...) -> STRING", "concat_ws({*})"),
+            shape(
+                "(separator BYTES, first BYTES, rest BYTES...) -> BYTES",
+                lambda texts, types, result: f"ms_concat_bytes({texts[0]}, array({', '.join(texts[1:])}))",
+            ),
+        ),
+        "CONCAT_WS(', ', 'a', NULL, 'b')",
+        "a, b",
+    ),
+    _row(
+        "INITCAP",
+        "Each word with its first letter in upper case and the rest in lower.",
+        (shape("(text STRING) -> STRING", "ms_initcap({0})"),),
+        "INITCAP('the qUICK fox')",
+        "The Quick Fox",
+    ),
+    _row(
+        "INSTR",
+        "Where a text stands in another, counted from 1; 0 where it does not. From a position (negative: backwards from"
+        " the end), the nth time.",
+        (
+            shape("(text STRING, part STRING) -> INTEGER", "coalesce(ms_instr({0}, {1}, 1, 1), 0)"),
+            shape("(text STRING, part STRING, position INTEGER) -> INTEGER", "coalesce(ms_instr({*}, 1), 0)"),
+            shape(
+                "(text STRING, part STRING, position INTEGER, occurrence INTEGER) -> INTEGER",
+                "coalesce(ms_instr({*}), 0)",
+            ),
+        ),
+        "INSTR('corporate floor', 'or', 3, 2)",
+        "14",
+    ),
+    _row("LCASE", "The text in lower case.", (shape("(text STRING) -> STRING", "lower({0})"),), "LCASE('AbC')", "abc"),
+    _row("UCASE", "The text in upper case.", (shape("(text STRING) -> STRING", "upper({0})"),), "UCASE('AbC')", "ABC"),
+    _row(
+        "TRIM",
+        "The text without the blanks and control characters at its ends.",
+        (shape("(text STRING) -> STRING", "ms_trim({0})"),),
+        "TRIM('  a b ')",
+        "a b",
+    ),
+    _row(
+        "LEN",
+        "The number of characters (UTF-16 units) or bytes.",
+        (
+            shape("(text STRING) -> INTEGER", "ms_len({0})"),
+            shape("(bytes BYTES) -> INTEGER", "octet_length({0})"),
+        ),
+        "LEN('stream')",
+        "6",
+    ),
+    _row(
+        "LPAD",
+        "Filled up to that length on the left; cut where longer. NULL for an empty padding or a length below 0.",
+        _both("(value N, length INTEGER, padding N) -> N", "ms_lpad_N({*})"),
+        "LPAD('foo', 7, 'ab')",
+        "ababfoo",
+    ),
+    _row(
+        "RPAD",
+        "Filled up to that length on the right; cut where longer. NULL for an empty padding or a length below 0.",
+        _both("(value N, length INTEGER, padding N) -> N", "ms_rpad_N({*})"),
+        "RPAD('foo', 7, 'ab')",
+        "fooabab",
+    ),
+    _row(
+        "SUBSTRING",
+        "The part from a position on, counted from 1 (negative: from the end), of that length or to the end.",
+        (
+            *_both("(value N, position INTEGER) -> N", "ms_substring_N({0}, {1}, 2147483647)"),
+            *_both("(value N, position INTEGER, length INTEGER) -> N", "ms_substring_N({*})"),
+        ),
+        "SUBSTRING('stream', 2, 3)",
+        "tre",
+    ),
+    _row(
+        "REPLACE",
+        "The text with each occurrence of a part replaced.",
+        (shape("(text STRING, old STRING, new STRING) -> STRING", "ms_replace({*})"),),
+        "REPLACE('anaconda', 'a', 'o')",
+        "onocondo",
+    ),
+    _row(
+        "REGEXP_REPLACE",
+        "The text with each match of the (Java) pattern replaced; $1 stands for the first group.",
+        (shape("(text STRING, pattern STRING, new STRING) -> STRING", "ms_regexp_replace({*})"),),
+        "REGEXP_REPLACE('a1b22', '[0-9]+', '#')",
+        "a#b#",
+    ),
+    _row(
+        "REGEXP_EXTRACT",
+        "The first match of the pattern, or its group of that number; NULL where there is none.",
+        (
+            shape("(pattern STRING, text STRING) -> STRING", "ms_regexp_extract({*}, 0)"),
+            shape("(pattern STRING, text STRING, group INTEGER) -> STRING", "ms_regexp_extract({*})"),
+        ),
+        "REGEXP_EXTRACT('(\\w+)@(\\w+)', 'joe@home', 2)",
+        "home",
+    ),
+    _row(
+        "REGEXP_EXTRACT_ALL",
+        "All matches of the pattern, or their group of that number.",
+        (
+            shape("(pattern STRING, text STRING) -> ARRAY<STRING>", "ms_regexp_extract_all({*}, 0)"),
+            shape("(pattern STRING, text STRING, group INTEGER) -> ARRAY<STRING>", "ms_regexp_extract_all({*})"),
+        ),
+        "REGEXP_EXTRACT_ALL('[0-9]+', 'a1b22')",
+        "[1, 22]",
+    ),
+    _row(
+        "REGEXP_SPLIT_TO_ARRAY",
+        "The parts between the matches of the pattern; an empty pattern gives each character.",
+        (shape("(text STRING, pattern STRING) -> ARRAY<STRING>", "ms_regexp_split({*})"),),
+        "REGEXP_SPLIT_TO_ARRAY('a1b22c', '[0-9]+')",
+        "[a, b, c]",
+    ),
+    _row(
+        "SPLIT",
+        "The parts between the delimiters; an empty delimiter gives each character or byte.",
+        _both("(value N, delimiter N) -> ARRAY<N>", "ms_split_N({*})"),
+        "SPLIT('a,b,,c', ',')",
+        "[a, b, , c]",
+    ),
+    _row(
+        "SPLIT_TO_MAP",
+        "The map of entries that the one delimiter separates, keys and values that the other does.",
+        (shape("(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"),),
+        "SPLIT_TO_MAP('a:1;b:2', ';', ':')",
+        "{a: 1, b: 2}",
+    ),
+    _row(
+        "MASK",
+        "The text with letters, digits and the rest replaced by X, x, n and -; by others where given (NULL: not).",
+        (
+            shape("(text STRING) -> STRING", "ms_mask({0}, 'X', 'x', 'n', '-')"),
+            shape(f"(text STRING, {_CLASSES}) -> STRING", f"ms_mask({{0}}, {_chosen(1)})"),
+        ),
+        "MASK('My Test $123')",
+        "Xx-Xxxx--nnn",
+    ),
+    _mask("MASK_LEFT", "MASK over the first characters.", "ms_mask_left", "MASK_LEFT('My Test $123', 4)", "Xx-Xest $123"),
+    _mask("MASK_RIGHT", "MASK over the last characters.", "ms_mask_right", "MASK_RIGHT('My Test $123', 4)", "My Test -nnn"),
+    _mask(
+        "MASK_KEEP_LEFT",
+        "MASK over all but the first characters.",
+        "ms_mask_keep_left",
+        "MASK_KEEP_LEFT('My Test $123', 4)",
+        "My Txxx--nnn",
+    ),
+    _mask(
+        "MASK_KEEP_RIGHT",
+        "MASK over all but the last characters.",
+        "ms_mask_keep_right",
+        "MASK_KEEP_RIGHT('My Test $123', 4)",
+        "Xx-Xxxx-$123",
+    ),
+    _row(
+        "MD5",
+        "The MD5 digest of the text, in lower-case hexadecimal.",
+        (shape("(text STRING) -> STRING", "md5(cast({0} as binary))"),),
+        "MD5('r1')",
+        "7c92cf1eee8d99cc85f8355a3d6e4b86",
+    ),
+    _row(
+        "UUID",
+        "A random UUID, another one for each row; or the UUID of 16 bytes.",
+        (shape("() -> STRING", "ms_uuid()"), shape("(bytes BYTES) -> STRING", "ms_uuid_of({0})")),
+        "LEN(UUID())",
+        "36",
+    ),
+)

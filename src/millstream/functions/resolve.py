@@ -1,0 +1,259 @@
+"""Which signature of a function a call means: ksqlDB's overload rules.
+
+Three passes, the first that finds anything decides: types as they are; with widening (INTEGER to BIGINT to
+DECIMAL to DOUBLE, text to DATE, TIME and TIMESTAMP); with widening among the uses of a generic too.
+Of several that fit, the better one has no repeated parameter, then more parameters, then fewer generics;
+two equally good ones are an ambiguous call. A bare NULL fits anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from enum import IntEnum
+
+from millstream.functions import FUNCTIONS, lookup
+from millstream.functions.declare import (
+    ANY,
+    ANY_DECIMAL,
+    Chosen,
+    Function,
+    FunctionKind,
+    Generic,
+    LambdaArgument,
+    LambdaTyper,
+    LambdaType,
+    Signature,
+)
+from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
+from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
+
+Types = Sequence[SqlType | None]
+
+
+class _Leniency(IntEnum):
+    """How far an argument may be from its parameter."""
+
+    EXACT = 0
+    WIDENING = 1
+    WIDENING_GENERICS = 2
+
+
+def resolve(
+    name: str,
+    arguments: Types,
+    lambda_typer: LambdaTyper | None,
+    at: Span,
+    literals: Sequence[object] | None = None,
+) -> Chosen:
+    """The signature that `name(arguments)` means, the types to cast its arguments to, and its result type.
+
+    An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
+    Raises StatementError where nothing fits, several do, or a lambda does not type; NotSupported for aggregates.
+    `literals` is not needed by today's rules.
+    """
+    function = lookup(name)
+    if function is None:
+        near = get_close_matches(name.upper(), FUNCTIONS, n=1)
+        raise StatementError(
+            f"there is no function named '{name}'", at, f"did you mean {near[0]}?" if near else "SHOW FUNCTIONS lists all"
+        )
+    if function.kind is FunctionKind.AGGREGATE:
+        raise NotSupported(f"aggregate functions are not supported yet: {function.name}", at)
+    fit = _choose(function, arguments, at)
+    return _complete(function, fit, arguments, lambda_typer, at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A signature that the arguments fit: a parameter type for each of them, and the generics they bind."""
+
+    signature: Signature
+    parameters: tuple[SqlType, ...]
+    generics: dict[str, SqlType] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> tuple[bool, int, int, int]:
+        """Greater is better."""
+        own = self.signature.parameters
+        generic = sum(_is_generic(p.type) for p in own)
+        repeated = self.signature.variadic
+        return (repeated is None, len(own), -generic, -1 if repeated is None else repeated)
+
+
+def _choose(function: Function, arguments: Types, at: Span) -> _Fit:
+    for leniency in _Leniency:
+        fits = [fit for s in function.signatures if (fit := _fit(s, arguments, leniency))]
+        if not fits:
+            continue
+        fits.sort(key=lambda fit: fit.rank)
+        if len(fits) > 1 and fits[-1].rank == fits[-2].rank:
+            raise _refused(function, "cannot be resolved due to ambiguous method parameters", arguments, at)
+        return fits[-1]
+    raise _refused(function, "does not accept parameters", arguments, at)
+
+
+def _refused(function: Function, how: str, arguments: Types, at: Span) -> StatementError:
+    given = ", ".join("null" if t is None else _shown(t) for t in arguments)
+    calls = "; ".join(call_text(function.name, s) for s in function.signatures)
+    return StatementError(f"Function '{function.name}' {how} ({given}).", at, f"valid calls are {calls}")
+
+
+def _shown(t: SqlType) -> str:
+    return "LAMBDA" if isinstance(t, LambdaArgument) else str(t).replace("`", "")
+
+
+def call_text(name: str, signature: Signature) -> str:
+    """How a call by `signature` is written: NAME(first TYPE, rest TYPE...)."""
+    parts = [
+        f"{p.name} {_shown(p.type)}{'...' if i == signature.variadic else ''}"
+        for i, p in enumerate(signature.parameters)
+    ]
+    return f"{name}({', '.join(parts)})"
+
+
+# ---------------------------------------------------------------- what fits
+
+
+def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | None:
+    parameters = _spread(signature, len(arguments))
+    if parameters is None:
+        return None
+    generics: dict[str, SqlType] = {}
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        if argument is not None and not _accepts(parameter, argument, generics, leniency):
+            return None
+    return _Fit(signature, parameters, generics)
+
+
+def _spread(signature: Signature, count: int) -> tuple[SqlType, ...] | None:
+    """A parameter type for each of `count` arguments; None where the signature takes another number."""
+    types = tuple(p.type for p in signature.parameters)
+    at = signature.variadic
+    if at is None:
+        return types if len(types) == count else None
+    repeats = count - len(types) + 1
+    return None if repeats < 0 else types[:at] + types[at : at + 1] * repeats + types[at + 1 :]
+
+
+def _accepts(parameter: SqlType, argument: SqlType, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
+    if parameter == ANY:
+        return not isinstance(argument, LambdaArgument)
+    if isinstance(parameter, LambdaType) or isinstance(argument, LambdaArgument):
+        return (
+            isinstance(parameter, LambdaType)
+            and isinstance(argument, LambdaArgument)
+            and len(parameter.parameters) == argument.arity
+        )
+    if _is_generic(parameter):
+        return _unify(parameter, argument, generics, leniency)
+    return _compatible(parameter, argument, leniency)
+
+
+def _compatible(parameter: SqlType, argument: SqlType, leniency: _Leniency) -> bool:
+    """Whether `argument` may stand for the concrete `parameter`."""
+    if parameter == argument or (parameter == ANY_DECIMAL and isinstance(argument, Decimal)):
+        return True
+    match parameter, argument:
+        case Array(wanted), Array(given):
+            return _compatible(wanted, given, leniency)
+        case Map(key, value), Map(given_key, given_value):
+            return _compatible(key, given_key, leniency) and _compatible(value, given_value, leniency)
+    return leniency > _Leniency.EXACT and widens(argument, parameter)
+
+
+def _unify(pattern: SqlType, actual: SqlType, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
+    """Whether `actual` has the form of `pattern`; binds the generics that stand in it."""
+    match pattern, actual:
+        case Generic(name), _:
+            bound = generics.setdefault(name, actual)
+            if bound == actual:
+                return True
+            wider = common(bound, actual) if leniency is _Leniency.WIDENING_GENERICS else None
+            generics[name] = wider or bound
+            return wider is not None
+        case Array(p), Array(a):
+            return _unify(p, a, generics, leniency)
+        case Map(pk, pv), Map(ak, av):
+            return _unify(pk, ak, generics, leniency) and _unify(pv, av, generics, leniency)
+    return _compatible(pattern, actual, min(leniency, _Leniency.WIDENING))
+
+
+def _is_generic(t: SqlType) -> bool:
+    if isinstance(t, LambdaType):
+        return any(map(_is_generic, (*t.parameters, t.result)))
+    return isinstance(t, Generic) or any(map(_is_generic, children(t)))
+
+
+# ---------------------------------------------------------------- what the choice means
+
+
+def _complete(
+    function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
+) -> Chosen:
+    generics = dict(fit.generics)
+    casts: list[SqlType | None] = []
+    for i, (parameter, argument) in enumerate(zip(fit.parameters, arguments, strict=True)):
+        if isinstance(parameter, LambdaType):
+            casts.append(_lambda(i, parameter, generics, lambda_typer, at))
+        else:
+            casts.append(_cast(parameter, argument, generics))
+    known = [_known(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
+    rule = fit.signature.returns
+    returns = _substituted(rule, generics) if isinstance(rule, SqlType) else rule(known)
+    if returns is None or _is_generic(returns):
+        raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
+    return Chosen(function, fit.signature, tuple(casts), returns)
+
+
+def _known(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
+    return argument if cast is None or isinstance(cast, LambdaType) else cast
+
+
+def _cast(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType]) -> SqlType | None:
+    """The type that an argument must be cast to; None where it stays as it is."""
+    wanted = _substituted(parameter, generics)
+    if wanted is None or wanted == argument:
+        return None
+    if wanted == ANY_DECIMAL:
+        return None if argument is None else AS_DECIMAL.get(argument)
+    if _has_patterns(wanted):
+        return None
+    return wanted
+
+
+def _has_patterns(t: SqlType) -> bool:
+    return t in (ANY, ANY_DECIMAL) or any(map(_has_patterns, children(t)))
+
+
+def _substituted(t: SqlType, generics: dict[str, SqlType]) -> SqlType | None:
+    """`t` with its generics replaced; None where one of them is not bound."""
+    match t:
+        case Generic(name):
+            return generics.get(name)
+        case Array(element):
+            return mapped(Array, _substituted(element, generics))
+        case Map(key, value):
+            bound = _substituted(key, generics), _substituted(value, generics)
+            return None if bound[0] is None or bound[1] is None else Map(bound[0], bound[1])
+        case Struct(fields):
+            types = [_substituted(f.type, generics) for f in fields]
+            return Struct(tuple(replace(f, type=b) for f, b in zip(fields, types, strict=True) if b is not None))
+    return t
+
+
+def _lambda(
+    index: int, pattern: LambdaType, generics: dict[str, SqlType], lambda_typer: LambdaTyper | None, at: Span
+) -> LambdaType:
+    """The lambda's type: its parameters from the generics bound so far, its result from its body."""
+    parameters = [_substituted(p, generics) for p in pattern.parameters]
+    if lambda_typer is None or None in parameters:
+        raise StatementError("a lambda's parameters cannot be typed from NULL", at, "use CAST(NULL AS …)")
+    known = tuple(p for p in parameters if p is not None)
+    body = lambda_typer(index, known)
+    if isinstance(pattern.result, Generic):
+        generics.setdefault(pattern.result.name, body)
+    wanted = _substituted(pattern.result, generics)
+    if wanted is None or not widens(body, wanted):
+        raise StatementError(f"a lambda gives {body} where {wanted} is needed", at, f"use CAST(… AS {wanted})")
+    return LambdaType(known, wanted)
