@@ -76,7 +76,6 @@ object Eval {
 class Eval(in: Shape.Struct, steps: List[InternalRow => Iterator[InternalRow]], out: Shape.Struct) {
   private val readers = in.shapes.map(JsonValue.of).toArray
   private val writers = out.shapes.map(JsonPut.of).toArray
-  private val held = out.shapes.map(_.spark).toArray
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = synchronized {
@@ -114,7 +113,7 @@ class Eval(in: Shape.Struct, steps: List[InternalRow => Iterator[InternalRow]], 
       var i = 0
       while (i < writers.length) {
         if (i > 0) text.byte(',')
-        writers(i).put(if (row.isNullAt(i)) null else row.get(i, held(i)), text)
+        writers(i).put(row, i, text)
         i += 1
       }
       text.byte(']')
@@ -128,15 +127,16 @@ class OneRecord(text: String) {
   private val spec = Spec.of(text)
   private val read = new DecodeCall(spec)
   private val write = new EncodeCall(spec)
-  private val put = JsonPut.of(spec.columns)
+  private val put = new JsonPutStruct(spec.columns)
   private val get = JsonValue.of(spec.columns)
 
   /** Bytes to `{"value": {…}, "error": …}` with the user's names. */
   def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
     val row = read(bytes)
     val out = new JsonOut
-    if (row.isNullAt(1)) { out.ascii("{\"value\":"); put.put(row.get(0, spec.columns.spark), out) }
-    else { out.ascii("{\"error\":"); out.quoted(row.getUTF8String(1).getBytes) }
+    if (!row.isNullAt(1)) { out.ascii("{\"error\":"); out.text(row.getUTF8String(1)) }
+    else if (row.isNullAt(0)) out.ascii("{\"value\":null")
+    else { out.ascii("{\"value\":"); put.put(row.getStruct(0, spec.columns.shapes.size), out) }
     out.byte('}')
     out.toBytes
   }

@@ -101,7 +101,8 @@ case class Anchor() extends LeafExpression with Unevaluable {
 
 /** The child's value; null is a failure. */
 case class Need(child: Expression) extends UnaryExpression {
-  override def nullable: Boolean = false
+  // Never null in fact; but an expression known not to be null would be left out under IS NULL, and would not fail.
+  override def nullable: Boolean = true
   override def foldable: Boolean = false
   override def dataType: DataType = child.dataType
   override def prettyName: String = "ms_need"

@@ -124,7 +124,7 @@ object JsonText {
   private def compact(in: JsonParser): String = {
     val text = new java.io.StringWriter
     val out = JsonValue.factory.createGenerator(text)
-    out.copyCurrentStructure(in)
+    out.copyCurrentStructureExact(in)
     out.close()
     text.toString
   }
@@ -242,5 +242,5 @@ class JsonReader(spec: Spec) extends Reader {
     }
 
   private def where(e: JsonProcessingException): String =
-    if (e.getLocation == null) "" else s" (byte ${e.getLocation.getByteOffset})"
+    if (e.getLocation == null || e.getLocation.getByteOffset < 0) "" else s" (byte ${e.getLocation.getByteOffset})"
 }

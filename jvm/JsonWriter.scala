@@ -3,22 +3,24 @@ package org.apache.spark.sql.millstream
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
+import com.fasterxml.jackson.core.io.NumberOutput
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
-import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Writes a record as the reader reads it; a null row, or a null single value, is a null payload. */
 class JsonWriter(spec: Spec) extends Writer {
   private val out = new JsonOut
-  private val columns = JsonPut.of(spec.columns)
+  private val columns = new JsonPutStruct(spec.columns)
   private val single = if (spec.wrapped) null else JsonPut.of(spec.single)
 
   override def write(row: InternalRow): Array[Byte] = {
     out.clear()
     if (spec.wrapped) { columns.put(row, out); out.toBytes }
     else if (row.isNullAt(0)) null
-    else { single.put(row.get(0, spec.single.spark), out); out.toBytes }
+    else { single.put(row, 0, out); out.toBytes }
   }
 }
 
@@ -64,6 +66,24 @@ class JsonOut {
     n
   }
 
+  /** A string in quotes, copied straight from where Spark holds it unless something must be escaped. */
+  def text(value: UTF8String): Unit = {
+    val length = value.numBytes
+    room(length + 2)
+    Platform.copyMemory(value.getBaseObject, value.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + size + 1, length)
+    val end = size + 1 + length
+    var i = size + 1
+    while (i < end && isPlain(bytes(i))) i += 1
+    if (i < end) quoted(Border.utf8(value))
+    else {
+      bytes(size) = '"'
+      bytes(end) = '"'
+      size = end + 1
+    }
+  }
+
+  private def isPlain(b: Byte): Boolean = b >= 0x20 && b != '"' && b != '\\'
+
   /** UTF-8 text in quotes: what is not ASCII stays as it is. */
   def quoted(text: Array[Byte]): Unit = {
     room(text.length * 6 + 2)
@@ -72,7 +92,7 @@ class JsonOut {
     var i = 0
     while (i < text.length) {
       val b = text(i)
-      if (b < 0 || (b >= 0x20 && b != '"' && b != '\\')) { bytes(size) = b; size += 1 } else escape(b)
+      if (b < 0 || isPlain(b)) { bytes(size) = b; size += 1 } else escape(b)
       i += 1
     }
     bytes(size) = '"'
@@ -94,48 +114,57 @@ class JsonOut {
     if (bytes.length - size < more) bytes = java.util.Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
 }
 
-/** Writes one value, null included. */
+/** Writes the value that stands at an ordinal of a row or an array, null included. */
 abstract class JsonPut {
-  final def put(value: Any, out: JsonOut): Unit = if (value == null) out.raw(JsonPut.Null) else some(value, out)
-  protected def some(value: Any, out: JsonOut): Unit
+  final def put(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
+    if (from.isNullAt(i)) out.raw(JsonPut.Null) else some(from, i, out)
+  protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit
 }
 
 object JsonPut {
-  private val Null = "null".getBytes
+  private[millstream] val Null = "null".getBytes
 
   def of(shape: Shape): JsonPut = shape match {
-    case Shape.Bool => put[Boolean]((v, out) => out.ascii(v.toString))
-    case Shape.Int | Shape.Date => put[Int]((v, out) => out.long(v))
-    case Shape.Long | Shape.Time => put[Long]((v, out) => out.long(v))
-    case Shape.Timestamp => put[Long]((v, out) => out.long(Math.floorDiv(v, 1000L)))
-    case Shape.Double => put[Double](double)
-    case Shape.Text => put[UTF8String]((v, out) => out.quoted(Border.utf8(v)))
-    case Shape.Bytes => put[Array[Byte]]((v, out) => out.quoted(Base64.getEncoder.encode(v)))
-    case d: Shape.Decimal => put[Decimal]((v, out) => out.ascii(Border.plain(v, d)))
-    case Shape.Array(element) => array(element.spark, of(element))
-    case Shape.Map(key, value) => map(key, value.spark, of(value))
-    case s: Shape.Struct => new JsonPutStruct(s)
+    case Shape.Bool => put((from, i, out) => out.ascii(from.getBoolean(i).toString))
+    case Shape.Int | Shape.Date => put((from, i, out) => out.long(from.getInt(i)))
+    case Shape.Long | Shape.Time => put((from, i, out) => out.long(from.getLong(i)))
+    case Shape.Timestamp => put((from, i, out) => out.long(Math.floorDiv(from.getLong(i), 1000L)))
+    case Shape.Double => put((from, i, out) => double(from.getDouble(i), out))
+    case Shape.Text => put((from, i, out) => out.text(from.getUTF8String(i)))
+    case Shape.Bytes => put((from, i, out) => out.quoted(Base64.getEncoder.encode(from.getBinary(i))))
+    case d: Shape.Decimal =>
+      put((from, i, out) => out.ascii(Border.plain(from.getDecimal(i, d.precision, d.scale), d)))
+    case Shape.Array(element) => array(of(element))
+    case Shape.Map(key, value) => map(key, of(value))
+    case s: Shape.Struct =>
+      val struct = new JsonPutStruct(s)
+      put((from, i, out) => struct.put(from.getStruct(i, s.shapes.size), out))
   }
 
-  private def put[T](body: (T, JsonOut) => Unit): JsonPut = new JsonPut {
-    override protected def some(value: Any, out: JsonOut): Unit = body(value.asInstanceOf[T], out)
+  private def put(body: (SpecializedGetters, Int, JsonOut) => Unit): JsonPut = new JsonPut {
+    override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body(from, i, out)
   }
 
-  private def double(value: Double, out: JsonOut): Unit =
-    if (java.lang.Double.isFinite(value)) out.ascii(value.toString) else out.quoted(value.toString.getBytes)
+  // Jackson's shortest text of a double is the one of later Java versions, and several times faster than Java 17's.
+  private def double(value: Double, out: JsonOut): Unit = {
+    val text = NumberOutput.toString(value, true)
+    if (java.lang.Double.isFinite(value)) out.ascii(text) else out.quoted(text.getBytes)
+  }
 
-  private def array(held: DataType, element: JsonPut): JsonPut = put[ArrayData] { (values, out) =>
+  private def array(element: JsonPut): JsonPut = put { (from, at, out) =>
+    val values = from.getArray(at)
     out.byte('[')
     var i = 0
     while (i < values.numElements()) {
       if (i > 0) out.byte(',')
-      element.put(if (values.isNullAt(i)) null else values.get(i, held), out)
+      element.put(values, i, out)
       i += 1
     }
     out.byte(']')
   }
 
-  private def map(key: Shape, held: DataType, element: JsonPut): JsonPut = put[MapData] { (entries, out) =>
+  private def map(key: Shape, element: JsonPut): JsonPut = put { (from, at, out) =>
+    val entries = from.getMap(at)
     val (keys, values) = (entries.keyArray(), entries.valueArray())
     out.byte('{')
     var i = 0
@@ -144,16 +173,16 @@ object JsonPut {
       if (keys.isNullAt(i)) throw new BadRecord("a MAP has a null key")
       out.quoted(Border.text(keys.get(i, key.spark), key).getBytes(UTF_8))
       out.byte(':')
-      element.put(if (values.isNullAt(i)) null else values.get(i, held), out)
+      element.put(values, i, out)
       i += 1
     }
     out.byte('}')
   }
 }
 
-private class JsonPutStruct(shape: Shape.Struct) extends JsonPut {
+/** Writes a row as an object of the user's names. */
+class JsonPutStruct(shape: Shape.Struct) {
   private val puts = shape.shapes.map(JsonPut.of).toArray
-  private val held = shape.shapes.map(_.spark).toArray
   // `{"A":`, `,"B":` …, ready to be copied.
   private val heads = shape.names.zipWithIndex.map { case (name, i) => head(name, i) }.toArray
 
@@ -165,13 +194,12 @@ private class JsonPutStruct(shape: Shape.Struct) extends JsonPut {
     out.toBytes
   }
 
-  override protected def some(value: Any, out: JsonOut): Unit = {
-    val row = value.asInstanceOf[InternalRow]
+  def put(row: InternalRow, out: JsonOut): Unit = {
     if (heads.isEmpty) out.byte('{')
     var i = 0
     while (i < heads.length) {
       out.raw(heads(i))
-      puts(i).put(if (row.isNullAt(i)) null else row.get(i, held(i)), out)
+      puts(i).put(row, i, out)
       i += 1
     }
     out.byte('}')

@@ -57,8 +57,10 @@ object Sink {
       trigger: Trigger): StreamingQuery = {
     val session = frame.sparkSession.asInstanceOf[ClassicSession]
     val table = ForeachWriterTable[InternalRow](writer, Right(identity[InternalRow] _))
-    session.sessionState.streamingQueryManager.startQuery(Some(query), Some(checkpoint), None, frame, Map.empty, table,
-      OutputMode.Update(), useTempCheckpointLocation = false, recoverFromCheckpointLocation = true, trigger = trigger)
+    session.sessionState.streamingQueryManager.startQuery(userSpecifiedName = Some(query),
+      userSpecifiedCheckpointLocation = Some(checkpoint), df = frame, extraOptions = Map.empty, sink = table,
+      outputMode = OutputMode.Update(), useTempCheckpointLocation = false, recoverFromCheckpointLocation = true,
+      trigger = trigger)
   }
 }
 

@@ -26,7 +26,6 @@ MEANING = {
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.ui.retainedExecutions": "10",
     "spark.ui.retainedJobs": "10",

@@ -1,0 +1,80 @@
+"""The codec against Spark's own from_json and to_json, on one core: `python -m bench.codec`."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.catalog.catalog import Serde
+from millstream.model.schema import Column
+from millstream.model.types import BIGINT, DOUBLE, STRING, Array, Field, Struct
+from millstream.spark import codec
+from millstream.spark.session import SessionOptions, create
+
+ROWS = 2_000_000
+COLUMNS = (
+    Column("A", BIGINT),
+    Column("B", STRING),
+    Column("C", DOUBLE),
+    Column("D", Struct((Field("X", BIGINT), Field("Y", Array(STRING))))),
+)
+NAMED = "A bigint, B string, C double, D struct<X: bigint, Y: array<string>>"
+ROW = "named_struct('V0', id, 'V1', concat('abcdefgh', id), 'V2', id / 7, 'V3', named_struct('F0', id, 'F1', array('p', 'q')))"
+TEXT = """concat('{"A":', id, ',"B":"abcdefgh', id, '","C":', id / 7, ',"D":{"X":', id, ',"Y":["p","q"]}}')"""
+
+
+def rate(frame: DataFrame) -> int:
+    """Rows a second, the best of three runs after a warm one."""
+    return round(ROWS / min([_seconds(frame) for _ in range(4)][1:]))
+
+
+def _seconds(frame: DataFrame) -> float:
+    start = time.monotonic()
+    frame.write.format("noop").mode("overwrite").save()
+    return time.monotonic() - start
+
+
+def main() -> None:
+    """Print one JSON line for each pair."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        session = create(SessionOptions(Path(folder), slots=1, memory="4g"))
+        spec = codec.spec(Serde("JSON"), COLUMNS)
+        pairs(session, spec)
+        session.stop()
+
+
+def pairs(session: SparkSession, spec: str) -> None:
+    """Measure reading and writing, each by the codec and by Spark."""
+    texts = kept(session, f"cast({TEXT} as binary) as b")
+    rows = kept(session, f"{ROW} as r")
+    compare(
+        "read",
+        lambda: texts.select(codec.decode(F.col("b"), spec).alias("d")).select("d.value"),
+        lambda: texts.select(F.from_json(F.col("b").cast("string"), NAMED)),
+    )
+    compare(
+        "write",
+        lambda: rows.select(codec.encode(F.col("r"), spec).alias("e")).select("e.bytes"),
+        lambda: rows.select(F.to_json("r").cast("binary")),
+    )
+
+
+def kept(session: SparkSession, text: str) -> DataFrame:
+    """A frame of one column in memory, one partition."""
+    frame = session.range(0, ROWS, 1, 1).selectExpr(text).cache()
+    frame.count()
+    return frame
+
+
+def compare(what: str, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]) -> None:
+    """Print both rates and their ratio."""
+    mine, sparks = rate(ours()), rate(theirs())
+    print(json.dumps({"what": what, "codec": mine, "spark": sparks, "ratio": round(mine / sparks, 2)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
