@@ -136,8 +136,9 @@ def _(meaning: m.UnitOf, label: str) -> str:
 
 @_sql.register
 def _(meaning: m.LambdaOf, label: str) -> str:
-    names = ", ".join(p.name for p in meaning.parameters)
-    return f"({names}) -> {_sql(meaning.body, label)}"
+    names = [p.name for p in meaning.parameters]
+    head = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    return f"{head} -> {_sql(meaning.body, label)}"
 
 
 @_sql.register
@@ -338,10 +339,16 @@ def _part(meaning: m.Meaning, label: str) -> str:
 
 @_sql.register
 def _(meaning: m.Call, label: str) -> str:
-    texts = [_sql(a, label) for a in meaning.arguments]
+    texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
     return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
+
+
+def _argument(argument: m.Meaning, label: str) -> str:
+    """A call, cast or field as an argument is null where it fails, so that IFNULL and COALESCE can replace it."""
+    alone = isinstance(argument, m.Call | m.Cast | m.FieldOf)
+    return guarded(argument, label) if alone else _sql(argument, label)
 
 
 def _argument_type(argument: m.Meaning) -> SqlType | None:

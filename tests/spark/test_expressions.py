@@ -1,0 +1,110 @@
+"""Every line of expressions/*.txt: an expression, its type, and what it gives over the file's row."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from millstream.analysis.coercion import coerced
+from millstream.analysis.expressions import typed
+from millstream.analysis.meaning import Const, Meaning, Ref, Where
+from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.model.errors import StatementError
+from millstream.model.types import SqlType
+from millstream.spark.lower import guarded, to_sql
+from millstream.syntax.parser import parse_columns, parse_expression, parse_type
+
+FILES = sorted((Path(__file__).parent / "expressions").glob("*.txt"))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`expression => type = wanted`, or `fails`, or `rejected`."""
+
+    expression: str
+    type: SqlType
+    outcome: str
+    wanted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A file: the columns of its row as (name, type, constant), and its lines."""
+
+    columns: tuple[tuple[str, SqlType, str], ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def scope(self) -> Scope:
+        named = enumerate(self.columns)
+        return Scope(tuple(ScopeColumn(n, "T", Ref(t, Where.VALUE, i, n)) for i, (n, t, _) in named))
+
+
+def read(path: Path) -> Case:
+    texts = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    columns = tuple(_column(t) for t in texts if " => " not in t)
+    return Case(columns, tuple(_line(t) for t in texts if " => " in t))
+
+
+def _column(text: str) -> tuple[str, SqlType, str]:
+    declared, constant = text.split(" = ", 1)
+    (column,) = parse_columns(declared)
+    return column.name, column.type, constant
+
+
+def _line(text: str) -> Line:
+    expression, rest = text.rsplit(" => ", 1)
+    for outcome in ("fails", "rejected"):
+        if rest.endswith(f" {outcome}"):
+            return Line(expression, parse_type(rest.removesuffix(outcome)), outcome)
+    wanted_type, wanted = rest.split(" = ", 1)
+    return Line(expression, parse_type(wanted_type), "gives", wanted)
+
+
+def _constant(text: str, wanted: SqlType, scope: Scope) -> Meaning:
+    expression = parse_expression(text)
+    return coerced(typed(expression, scope), wanted, expression.span)
+
+
+def _row(case: Case, spark: SparkSession) -> DataFrame:
+    """The file's row behind a shuffle, which no constant is folded through."""
+    texts = [to_sql(_constant(text, t, Scope())) for _, t, text in case.columns]
+    fields = ", ".join(f"'V{i}', {text}" for i, text in enumerate(texts))
+    value = f"named_struct({fields}) AS value"
+    rest = ("1234L AS rowtime", "3 AS partition", "42L AS offset")
+    return spark.range(1).selectExpr("named_struct('K0', 0) AS key", value, *rest).repartition(1)
+
+
+def _texts(line: Line, scope: Scope) -> tuple[str, str, str]:
+    """What it gives, what is wanted, and whether it failed."""
+    made = typed(parse_expression(line.expression), scope)
+    assert made.type == line.type, line
+    wanted = _constant(line.wanted, line.type, scope) if line.wanted else Const(line.type, None)
+    failed = f"ms_guard(size(array({to_sql(made, 'test')})), 'test', partition, offset) IS NULL"
+    return guarded(made, "test"), to_sql(wanted), failed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_what_expressions_give(path: Path, spark: SparkSession) -> None:
+    case = read(path)
+    lines = [line for line in case.lines if line.outcome != "rejected"]
+    texts = [text for line in lines for text in _texts(line, case.scope)]
+    row = _row(case, spark).selectExpr(*(f"{text} AS c{i}" for i, text in enumerate(texts))).collect()[0]
+    assert [bad for i, line in enumerate(lines) if (bad := _wrong(line, row, i))] == []
+
+
+def _wrong(line: Line, row: Row, number: int) -> str:
+    got, wanted, failed = row[3 * number : 3 * number + 3]
+    if (got, failed) == (wanted, line.outcome == "fails"):
+        return ""
+    return f"{line.expression} gives {got!r}{' (failed)' if failed else ''}, not {wanted!r}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_what_expressions_are_refused(path: Path) -> None:
+    case = read(path)
+    for line in case.lines:
+        if line.outcome == "rejected":
+            with pytest.raises(StatementError):
+                typed(parse_expression(line.expression), case.scope)
