@@ -23,7 +23,8 @@ COLUMNS = (
     Column("D", Struct((Field("X", BIGINT), Field("Y", Array(STRING))))),
 )
 NAMED = "A bigint, B string, C double, D struct<X: bigint, Y: array<string>>"
-ROW = "named_struct('V0', id, 'V1', concat('abcdefgh', id), 'V2', id / 7, 'V3', named_struct('F0', id, 'F1', array('p', 'q')))"
+INNER = "named_struct('F0', id, 'F1', array('p', 'q'))"
+ROW = f"named_struct('V0', id, 'V1', concat('abcdefgh', id), 'V2', id / 7, 'V3', {INNER})"
 TEXT = """concat('{"A":', id, ',"B":"abcdefgh', id, '","C":', id / 7, ',"D":{"X":', id, ',"Y":["p","q"]}}')"""
 
 

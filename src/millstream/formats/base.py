@@ -55,7 +55,9 @@ def listed(columns: Sequence[Column]) -> str:
 
 def no_columns(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses any column."""
-    return f"The '{name}' format can only be used when no columns are defined. Got: {listed(columns)}" if columns else None
+    return (
+        f"The '{name}' format can only be used when no columns are defined. Got: {listed(columns)}" if columns else None
+    )
 
 
 def one_column(name: str, columns: Sequence[Column]) -> str | None:
@@ -68,7 +70,9 @@ def only(*kinds: str) -> Check:
 
     def check(name: str, columns: Sequence[Column]) -> str | None:
         wrong = next((c for c in columns if kind(c.type) not in kinds), None)
-        return wrong and f"The '{name}' format does not support type '{kind(wrong.type)}', column: `{wrong.name}`"
+        if wrong is None:
+            return None
+        return f"The '{name}' format does not support type '{kind(wrong.type)}', column: `{wrong.name}`"
 
     return check
 
@@ -89,7 +93,7 @@ def within(type: SqlType) -> Iterator[SqlType]:
 def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses a DECIMAL of more digits than Spark holds."""
     wide = next((t for c in columns for t in within(c.type) if isinstance(t, Decimal) and t.precision > 38), None)
-    return wide and f"{wide} has more than the 38 digits that can be processed"
+    return f"{wide} has more than the 38 digits that can be processed" if wide else None
 
 
 NESTED = tuple(kind(t) for t in (Array(STRING), Map(STRING, STRING), Struct(())))

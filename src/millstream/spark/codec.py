@@ -75,9 +75,7 @@ def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
     return frame.where(report(EXPRESSION, error, f"{query}.source", "key", topic, None))
 
 
-def report(
-    kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None
-) -> SparkColumn:
+def report(kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None) -> SparkColumn:
     """Whether `error` is null; where it is not, an entry of type `kind` goes to the processing log.
 
     The label is `<query id>.<operator>`; partition and offset are the frame's; `record` names the column of bytes.

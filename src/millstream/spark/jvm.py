@@ -60,8 +60,8 @@ def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> N
         part = Path(folder) / jar.name
         path = ":".join([f"{_spark_home()}/jars/*", *map(str, libraries)])
         # The compiler's trees are deep; one JIT tier makes a short run shorter.
-        command = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
-        options = ["-usejavacp", "-nowarn", "-d", part]
+        command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
+        options: list[str | Path] = ["-usejavacp", "-nowarn", "-d", part]
         done = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
         if done.returncode:
             raise SetupError(f"the Scala module does not compile: {done.stdout}{done.stderr}")
@@ -77,10 +77,15 @@ def _spark_home() -> Path:
 
 def module(session: SparkSession, name: str) -> Any:
     """The Scala object `name` of the module."""
-    package: Any = session._jvm
+    package = machine(session)
     for part in (*PACKAGE.split("."), name):
         package = getattr(package, part)
     return package
+
+
+def machine(session: SparkSession) -> Any:
+    """The gateway's view of the driver's JVM."""
+    return session._jvm
 
 
 def register(session: SparkSession) -> None:
@@ -91,7 +96,7 @@ def register(session: SparkSession) -> None:
 def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
     """A column made by the module from a column; needs an active session."""
     made = getattr(module(active(), name), method)
-    return Column(made(column._jc, *rest))  # type: ignore[call-arg]
+    return Column(made(column._jc, *rest))
 
 
 def active() -> SparkSession:
@@ -103,7 +108,7 @@ def active() -> SparkSession:
 
 def java_frame(frame: DataFrame) -> Any:
     """A frame as the module takes it."""
-    return frame._jdf  # type: ignore[attr-defined]
+    return frame._jdf
 
 
 def java_session(session: SparkSession) -> Any:
@@ -113,7 +118,7 @@ def java_session(session: SparkSession) -> Any:
 
 def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
     """A Java map of strings."""
-    made = session._jvm.java.util.HashMap()  # type: ignore[union-attr]
+    made = machine(session).java.util.HashMap()
     for key, value in values.items():
         made.put(key, value)
     return made
@@ -126,9 +131,22 @@ def java_schema(session: SparkSession, schema: StructType) -> Any:
 
 def python_frame(session: SparkSession, made: Any) -> DataFrame:
     """A frame that the module made."""
-    return DataFrame(made, session)  # type: ignore[abstract]
+    return DataFrame(made, session)
 
 
 def python_query(made: Any) -> StreamingQuery:
     """A streaming query that the module started."""
     return StreamingQuery(made)
+
+
+def delete(session: SparkSession, url: str) -> None:
+    """Remove a folder of any file system that Hadoop knows, with all that is in it, if it is there."""
+    path = machine(session).org.apache.hadoop.fs.Path(url)
+    path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).delete(path, True)
+
+
+def delete(session: SparkSession, url: str) -> None:
+    """Remove a folder of any Hadoop file system, with all that is in it, if it is there."""
+    java: Any = session._jvm
+    path = java.org.apache.hadoop.fs.Path(url)
+    path.getFileSystem(session._jsc.hadoopConfiguration()).delete(path, True)

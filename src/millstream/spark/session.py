@@ -12,10 +12,11 @@ from millstream.spark import jvm
 # A query holds a slot for each partition it reads as long as it runs: slots are not cores.
 SLOTS = 512
 
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.shuffle.partitions": "2",
 }
 MEANING = {
