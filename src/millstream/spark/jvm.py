@@ -140,12 +140,6 @@ def python_query(made: Any) -> StreamingQuery:
 
 
 def delete(session: SparkSession, url: str) -> None:
-    """Remove a folder of any file system that Hadoop knows, with all that is in it, if it is there."""
-    path = machine(session).org.apache.hadoop.fs.Path(url)
-    path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).delete(path, True)
-
-
-def delete(session: SparkSession, url: str) -> None:
     """Remove a folder of any Hadoop file system, with all that is in it, if it is there."""
     java: Any = session._jvm
     path = java.org.apache.hadoop.fs.Path(url)
