@@ -1,0 +1,170 @@
+"""Statements that ask and change nothing: SHOW, DESCRIBE, EXPLAIN."""
+
+from functools import singledispatch
+
+from millstream.catalog.catalog import Kind, Source
+from millstream.engine.api import Entity
+from millstream.engine.entities import describe, listings
+from millstream.engine.entities.build import entity
+from millstream.engine.entities.describe import Observed
+from millstream.engine.facts import look_up
+from millstream.engine.parts import Parts, Said
+from millstream.engine.state import Wanted
+from millstream.functions import FUNCTIONS, lookup
+from millstream.model.errors import NotSupported, StatementError
+from millstream.model.names import did_you_mean
+from millstream.plan.explain import explain
+from millstream.plan.queries import transient
+from millstream.plan.statements import outcome
+from millstream.plan.steps import StartQuery
+from millstream.syntax import tree
+from millstream.syntax.tree import Listing
+
+HIDDEN_TOPICS = "ksql.hidden.topics"
+
+
+@singledispatch
+def answer(statement: tree.Statement, said: Said, parts: Parts) -> Entity:
+    """The entity that answers the statement. Raises StatementError."""
+    raise NotImplementedError(type(statement).__name__)
+
+
+# ---------------------------------------------------------------- SHOW
+
+
+@answer.register
+def _(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+    catalog, text = parts.state.catalog, said.text
+    match statement.what:
+        case Listing.STREAMS | Listing.TABLES:
+            return _sources(Kind[statement.what.value[:-1]], statement.extended, said, parts)
+        case Listing.TOPICS:
+            return _topics(statement, said, parts)
+        case Listing.QUERIES:
+            return _queries(statement, said, parts)
+        case Listing.FUNCTIONS:
+            return listings.functions(text)
+        case Listing.PROPERTIES:
+            return listings.properties(text, parts.server, parts.given, said.session.properties)
+        case Listing.TYPES:
+            return listings.types(text, catalog)
+        case Listing.VARIABLES:
+            return listings.variables(text, said.session.variables)
+    raise NotSupported(f"SHOW {statement.what.value} is not supported yet", statement.span)
+
+
+def _sources(kind: Kind, extended: bool, said: Said, parts: Parts) -> Entity:
+    if not extended:
+        return listings.sources(said.text, parts.state.catalog, kind)
+    return _described(kind, True, said, parts)
+
+
+def _described(kind: Kind, extended: bool, said: Said, parts: Parts) -> Entity:
+    catalog = parts.state.catalog
+    found = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
+    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, parts)) for s in found]
+    return entity("source_descriptions", said.text, sourceDescriptions=bodies)
+
+
+def _topics(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+    found, hidden = parts.kafka.topics(), said.settings[HIDDEN_TOPICS]
+    if statement.extended:
+        readers = parts.kafka.readers_of()
+        return listings.topics_extended(said.text, found, readers, hidden, statement.all)
+    return listings.topics(said.text, found, hidden, statement.all)
+
+
+def _queries(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+    if not statement.extended:
+        push = {id: query.statement for id, query in list(parts.push.items())}
+        return listings.queries(said.text, parts.state.catalog, parts.query_state, push)
+    bodies = [_query_body(wanted, parts) for wanted in parts.state.wanted.values()]
+    return entity("query_descriptions", said.text, queryDescriptions=bodies)
+
+
+# ---------------------------------------------------------------- DESCRIBE
+
+
+@answer.register
+def _(statement: tree.Describe, said: Said, parts: Parts) -> Entity:
+    catalog = parts.state.catalog
+    source = catalog.sources.get(statement.name)
+    if source is None:
+        hint = did_you_mean(statement.name, catalog.sources)
+        raise StatementError(f"Could not find STREAM/TABLE '{statement.name}' in the Metastore", statement.span, hint)
+    observed = _observed(source, statement.extended, parts)
+    return describe.source_entity(said.text, source.name, catalog, statement.extended, observed)
+
+
+@answer.register
+def _(statement: tree.DescribeAll, said: Said, parts: Parts) -> Entity:
+    return _described(Kind[statement.kind.value], statement.extended, said, parts)
+
+
+@answer.register
+def _(statement: tree.DescribeFunction, said: Said, parts: Parts) -> Entity:
+    function = lookup(statement.name)
+    if function is None:
+        hint = did_you_mean(statement.name.upper(), FUNCTIONS)
+        raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
+    return describe.function_entity(said.text, function)
+
+
+def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
+    """What can be seen of a source now; the costly part only for EXTENDED."""
+    catalog = parts.state.catalog
+    ids = {*catalog.readers(source.name), *catalog.writers(source.name)}
+    states = {id: parts.query_state(id) for id in ids}
+    if not extended:
+        return Observed(states=states)
+    topic = parts.kafka.facts([source.topic]).get(source.topic)
+    writers = [describe.progress_text(parts.supervisor.progress(id)) for id in catalog.writers(source.name)]
+    troubles = [h.troubles[0].message for id in ids if (h := parts.supervisor.health(id)) and h.troubles]
+    return Observed(topic, "\n".join(filter(None, writers)), "\n".join(troubles), states=states)
+
+
+# ---------------------------------------------------------------- EXPLAIN
+
+
+@answer.register
+def _(statement: tree.Explain, said: Said, parts: Parts) -> Entity:
+    if statement.statement is not None:
+        return _explained(statement.statement, said, parts)
+    wanted = _wanted(statement, parts)
+    return entity("queryDescription", said.text, queryDescription=_query_body(wanted, parts))
+
+
+def _wanted(statement: tree.Explain, parts: Parts) -> Wanted:
+    known = parts.state.wanted
+    asked = str(statement.query)
+    id = next((q for q in known if q.upper() == asked.upper()), None)
+    if id is None:
+        hint = did_you_mean(asked, known)
+        raise StatementError(
+            f"Query with id:{asked} does not exist, use SHOW QUERIES to view them", statement.span, hint
+        )
+    return known[id]
+
+
+def _query_body(wanted: Wanted, parts: Parts) -> Entity:
+    query = wanted.query
+    state, health = parts.query_state(query.id), parts.supervisor.health(query.id)
+    return describe.query_body(query, parts.state.catalog, explain(wanted.plan), parts.host, state, health)
+
+
+def _explained(inner: tree.Statement, said: Said, parts: Parts) -> Entity:
+    """EXPLAIN of a statement: what it would come to; nothing is done."""
+    catalog, settings = parts.state.catalog, said.settings
+    text = said.text.split(None, 1)[1]
+    if isinstance(inner, tree.QueryStatement):
+        query = transient(inner, catalog, settings)
+        names = [s.name for s in query.sources]
+        return describe.unstarted(said.text, text, query.plan.schema, names, [], explain(query.plan))
+    facts = look_up(inner, catalog, settings, parts.kafka)
+    steps = outcome(inner, text, catalog, facts, settings).steps
+    started = next((step for step in steps if isinstance(step, StartQuery)), None)
+    if started is None:
+        raise StatementError("The provided statement does not run a query", inner.span)
+    plan = "\n".join([*(step.sentence for step in steps), explain(started.plan)])
+    sink = started.plan.sink
+    return describe.unstarted(said.text, text, sink.schema, list(started.query.sources), [sink.name], plan)

@@ -1,0 +1,95 @@
+"""A command: a statement that changed the catalog, with all that is needed to understand it again, as JSON."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.settings import SETTINGS, effective
+
+VERSION = 1
+
+
+class CommandUnreadable(Exception):
+    """A record of the command topic that this version cannot read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A statement in the log.
+
+    `id` is its own, `origin` the server that took it, `path` what it is known by in /status. `settings` are
+    those that are not the defaults, `facts` what planning was told, `starts` where its query begins to read
+    (topic → partition → offset; a topic that is absent is read from its beginning).
+    """
+
+    id: str
+    origin: str
+    path: str
+    text: str
+    settings: Mapping[str, str]
+    facts: Facts
+    starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+
+    @property
+    def effective(self) -> dict[str, str]:
+        """All settings that the statement was said under."""
+        return effective(self.settings)
+
+
+def new(
+    origin: str,
+    path: str,
+    text: str,
+    settings: Mapping[str, str],
+    facts: Facts,
+    starts: Mapping[str, Mapping[int, int]],
+) -> Command:
+    """A command that is about to be appended; `settings` are all that are in effect."""
+    return Command(uuid.uuid4().hex, origin, path, text, _remarkable(settings), facts, starts)
+
+
+def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that are not what they would be anyway, and that say how to understand a statement."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in SETTINGS and value != SETTINGS[name].default and _concerns_statements(name)
+    }
+
+
+def _concerns_statements(name: str) -> bool:
+    return SETTINGS[name].editable or name in ("ksql.output.topic.name.prefix", "ksql.query.persistent.active.limit")
+
+
+def dump(command: Command) -> bytes:
+    """The record of a command."""
+    body = {
+        "version": VERSION,
+        "id": command.id,
+        "origin": command.origin,
+        "path": command.path,
+        "statement": command.text,
+        "settings": dict(command.settings),
+        "facts": {"topics": {name: asdict(topic) for name, topic in command.facts.topics.items()}},
+        "starts": {topic: {str(p): o for p, o in starts.items()} for topic, starts in command.starts.items()},
+    }
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def load(record: bytes) -> Command:
+    """The command of a record. Raises CommandUnreadable."""
+    try:
+        return _load(json.loads(record))
+    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+        raise CommandUnreadable(f"a record of the command topic is none of ours: {record[:80]!r}") from failure
+
+
+def _load(body: dict[str, Any]) -> Command:
+    if body["version"] > VERSION:
+        raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
+    topics = {name: TopicFacts(**facts) for name, facts in body["facts"]["topics"].items()}
+    starts = {topic: {int(p): o for p, o in found.items()} for topic, found in body["starts"].items()}
+    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], Facts(topics), starts)

@@ -1,0 +1,179 @@
+"""The answers of DESCRIBE and EXPLAIN."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.catalog.catalog import Catalog, Query, QueryKind, Source, Timestamp
+from millstream.catalog.facts import TopicFacts
+from millstream.engine.api import Entity
+from millstream.engine.entities.build import entity
+from millstream.engine.entities.types import columns
+from millstream.engine.supervisor import Health
+from millstream.functions.declare import Function, Signature
+from millstream.model.schema import Schema
+from millstream.model.settings import SETTINGS
+
+VERSION = "millstream"
+BUILT_IN = "(built in)"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What can be said of a source or query beyond its definition; empty where nobody looked."""
+
+    topic: TopicFacts | None = None
+    statistics: str = ""
+    errors: str = ""
+    offsets: tuple[dict[str, Any], ...] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
+
+
+UNSEEN = Observed()
+
+
+def source_entity(text: str, name: str, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> Entity:
+    """DESCRIBE name [EXTENDED]."""
+    return entity(
+        "sourceDescription", text, sourceDescription=source_body(catalog.sources[name], catalog, extended, observed)
+    )
+
+
+def source_body(source: Source, catalog: Catalog, extended: bool, observed: Observed = UNSEEN) -> dict[str, Any]:
+    """A source's description."""
+    topic = observed.topic
+    return {
+        "name": source.name,
+        "windowType": source.windowed.type if source.windowed else None,
+        "readQueries": [_query(catalog.queries[q], catalog, observed) for q in catalog.readers(source.name)],
+        "writeQueries": [_query(catalog.queries[q], catalog, observed) for q in catalog.writers(source.name)],
+        "fields": columns(source.schema),
+        "type": source.kind.value,
+        "timestamp": _timestamp(source.timestamp),
+        "statistics": observed.statistics,
+        "errorStats": observed.errors,
+        "clusterStatistics": [],
+        "clusterErrorStats": [],
+        "extended": extended,
+        "keyFormat": source.key.format,
+        "valueFormat": source.value.format,
+        "topic": source.topic,
+        "partitions": topic.partitions if topic else 0,
+        "replication": topic.replicas if topic else 0,
+        "statement": source.statement,
+        "queryOffsetSummaries": list(observed.offsets),
+        "sourceConstraints": _dependent(source, catalog),
+    }
+
+
+def _timestamp(timestamp: Timestamp | None) -> str:
+    return timestamp.column if timestamp else ""
+
+
+def _query(query: Query, catalog: Catalog, observed: Observed) -> dict[str, Any]:
+    state = observed.states.get(query.id, query.state.value)
+    sink = catalog.sources.get(query.sink)
+    return {
+        "queryString": query.statement,
+        "sinks": [query.sink],
+        "sinkKafkaTopics": [sink.topic] if sink else [],
+        "id": query.id,
+        "statusCount": {state: 1},
+        "queryType": "PERSISTENT",
+        "state": state,
+    }
+
+
+def _dependent(source: Source, catalog: Catalog) -> list[str]:
+    """The sources that a CREATE … AS makes from this one."""
+    made = (catalog.queries[q] for q in catalog.readers(source.name))
+    return sorted(q.sink for q in made if q.kind is not QueryKind.INSERT)
+
+
+def query_body(
+    query: Query, catalog: Catalog, plan: str, host: str, state: str, health: Health | None
+) -> dict[str, Any]:
+    """A persistent query's description."""
+    sink = catalog.sources.get(query.sink)
+    return {
+        "id": query.id,
+        "statementText": query.statement,
+        "windowType": None,
+        "fields": columns(sink.schema) if sink else [],
+        "sources": list(query.sources),
+        "sinks": [query.sink],
+        "topology": plan,
+        "executionPlan": plan,
+        "overriddenProperties": overridden(dict(query.settings)),
+        "ksqlHostQueryStatus": {host: state},
+        "queryType": "PERSISTENT",
+        "queryErrors": [_trouble(t.at, t.message) for t in health.troubles] if health else [],
+        "tasksMetadata": [],
+        "consumerGroupId": "",
+        "state": state,
+    }
+
+
+def overridden(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that sessions may set and that are not the defaults."""
+    known = {n: v for n, v in settings.items() if n in SETTINGS and SETTINGS[n].editable}
+    return {n: v for n, v in known.items() if v != SETTINGS[n].default}
+
+
+def _trouble(at: float, message: str) -> dict[str, Any]:
+    return {"timestamp": int(at * 1000), "errorMessage": message, "type": "UNKNOWN"}
+
+
+def unstarted(text: str, statement: str, schema: Schema, sources: list[str], sinks: list[str], plan: str) -> Entity:
+    """EXPLAIN of a statement that nobody runs."""
+    body: dict[str, Any] = {
+        "id": "",
+        "statementText": statement,
+        "windowType": None,
+        "fields": columns(schema),
+        "sources": sources,
+        "sinks": sinks,
+        "topology": plan,
+        "executionPlan": plan,
+        "overriddenProperties": {},
+        "ksqlHostQueryStatus": {},
+        "queryType": "PERSISTENT" if sinks else "PUSH",
+        "queryErrors": [],
+        "tasksMetadata": [],
+        "consumerGroupId": "",
+        "state": None,
+    }
+    return entity("queryDescription", text, queryDescription=body)
+
+
+def function_entity(text: str, function: Function) -> Entity:
+    """DESCRIBE FUNCTION."""
+    return entity(
+        "describe_function",
+        text,
+        name=function.name,
+        description=function.description,
+        author="millstream",
+        version=VERSION,
+        path=BUILT_IN,
+        type=function.kind.value,
+        functions=[_variant(s) for s in function.signatures],
+    )
+
+
+def _variant(signature: Signature) -> dict[str, Any]:
+    arguments = [
+        {"name": p.name, "type": str(p.type), "description": p.doc, "isVariadic": i == signature.variadic}
+        for i, p in enumerate(signature.parameters)
+    ]
+    returns = "dynamic" if callable(signature.returns) else str(signature.returns)
+    return {"arguments": arguments, "returnType": returns, "description": signature.doc}
+
+
+def progress_text(progress: Mapping[str, Any]) -> str:
+    """Spark's report of a query's last batch in a few words."""
+    if not progress:
+        return ""
+    rate = progress.get("processedRowsPerSecond") or 0.0
+    return json.dumps({"messages": progress.get("numInputRows", 0), "messages-per-sec": round(float(rate), 2)})

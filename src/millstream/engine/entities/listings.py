@@ -1,0 +1,140 @@
+"""The answers of SHOW and LIST."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
+from millstream.engine.api import Entity
+from millstream.engine.entities.build import entity
+from millstream.engine.entities.types import schema_of
+from millstream.functions import FUNCTIONS
+from millstream.model.settings import SETTINGS, Setting
+
+HIDDEN = "[hidden]"
+
+
+def sources(text: str, catalog: Catalog, kind: Kind) -> Entity:
+    """SHOW STREAMS, SHOW TABLES."""
+    what = f"{kind.value.lower()}s"
+    found = [_source(s) for s in _in_order(catalog) if s.kind is kind]
+    return entity(what, text, **{what: found})
+
+
+def _in_order(catalog: Catalog) -> list[Source]:
+    return [catalog.sources[name] for name in sorted(catalog.sources)]
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "type": source.kind.value,
+        "name": source.name,
+        "topic": source.topic,
+        "keyFormat": source.key.format,
+        "valueFormat": source.value.format,
+        "isWindowed": source.windowed is not None,
+    }
+
+
+def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapping[str, str]) -> Entity:
+    """SHOW QUERIES; `state` gives how a persistent query is, `push` the running push queries' text by id."""
+    found = [query_body(q, catalog, state(q.id)) for q in catalog.queries.values()]
+    return entity("queries", text, queries=found + [_push(id, statement) for id, statement in push.items()])
+
+
+def query_body(query: Query, catalog: Catalog, state: str) -> dict[str, Any]:
+    """A persistent query in a list."""
+    sink = catalog.sources.get(query.sink)
+    return {
+        "queryString": query.statement,
+        "sinks": [query.sink],
+        "sinkKafkaTopics": [sink.topic] if sink else [],
+        "id": query.id,
+        "statusCount": {state: 1},
+        "queryType": "PERSISTENT",
+        "state": state,
+    }
+
+
+def asked_state(query: Query) -> str:
+    """How a query is by what its user asked of it."""
+    return "PAUSED" if query.state is QueryState.PAUSED else "RUNNING"
+
+
+def _push(id: str, statement: str) -> dict[str, Any]:
+    return {
+        "queryString": statement,
+        "sinks": [],
+        "sinkKafkaTopics": [],
+        "id": id,
+        "statusCount": {"RUNNING": 1},
+        "queryType": "PUSH",
+        "state": "RUNNING",
+    }
+
+
+def topics(text: str, found: Mapping[str, tuple[int, ...]], hidden: str, all: bool) -> Entity:
+    """SHOW [ALL] TOPICS; `found` gives the replicas of each partition, `hidden` the patterns left out."""
+    shown = [{"name": n, "replicaInfo": list(r)} for n, r in found.items() if all or not matches(n, hidden)]
+    return entity("kafka_topics", text, topics=shown)
+
+
+def topics_extended(
+    text: str,
+    found: Mapping[str, tuple[int, ...]],
+    readers: Mapping[str, tuple[int, int]],
+    hidden: str,
+    all: bool,
+) -> Entity:
+    """SHOW [ALL] TOPICS EXTENDED; `readers` gives the consumers and the groups of a topic."""
+    shown = []
+    for name, replicas in found.items():
+        if all or not matches(name, hidden):
+            consumers, groups = readers.get(name, (0, 0))
+            counts = {"consumerCount": consumers, "consumerGroupCount": groups}
+            shown.append({"name": name, "replicaInfo": list(replicas), **counts})
+    return entity("kafka_topics_extended", text, topics=shown)
+
+
+def matches(name: str, patterns: str) -> bool:
+    """Whether a topic's name matches one of the patterns, which are separated by commas."""
+    return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
+
+
+def properties(text: str, server: Mapping[str, str], given: frozenset[str], session: Mapping[str, str]) -> Entity:
+    """SHOW PROPERTIES: the value of each in effect, and where it comes from; the server's owner gave `given`."""
+    body = [_property(s, server, given, session) for s in sorted(SETTINGS.values(), key=lambda s: s.name)]
+    default = sorted(set(SETTINGS) - given - set(session))
+    return entity("properties", text, properties=body, overwrittenProperties=sorted(session), defaultProperties=default)
+
+
+def _property(
+    setting: Setting, server: Mapping[str, str], given: frozenset[str], session: Mapping[str, str]
+) -> dict[str, Any]:
+    name = setting.name
+    level = "SESSION" if name in session else "SERVER" if name in given else "DEFAULT"
+    value = session.get(name, server.get(name, setting.default))
+    return {
+        "name": name,
+        "scope": setting.scope.value,
+        "value": HIDDEN if setting.secret else value,
+        "editable": setting.editable,
+        "level": level,
+    }
+
+
+def types(text: str, catalog: Catalog) -> Entity:
+    """SHOW TYPES."""
+    return entity("type_list", text, types={name: schema_of(type) for name, type in sorted(catalog.types.items())})
+
+
+def variables(text: str, defined: Mapping[str, str]) -> Entity:
+    """SHOW VARIABLES."""
+    return entity("variables", text, variables=[{"name": n, "value": v} for n, v in sorted(defined.items())])
+
+
+def functions(text: str) -> Entity:
+    """SHOW FUNCTIONS."""
+    found = sorted(FUNCTIONS.values(), key=lambda f: f.name)
+    body = [{"name": f.name, "type": f.kind.value, "category": f.category} for f in found]
+    return entity("function_names", text, functions=body)

@@ -1,0 +1,46 @@
+"""Types and columns as JSON: {"type": …, "fields": …, "memberSchema": …}."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from millstream.model.schema import Column, Part
+from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct
+
+
+def schema_of(type: SqlType) -> dict[str, Any]:
+    """A type."""
+    match type:
+        case Array(element):
+            return _schema("ARRAY", member=schema_of(element))
+        case Map(_, value):
+            return _schema("MAP", member=schema_of(value))
+        case Struct(fields):
+            return _schema("STRUCT", fields=[_field(f) for f in fields])
+        case Decimal(precision, scale):
+            return {**_schema("DECIMAL"), "parameters": {"precision": precision, "scale": scale}}
+    return _schema(str(type))
+
+
+def _schema(
+    type: str, fields: list[dict[str, Any]] | None = None, member: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return {"type": type, "fields": fields, "memberSchema": member}
+
+
+def _field(field: Field) -> dict[str, Any]:
+    return {"name": field.name, "schema": schema_of(field.type)}
+
+
+def columns(found: Iterable[Column]) -> list[dict[str, Any]]:
+    """Columns, the key's first, as a description lists them."""
+    order = {Part.KEY: 0, Part.VALUE: 1, Part.HEADER: 1}
+    return [_column(c) for c in sorted(found, key=lambda c: order[c.part])]
+
+
+def _column(column: Column) -> dict[str, Any]:
+    body: dict[str, Any] = {"name": column.name, "schema": schema_of(column.type)}
+    if column.part is not Part.VALUE:
+        body["type"] = column.part.value
+    if column.header is not None:
+        body["headerKey"] = column.header
+    return body

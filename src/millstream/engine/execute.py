@@ -1,0 +1,108 @@
+"""From the text of a request to its answers: each statement is carried out as the one before it left things."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import KafkaException
+
+from millstream.engine import answers, asserting, changes, insert
+from millstream.engine.api import Entity, Request, RequestFailed
+from millstream.engine.kafka import reason
+from millstream.engine.parts import Parts, Said
+from millstream.engine.session import Session
+from millstream.engine.supervisor import CannotRun
+from millstream.model.errors import NotSupported, StatementError
+from millstream.model.settings import SettingRefused
+from millstream.plan.statements import title
+from millstream.syntax import tree
+from millstream.syntax.parser import split
+
+BAD_REQUEST, BAD_STATEMENT, USE_QUERY, SERVER_ERROR = 40000, 40001, 40002, 50000
+CATCH_UP_TIMEOUT = 50301
+CATCH_UP = 5.0
+
+ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
+CHANGING = (
+    tree.CreateSource | tree.CreateAs | tree.InsertInto | tree.Drop | tree.AlterSource | tree.CreateType | tree.DropType
+)
+
+
+def execute(request: Request, parts: Parts) -> list[Entity]:
+    """Carry out the statements of a request; the entities of those that answer. Raises RequestFailed."""
+    session = Session(request, parts.server)
+    catch_up(request.sequence, parts)
+    done: list[Entity] = []
+    with refusals(lambda: request.text, done):
+        for said in statements(request.text, session):
+            with refusals(lambda said=said: said.text, done):  # type: ignore[misc]
+                answer = one(said, parts)
+            if answer is not None:
+                done.append(answer)
+    return done
+
+
+def statements(text: str, session: Session) -> Iterator[Said]:
+    """The statements of a text, each parsed when the one before it was carried out. Raises StatementError."""
+    replaced = session.variables if session.settings["ksql.variable.substitution.enable"] == "true" else {}
+    for parsed in split(text, variables=replaced):
+        yield Said(parsed.statement, parsed.text, session)
+
+
+def one(said: Said, parts: Parts) -> Entity | None:
+    """Carry out one statement; its entity, if it answers. Raises what `refusals` turns into RequestFailed."""
+    statement = said.statement
+    if said.session.hear(statement):
+        return None
+    match statement:
+        case tree.InsertValues():
+            insert.values(said, parts)
+            return None
+        case tree.ControlQuery():
+            return changes.control(said, parts)
+        case tree.AssertTopic():
+            return asserting.topic(said, parts)
+        case tree.QueryStatement() | tree.Print():
+            what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
+            raise RequestFailed(USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", said.text)
+    if isinstance(statement, ASKING):
+        return answers.answer(statement, said, parts)
+    if isinstance(statement, CHANGING):
+        return changes.change(said, parts)
+    raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
+
+
+def only(request: Request, parts: Parts) -> Said:
+    """The one statement of a request that answers with rows; SETs and DEFINEs may stand before it.
+
+    Raises RequestFailed where there is none, or more.
+    """
+    session = Session(request, parts.server)
+    with refusals(lambda: request.text):
+        found = [said for said in statements(request.text, session) if not session.hear(said.statement)]
+    if len(found) != 1:
+        raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(found)} instead")
+    return found[0]
+
+
+def catch_up(sequence: int | None, parts: Parts) -> None:
+    """Wait until command number `sequence` was applied. Raises RequestFailed 50301 where that takes too long."""
+    if sequence is not None and sequence >= 0 and not parts.follower.wait(sequence + 1, CATCH_UP):
+        message = f"Timed out while waiting for a previous command to execute. command sequence number: {sequence}"
+        raise RequestFailed(CATCH_UP_TIMEOUT, message)
+
+
+@contextmanager
+def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Iterator[None]:
+    """What goes wrong inside, as a RequestFailed about the statement `text` gives, after the entities `done`."""
+    try:
+        yield
+    except RequestFailed as failure:
+        raise RequestFailed(failure.code, failure.message, failure.statement, done or failure.entities) from failure
+    except StatementError as error:
+        raise RequestFailed(BAD_STATEMENT, str(error), text(), done or ()) from error
+    except SettingRefused as refused:
+        raise RequestFailed(BAD_STATEMENT, str(refused), text(), done or ()) from refused
+    except CannotRun as failure:
+        raise RequestFailed(SERVER_ERROR, f"the query cannot run: {failure}", text(), done or ()) from failure
+    except KafkaException as failure:
+        raise RequestFailed(SERVER_ERROR, f"Kafka: {reason(failure)}", text(), done or ()) from failure

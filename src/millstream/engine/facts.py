@@ -1,0 +1,74 @@
+"""What planning a statement needs to know of Kafka: looked up once, before planning begins."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import singledispatch
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts
+from millstream.engine.kafka import Kafka
+from millstream.syntax import tree
+
+PREFIX = "ksql.output.topic.name.prefix"
+
+
+def look_up(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: Kafka) -> Facts:
+    """The facts of every topic that the statement names, through its sources, its properties or by default."""
+    names = frozenset(topics(statement, catalog, settings))
+    return Facts(kafka.facts(names)) if names else Facts()
+
+
+@singledispatch
+def topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    """The topics that a statement is about, whether they exist or not."""
+    return ()
+
+
+@topics.register
+def _(statement: tree.CreateSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
+    yield from _given(statement.properties)
+    yield from _of((statement.name,), catalog)
+
+
+@topics.register
+def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
+    yield from _given(statement.properties)
+    yield settings.get(PREFIX, "") + statement.name
+    yield from _of((statement.name, *_read_by(statement.query)), catalog)
+
+
+@topics.register
+def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    return _of((statement.target, *_read_by(statement.query)), catalog)
+
+
+@topics.register
+def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    return _of(_read_by(statement.query), catalog)
+
+
+@topics.register
+def _(statement: tree.Drop, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    return _of((statement.name,), catalog)
+
+
+@topics.register
+def _(statement: tree.AlterSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    return _of((statement.name,), catalog)
+
+
+@topics.register
+def _(statement: tree.Explain, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
+    return topics(statement.statement, catalog, settings) if statement.statement else ()
+
+
+def _given(properties: Iterable[tree.Property]) -> Iterator[str]:
+    return (str(p.value.value) for p in properties if p.name == "KAFKA_TOPIC")
+
+
+def _read_by(query: tree.Query) -> Iterator[str]:
+    yield query.source.name
+    yield from (join.source.name for join in query.joins)
+
+
+def _of(names: Iterable[str], catalog: Catalog) -> Iterator[str]:
+    return (catalog.sources[name].topic for name in names if name in catalog.sources)

@@ -1,0 +1,161 @@
+"""The reader of the command log: what it says is understood, remembered and, under the lease, carried out."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException
+
+from millstream.engine import topics
+from millstream.engine.kafka import Kafka, reason
+from millstream.engine.lease import Lease
+from millstream.engine.log import CommandLog, Entry, Reading
+from millstream.engine.state import Applied, State, Status, applied, with_status
+from millstream.engine.supervisor import Supervisor
+from millstream.plan.steps import CreateTopic, DeleteTopic
+
+LOG = logging.getLogger(__name__)
+PULSE = 0.1
+REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Steps of the command at `offset` that concern Kafka, not known to be carried out by anyone."""
+
+    offset: int
+    steps: Sequence[CreateTopic | DeleteTopic]
+
+
+class Follower:
+    """Follows the log; the same code brings a server up to date and carries out what was said a moment ago."""
+
+    def __init__(self, log: CommandLog, lease: Lease, kafka: Kafka, supervisor: Supervisor, server: str) -> None:
+        self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
+        self._state = State()
+        self._moved = threading.Condition()
+        self._results: deque[tuple[int, Applied]] = deque(maxlen=REMEMBERED)
+        self._owed: deque[Owed] = deque()
+        self._leading = False
+        self._closing = threading.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="command log", daemon=True)
+
+    @property
+    def state(self) -> State:
+        """What the log says so far."""
+        return self._state
+
+    @property
+    def leading(self) -> bool:
+        """Whether this server runs the queries."""
+        return self._leading
+
+    @property
+    def alive(self) -> bool:
+        """Whether the log is being read."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Read what there is, and go on reading in the background."""
+        self._thread.start()
+        self._ready.wait()
+
+    def wait(self, position: int, seconds: float) -> bool:
+        """Whether the command before `position` was applied, waiting for it no longer than that."""
+        with self._moved:
+            return self._moved.wait_for(lambda: self._state.position >= position, seconds)
+
+    def result(self, offset: int) -> Applied | None:
+        """What became of the command at `offset`, if it was applied lately."""
+        with self._moved:
+            return next((done for at, done in self._results if at == offset), None)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._closing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        end = self._log.end()
+        with self._log.reading() as reading:
+            while self._state.position < end and not self._closing.is_set():
+                self._take(reading, PULSE)
+            self._ready.set()
+            while not self._closing.is_set():
+                self._mind_lease()
+                self._take(reading, PULSE)
+
+    def _take(self, reading: Reading, patience: float) -> None:
+        entry = reading.next(patience)
+        if entry is not None and entry.offset >= self._state.position:
+            self._apply(entry)
+
+    def _apply(self, entry: Entry) -> None:
+        if entry.command is None:
+            LOG.error("command %d is left out: %s", entry.offset, entry.reason)
+            self._publish(entry.offset, Applied(_after(self._state, entry), None))
+            return
+        done = applied(self._state, entry.offset, entry.command)
+        mine = entry.command.origin == self._server
+        self._publish(entry.offset, self._carried_out(done, entry.offset, mine))
+
+    def _carried_out(self, done: Applied, offset: int, mine: bool) -> Applied:
+        """Make the world agree: under the lease wholly; else later, but a topic that our caller needs now."""
+        if not self._leading:
+            self._owed.append(Owed(offset, done.topics))
+            now = [s for s in done.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
+            return self._with_topics(done, now)
+        self._supervisor.stop_others(done.state.wanted)
+        done = self._with_topics(done, done.topics)
+        self._supervisor.want(done.state.wanted)
+        self._lease.commit(offset + 1)
+        return done
+
+    def _with_topics(self, done: Applied, steps: Sequence[CreateTopic | DeleteTopic]) -> Applied:
+        try:
+            for step in steps:
+                topics.carry_out(step, self._kafka)
+        except KafkaException as failure:
+            assert done.outcome is not None
+            LOG.error("%s: %s", done.outcome.path, reason(failure))
+            status = Status("ERROR", reason(failure), done.outcome.query_id)
+            return Applied(with_status(done.state, done.outcome.path, status), done.outcome)
+        return done
+
+    def _publish(self, offset: int, done: Applied) -> None:
+        with self._moved:
+            self._state = done.state
+            self._results.append((offset, done))
+            self._moved.notify_all()
+
+    def _mind_lease(self) -> None:
+        if self._lease.held and not self._leading:
+            self._take_over()
+        elif self._leading and not self._lease.held:
+            self._leading = False
+            self._supervisor.halt()
+
+    def _take_over(self) -> None:
+        """Carry out what the last holder left undone, and run the queries."""
+        since = self._lease.carried_out()
+        for owed in self._owed:
+            if owed.offset >= since:
+                self._carry_out_late(owed)
+        self._owed.clear()
+        self._supervisor.want(self._state.wanted)
+        self._lease.commit(self._state.position)
+        self._leading = True
+
+    def _carry_out_late(self, owed: Owed) -> None:
+        for step in owed.steps:
+            try:
+                topics.carry_out(step, self._kafka)
+            except KafkaException as failure:
+                LOG.error("%s: %s", step.sentence, reason(failure))
+
+
+def _after(state: State, entry: Entry) -> State:
+    return State(state.catalog, state.wanted, state.statuses, entry.offset + 1)

@@ -1,0 +1,131 @@
+"""Rows written by clients: INSERT INTO … VALUES, and the rows of /inserts-stream."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Source
+from millstream.engine.api import RequestFailed
+from millstream.engine.entities.listings import matches
+from millstream.engine.kafka import Bytes, reason
+from millstream.engine.parts import Parts, Said
+from millstream.engine.rows import Unfit, fitted
+from millstream.engine.session import Session
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.types import BIGINT
+from millstream.plan import inserts
+from millstream.syntax import tree
+
+BAD_REQUEST, SERVER_ERROR = 40000, 50000
+TIMESTAMP_COLUMN = "ROWTIME"
+
+
+def values(said: Said, parts: Parts) -> None:
+    """Carry out an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
+    assert isinstance(said.statement, tree.InsertValues)
+    row = inserts.row(said.statement, parts.state.catalog, said.settings)
+    _check_topic(row.sink, said.statement.span, parts)
+    try:
+        record = parts.workshop.constant(row)
+    except ValueError as failure:
+        raise StatementError(f"the row cannot be written: {failure}", said.statement.span) from failure
+    if record.rowtime is not None and record.rowtime < 0:
+        raise StatementError(f"ROWTIME is negative: {record.rowtime}", said.statement.span)
+    parts.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+
+
+def _check_topic(sink: Source, at: Span | None, parts: Parts) -> None:
+    if matches(sink.topic, parts.server.get("ksql.readonly.topics", "")):
+        raise StatementError(f"topic {sink.topic} is read-only", at)
+
+
+def writable(target: str, parts: Parts) -> Source:
+    """The source that rows can be written to: by its exact name, else in upper case. Raises RequestFailed."""
+    name = target if target in parts.state.catalog.sources else _bare(target)
+    try:
+        source = inserts.writable(name, Span(1, 1), parts.state.catalog)
+        _check_topic(source, None, parts)
+    except StatementError as error:
+        raise RequestFailed(BAD_REQUEST, error.fact + (f"\n  hint: {error.hint}" if error.hint else "")) from error
+    return source
+
+
+def _bare(name: str) -> str:
+    """A name as a statement would have it: quotes taken off, else upper case."""
+    if len(name) > 1 and name[0] == name[-1] == "`":
+        return name[1:-1].replace("``", "`")
+    return name.upper()
+
+
+class RowWriter:
+    """Writes JSON rows to one source; see api.Inserter."""
+
+    def __init__(self, target: str, session: Session, parts: Parts) -> None:
+        """Raises RequestFailed where the source is none that can be written to."""
+        if session.settings[inserts.ENABLED] == "false":
+            raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
+        self._source, self._parts = writable(target, parts), parts
+
+    def insert(self, row: Mapping[str, Any]) -> None:
+        """See api.Inserter."""
+        failure = self.insert_all([row])[0]
+        if failure is not None:
+            raise failure
+
+    def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
+        """See api.Inserter."""
+        records = [self._record(row) for row in rows]
+        sent = [r for r in records if not isinstance(r, RequestFailed)]
+        outcomes = iter(self._parts.kafka.write_all(self._source.topic, sent))
+        return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
+
+    def close(self) -> None:
+        """See api.Inserter."""
+
+    def _record(self, row: Mapping[str, Any]) -> tuple[Bytes, Bytes, int] | RequestFailed:
+        try:
+            given = self._named(row)
+            rowtime = given.pop(TIMESTAMP_COLUMN, None) if TIMESTAMP_COLUMN not in self._columns() else None
+            return (*self._parts.workshop.record(self._source, given), rowtime or int(time.time() * 1000))
+        except ValueError as failure:
+            return RequestFailed(BAD_REQUEST, str(failure))
+
+    def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The row by the source's own column names, each value fitted to its column. Raises ValueError."""
+        types = self._columns()
+        given = {}
+        for name, value in row.items():
+            column = name if name in types else _bare(name)
+            type = types.get(column, BIGINT if column == TIMESTAMP_COLUMN else None)
+            if type is None:
+                hint = did_you_mean(column, types)
+                raise Unfit(f"{identifier(self._source.name)} has no column {identifier(column)}" + _so(hint))
+            given[column] = _fit(column, value, type)
+        self._check_key(given)
+        return given
+
+    def _columns(self) -> dict[str, Any]:
+        return {c.name: c.type for c in self._source.schema}
+
+    def _check_key(self, given: Mapping[str, Any]) -> None:
+        missing = [c.name for c in self._source.schema.key if given.get(c.name) is None]
+        if missing and self._source.kind.value == "TABLE":
+            raise Unfit(f"Key field must be specified: {', '.join(map(identifier, missing))}")
+
+
+def _fit(column: str, value: Any, type: Any) -> Any:
+    try:
+        return fitted(value, type)
+    except Unfit as failure:
+        raise Unfit(f"column {identifier(column)}: {failure}") from failure
+
+
+def _failed(failure: KafkaException | None) -> RequestFailed | None:
+    return None if failure is None else RequestFailed(SERVER_ERROR, f"Kafka did not take the row: {reason(failure)}")
+
+
+def _so(hint: str) -> str:
+    return f"; {hint}" if hint else ""

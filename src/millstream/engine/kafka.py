@@ -1,0 +1,256 @@
+"""What the engine asks of Kafka itself: topics, offsets, records written and read."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka import (
+    OFFSET_END,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+
+from millstream.catalog.facts import TopicFacts
+from millstream.model.settings import CLIENT_PREFIXES
+
+PATIENCE = 30.0
+SETTLE = 10.0
+ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
+ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
+
+Offsets = dict[int, int]
+Bytes = bytes | None
+# The same partition for a key as Kafka's Java clients choose.
+WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enable.idempotence": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group: its id, state, and how many members it has."""
+
+    id: str
+    state: str
+    members: int
+
+
+class _Sent:
+    """A record on its way: where it came to stand, or why it did not."""
+
+    __slots__ = ("done", "failure", "offset")
+
+    def __init__(self) -> None:
+        self.done, self.offset = False, -1
+        self.failure: KafkaException | None = None
+
+    def arrived(self, error: KafkaError | None, message: Message) -> None:
+        """What the producer calls."""
+        self.failure = None if error is None else KafkaException(error)
+        self.offset, self.done = message.offset() or 0, True
+
+
+class Kafka:
+    """A client of one Kafka: `settings` are the server's, of which it takes the address and the security ones."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self.client = client_settings(settings)
+        self.bootstrap = self.client["bootstrap.servers"]
+        self._admin = AdminClient(dict(self.client))
+        self._producer: Producer | None = None
+        self._lock = threading.Lock()
+
+    def cluster(self) -> str:
+        """The cluster's id. Raises KafkaException where no broker answers."""
+        return str(self._admin.list_topics(timeout=PATIENCE).cluster_id)
+
+    def answers(self) -> bool:
+        """Whether a broker answers within a second or two."""
+        try:
+            return bool(self._admin.list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+    def topics(self) -> dict[str, tuple[int, ...]]:
+        """Every topic's name, and the number of replicas of each of its partitions."""
+        found = self._admin.list_topics(timeout=PATIENCE).topics
+        return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(found.items())}
+
+    def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
+        """What planning may know of those of `names` that exist."""
+        existing = self.topics()
+        wanted = [name for name in names if name in existing]
+        retentions = self._retentions(wanted)
+        return {n: TopicFacts(len(existing[n]), min(existing[n], default=1), retentions.get(n)) for n in wanted}
+
+    def _retentions(self, names: Sequence[str]) -> dict[str, int]:
+        if not names:
+            return {}
+        asked = self._admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+        found = {}
+        for resource, answer in asked.items():
+            try:
+                value = answer.result(PATIENCE)["retention.ms"].value
+            except KafkaException as failure:
+                if failure.args[0].code() != ERROR_UNKNOWN:
+                    raise
+                continue
+            found[resource.name] = int(value)
+        return found
+
+    def create(
+        self,
+        name: str,
+        partitions: int,
+        replicas: int = 1,
+        config: Mapping[str, str] | None = None,
+        only_ask: bool = False,
+    ) -> bool:
+        """Create a topic and wait until it can be used; False where it exists already. Raises KafkaException.
+
+        `only_ask`: look whether Kafka would create it.
+        """
+        topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        try:
+            self._admin.create_topics([topic], validate_only=only_ask)[name].result(PATIENCE)
+        except KafkaException as failure:
+            if failure.args[0].code() != ERROR_EXISTS:
+                raise
+            return False
+        if not only_ask:
+            self._settle(lambda: len(self.topics().get(name, ())) == partitions)
+        return True
+
+    def delete(self, *names: str) -> None:
+        """Delete the topics that exist, and wait until they are gone. Raises KafkaException."""
+        existing = [name for name in names if name in self.topics()]
+        if not existing:
+            return
+        for answer in self._admin.delete_topics(existing).values():
+            try:
+                answer.result(PATIENCE)
+            except KafkaException as failure:
+                if failure.args[0].code() != ERROR_UNKNOWN:
+                    raise
+        self._settle(lambda: not set(existing) & set(self.topics()))
+
+    @staticmethod
+    def _settle(done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + SETTLE
+        while not done() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def ends(self, topic: str) -> Offsets:
+        """The offset after the last record of each partition. Raises KafkaException where the topic is not there."""
+        with self.reader() as reader:
+            found = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
+            if found.error is not None:
+                raise KafkaException(found.error)
+            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in found.partitions}
+
+    @contextmanager
+    def reader(self, **settings: object) -> Iterator[Consumer]:
+        """A consumer without group or commits; the caller assigns it."""
+        consumer = Consumer(
+            {
+                **self.client,
+                "group.id": "millstream",
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": 100,
+                "auto.offset.reset": "earliest",
+                **{name.replace("_", "."): value for name, value in settings.items()},
+            }
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
+        """Write one record and wait until all replicas have it; its offset. Raises KafkaException.
+
+        `timestamp` None means now.
+        """
+        return self._wait([self._send(topic, key, value, timestamp)])[0].offset
+
+    def write_all(self, topic: str, records: Sequence[tuple[Bytes, Bytes, int]]) -> list[KafkaException | None]:
+        """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not taken."""
+        return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], whole=False)]
+
+    def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Sent":
+        sent = _Sent()
+        when = int(time.time() * 1000) if timestamp is None else timestamp
+        producer = self._writer()
+        while True:
+            try:
+                producer.produce(topic, value, key, on_delivery=sent.arrived, timestamp=when)
+            except BufferError:
+                producer.poll(0.1)
+            except KafkaException as failure:
+                sent.failure, sent.done = failure, True
+                return sent
+            else:
+                return sent
+
+    def _wait(self, records: Sequence["_Sent"], whole: bool = True) -> Sequence["_Sent"]:
+        deadline = time.monotonic() + PATIENCE
+        while not all(sent.done for sent in records) and time.monotonic() < deadline:
+            self._writer().poll(0.01)
+        for sent in records:
+            if not sent.done:
+                sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            if whole and sent.failure is not None:
+                raise sent.failure
+        return records
+
+    def _writer(self) -> Producer:
+        with self._lock:
+            if self._producer is None:
+                self._producer = Producer({**self.client, **WRITER})
+            return self._producer
+
+    def groups(self) -> list[Group]:
+        """The consumer groups there are."""
+        listed = self._admin.list_consumer_groups(request_timeout=PATIENCE).result(PATIENCE).valid
+        return [Group(g.group_id, str(g.state), 0) for g in listed]
+
+    def readers_of(self) -> dict[str, tuple[int, int]]:
+        """For each topic that consumer groups have positions in: how many members, how many groups."""
+        ids = [g.id for g in self.groups()]
+        if not ids:
+            return {}
+        counts: dict[str, tuple[int, int]] = {}
+        described = self._admin.describe_consumer_groups(ids, request_timeout=PATIENCE)
+        for answer in described.values():
+            members = answer.result(PATIENCE).members
+            topics = [{p.topic for p in m.assignment.topic_partitions} for m in members]
+            for topic in set().union(*topics):
+                consumers, groups = counts.get(topic, (0, 0))
+                counts[topic] = (consumers + sum(topic in t for t in topics), groups + 1)
+        return counts
+
+    def committed(self, group: str, topic: str) -> int:
+        """The position that a group has committed in partition 0 of a topic; 0 where there is none."""
+        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
+        answer = self._admin.list_consumer_group_offsets([asked])[group].result(PATIENCE)
+        return max(0, *(p.offset for p in answer.topic_partitions)) if answer.topic_partitions else 0
+
+
+def client_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a Kafka client that are among a server's: its address and how to sign in."""
+    secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
+    return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
+
+
+def reason(failure: KafkaException) -> str:
+    """What went wrong, in Kafka's words."""
+    return str(failure.args[0].str()) if isinstance(failure.args[0], KafkaError) else str(failure)
+
+
+END = OFFSET_END

@@ -1,0 +1,97 @@
+"""Opening and closing an engine: its parts in the order in which they need each other."""
+
+import hashlib
+import socket
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException
+
+from millstream.engine.follower import Follower
+from millstream.engine.kafka import Kafka, reason
+from millstream.engine.lease import Lease
+from millstream.engine.log import CommandLog
+from millstream.engine.parts import Parts
+from millstream.engine.supervisor import Supervisor
+from millstream.engine.transient import remove_leftovers
+from millstream.engine.workshop import Logging, Workshop
+from millstream.model.settings import SettingRefused, check, effective, given
+from millstream.parts.errors import SetupError
+
+PROCESSING_LOG = "ksql.logging.processing."
+
+
+class EngineCannotStart(Exception):
+    """Why an engine cannot be opened, for the one who starts the server."""
+
+
+def opened(properties: Mapping[str, str]) -> Parts:
+    """The parts of an engine, at work, caught up with the command log. Raises EngineCannotStart."""
+    server = _server(properties)
+    settings = effective(server)
+    service, name = settings["ksql.service.id"], _name(settings)
+    kafka = Kafka(settings)
+    try:
+        kafka.cluster()
+        log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+        logging = _processing_log(settings, kafka)
+        workshop = Workshop(settings, kafka, logging)
+        remove_leftovers(kafka, service, name)
+    except KafkaException as failure:
+        raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
+    except SetupError as failure:
+        raise EngineCannotStart(str(failure)) from failure
+    supervisor = Supervisor(workshop)
+    lease = Lease(kafka, log.topic, service, name, int(settings["millstream.lease.timeout.ms"]))
+    follower = Follower(log, lease, kafka, supervisor, name)
+    supervisor.begin()
+    lease.start()
+    follower.start()
+    return Parts(settings, frozenset(server), name, _host(settings), kafka, log, lease, follower, supervisor, workshop)
+
+
+def closed(parts: Parts) -> None:
+    """End the parts, those that need others first."""
+    for query in list(parts.push.values()):
+        query.close()
+    parts.follower.close()
+    parts.supervisor.end()
+    parts.lease.close()
+    parts.workshop.close()
+
+
+def _server(properties: Mapping[str, str]) -> dict[str, str]:
+    """The server's properties under their canonical names. Raises EngineCannotStart."""
+    found = given(properties)
+    for name, value in found.items():
+        try:
+            if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
+                check(name, value)
+        except SettingRefused as refused:
+            raise EngineCannotStart(str(refused)) from refused
+    if not found.get("bootstrap.servers"):
+        raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
+    return found
+
+
+def _name(settings: Mapping[str, str]) -> str:
+    """The server's name: the same after a restart, another one for another server."""
+    given_name = settings["millstream.server.id"]
+    if given_name:
+        return given_name
+    place = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
+    return hashlib.sha256(place.encode()).hexdigest()[:12]
+
+
+def _host(settings: Mapping[str, str]) -> str:
+    """host:port, as other servers and SHOW QUERIES name this one."""
+    listener = settings["ksql.advertised.listener"] or settings["listeners"].split(",")[0]
+    return listener.split("://")[-1].replace("0.0.0.0", socket.gethostname())
+
+
+def _processing_log(settings: Mapping[str, str], kafka: Kafka) -> Logging:
+    """The processing log's topic, made where that is wished for."""
+    topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
+    if settings[PROCESSING_LOG + "topic.auto.create"] == "true":
+        partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
+        kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
+    return Logging(topic, settings[PROCESSING_LOG + "rows.include"] == "true")

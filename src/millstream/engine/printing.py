@@ -1,0 +1,133 @@
+"""PRINT: the records of a topic as lines, their formats guessed record by record."""
+
+import json
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
+
+from millstream.engine.kafka import Kafka
+from millstream.model.errors import StatementError
+from millstream.model.names import did_you_mean
+from millstream.syntax import tree
+
+PULSE = 0.25
+NULL = "<null>"
+SHRUG = "¯\\_(ツ)_/¯ - no data processed"
+JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
+
+
+def check(statement: tree.Print, kafka: Kafka) -> None:
+    """Raises StatementError where there is no such topic."""
+    there = kafka.topics()
+    if statement.topic not in there:
+        hint = did_you_mean(statement.topic, there) or "topic names are case-sensitive: quote them"
+        raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
+
+
+def lines(statement: tree.Print, kafka: Kafka) -> Iterator[str | None]:
+    """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes."""
+    every, left = statement.interval or 1, statement.limit
+    key, value = _Guess("Key"), _Guess("Value")
+    with kafka.reader() as reader:
+        reader.assign(_places(statement, kafka))
+        seen = 0
+        while left is None or left > 0:
+            message = reader.poll(PULSE)
+            if message is None or message.error() is not None:
+                yield None
+                continue
+            seen += 1
+            if (seen - 1) % every:
+                continue
+            shown = [key.show(message.key()), value.show(message.value())]
+            yield from (guess.heading() for guess in (key, value) if guess.changed())
+            yield _line(message, *shown)
+            left = None if left is None else left - 1
+
+
+def _places(statement: tree.Print, kafka: Kafka) -> list[TopicPartition]:
+    ends = kafka.ends(statement.topic)
+    return [TopicPartition(statement.topic, p, 0 if statement.from_beginning else end) for p, end in ends.items()]
+
+
+def _line(message: Message, key: str, value: str) -> str:
+    return f"rowtime: {_time(message)}, key: {key}, value: {value}, partition: {message.partition()}"
+
+
+def _time(message: Message) -> str:
+    kind, ms = message.timestamp()
+    if kind == TIMESTAMP_NOT_AVAILABLE:
+        return "N/A"
+    at = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{at:%Y/%m/%d %H:%M:%S}.{ms % 1000:03d} Z"
+
+
+class _Guess:
+    """What one side of a topic's records may be, from those seen so far."""
+
+    def __init__(self, side: str) -> None:
+        self._side = side
+        self._possible: list[str] | None = None
+        self._told = ""
+
+    def show(self, data: bytes | None) -> str:
+        """The record's text in the likeliest format that all records so far agree on, else in its own."""
+        if data is None:
+            return NULL
+        found = candidates(data)
+        kept = [f for f in self._possible or found if f in found]
+        self._possible = kept or [*(self._possible or ()), *found]
+        return found[kept[0] if kept else next(iter(found))]
+
+    def changed(self) -> bool:
+        """Whether there is something new to say."""
+        return (self._possible is not None and self.heading() != self._told) or not self._told
+
+    def heading(self) -> str:
+        """`Key format: KAFKA_INT or KAFKA_STRING`."""
+        found = list(dict.fromkeys(self._possible or ()))
+        self._told = f"{self._side} format: {' or '.join(found) or SHRUG}"
+        return self._told
+
+
+def candidates(data: bytes) -> dict[str, str]:
+    """The formats that some bytes may be in, the likeliest first, and how each would show them."""
+    found = {}
+    text = _text(data)
+    if text is not None and _is_json(text):
+        found[JSON] = text
+    if text is not None and text.isprintable():
+        found.setdefault(TEXT, text)
+    found |= _numbers(data)
+    if text is not None:
+        found.setdefault(TEXT, text)
+    return found or {UNKNOWN: data.hex()}
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(data: bytes) -> dict[str, Any]:
+    if len(data) == struct.calcsize(">i"):
+        return {"KAFKA_INT": str(struct.unpack(">i", data)[0])}
+    if len(data) == struct.calcsize(">q"):
+        whole, fraction = struct.unpack(">q", data)[0], struct.unpack(">d", data)[0]
+        return {"KAFKA_BIGINT": str(whole), "KAFKA_DOUBLE": repr(fraction)}
+    return {}

@@ -1,0 +1,184 @@
+"""Rows as the REST API shows them: the values that Spark wrote as JSON, and JSON values as columns take them."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal as Number
+from typing import Any
+
+from millstream.engine.api import Tombstone
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_MS = 86_400_000
+BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
+
+
+class Unfit(ValueError):
+    """A JSON value that a column of some type cannot hold."""
+
+
+# ---------------------------------------------------------------- out
+
+
+def row_of(record: bytes, types: Sequence[SqlType], tombstone: bool = False) -> list[Any]:
+    """A row from the JSON object {"C0": …, "C1": …} that an answering query writes."""
+    values = json.loads(record, parse_float=Number)
+    row = [shown(values.get(f"C{i}"), type) for i, type in enumerate(types)]
+    return Tombstone(row) if tombstone else row
+
+
+def shown(value: Any, type: SqlType) -> Any:
+    """A value as JSON shows it: dates and times as ISO text, bytes in base64, DECIMALs with all their digits."""
+    if value is None:
+        return None
+    match type:
+        case Array(element):
+            return [shown(v, element) for v in value]
+        case Map(_, element):
+            return {k: shown(v, element) for k, v in value.items()}
+        case Struct(fields):
+            return {f.name: shown(value.get(f.name), f.type) for f in fields}
+    return _SHOWN[type](value) if type in _SHOWN else value
+
+
+def _date_text(days: int) -> str:
+    return (EPOCH + timedelta(days=days)).date().isoformat()
+
+
+def _time_text(ms: int) -> str:
+    text = (EPOCH + timedelta(milliseconds=ms)).time().isoformat("milliseconds")
+    return text.removesuffix(".000").removesuffix(":00") if text.endswith(":00.000") else text.removesuffix(".000")
+
+
+def _timestamp_text(ms: int) -> str:
+    return (EPOCH + timedelta(milliseconds=ms)).replace(tzinfo=None).isoformat(timespec="milliseconds")
+
+
+_SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
+    DATE: _date_text,
+    TIME: _time_text,
+    TIMESTAMP: _timestamp_text,
+    DOUBLE: lambda v: v if isinstance(v, str) else float(v),
+}
+
+
+# ---------------------------------------------------------------- in
+
+
+def fitted(value: Any, type: SqlType) -> Any:
+    """A JSON value as a column of that type takes it: numbers widen, text may be a date, a time or bytes.
+
+    Raises Unfit.
+    """
+    if value is None:
+        return None
+    match type:
+        case Array(element):
+            return [fitted(v, element) for v in _as(list, value, type)]
+        case Map(_, element):
+            return {k: fitted(v, element) for k, v in _as(dict, value, type).items()}
+        case Struct(fields):
+            given = {k.upper(): v for k, v in _as(dict, value, type).items()} | _as(dict, value, type)
+            return {f.name: fitted(given.get(f.name, given.get(f.name.upper())), f.type) for f in fields}
+        case Decimal(precision, scale):
+            return _decimal(value, precision, scale, type)
+    try:
+        return _FITTED[type](value)
+    except (ValueError, OverflowError, binascii.Error) as failure:
+        raise Unfit(f"{value!r} is not a value of type {type}") from failure
+
+
+def _as(wanted: Any, value: Any, type: SqlType) -> Any:
+    if not isinstance(value, wanted):
+        raise Unfit(f"{value!r} is not a value of type {type}")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Number) and not isinstance(value, bool)
+
+
+def _decimal(value: Any, precision: int, scale: int, type: SqlType) -> Number:
+    if not _is_number(value):
+        raise Unfit(f"{value!r} is not a value of type {type}")
+    number = Number(str(value))
+    exact = number.quantize(Number(1).scaleb(-scale))
+    if exact != number or len(exact.as_tuple().digits) > precision:
+        raise Unfit(f"{value!r} does not fit {type}")
+    return exact
+
+
+def _whole(bound: int) -> Callable[[Any], int]:
+    def fit(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not -bound <= value < bound:
+            raise ValueError(value)
+        return value
+
+    return fit
+
+
+def _double(value: Any) -> float:
+    if not _is_number(value):
+        raise ValueError(value)
+    return float(value)
+
+
+def _exactly(wanted: type) -> Callable[[Any], Any]:
+    def fit(value: Any) -> Any:
+        if not isinstance(value, wanted):
+            raise ValueError(value)
+        return value
+
+    return fit
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(value)
+    return value
+
+
+def _days(value: Any) -> int:
+    return (date.fromisoformat(_text(value)) - EPOCH.date()).days
+
+
+def _time(value: Any) -> int:
+    at = time.fromisoformat(_text(value))
+    return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000 + at.microsecond // 1000
+
+
+def _timestamp(value: Any) -> int:
+    at = datetime.fromisoformat(_text(value))
+    aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return (aware - EPOCH) // timedelta(milliseconds=1)
+
+
+_FITTED: Mapping[SqlType, Callable[[Any], Any]] = {
+    BOOLEAN: _exactly(bool),
+    INTEGER: _whole(BOUNDS[INTEGER]),
+    BIGINT: _whole(BOUNDS[BIGINT]),
+    DOUBLE: _double,
+    STRING: _exactly(str),
+    BYTES: lambda v: base64.b64decode(_text(v), validate=True),
+    DATE: _days,
+    TIME: _time,
+    TIMESTAMP: _timestamp,
+}

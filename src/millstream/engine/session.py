@@ -1,0 +1,63 @@
+"""What a client has said so far in its session: SETs and DEFINEs, and what they come to."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from millstream.engine.api import Request, RequestFailed
+from millstream.model.names import did_you_mean
+from millstream.model.settings import SettingRefused, canonical, check_session, effective, text_of
+from millstream.syntax import tree
+
+REST_ONLY = ("request.ksql.query.pull.consistency.token",)
+
+
+class Session:
+    """A session while one request runs: SET, UNSET, DEFINE and UNDEFINE in the text hold for what follows."""
+
+    def __init__(self, request: Request, server: Mapping[str, str]) -> None:
+        """Raises RequestFailed where a property of the request cannot be set."""
+        self.server = server
+        self.variables: dict[str, str] = {name.upper(): value for name, value in request.variables.items()}
+        self.properties: dict[str, str] = {}
+        for name, value in request.properties.items():
+            try:
+                self.put(name, value)
+            except SettingRefused as refused:
+                raise RequestFailed(40000, str(refused)) from refused
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Every setting as it is in effect."""
+        return effective(self.server, self.properties)
+
+    def put(self, name: str, value: Any) -> None:
+        """SET. Raises SettingRefused."""
+        if value is None:
+            self.properties.pop(canonical(name), None)
+            return
+        setting = check_session(name, value, self.server)
+        self.properties[setting.name] = text_of(value)
+
+    def hear(self, statement: tree.Statement) -> bool:
+        """Whether the statement is about the session; if so it is done. Raises SettingRefused."""
+        match statement:
+            case tree.SetProperty(name, value):
+                self.put(name, value)
+            case tree.UnsetProperty(name):
+                self._unset(name)
+            case tree.Define(name, value):
+                self.variables[name.upper()] = value
+            case tree.Undefine(name):
+                self._undefine(name)
+            case _:
+                return False
+        return True
+
+    def _unset(self, name: str) -> None:
+        check_session(name, None, self.server)
+        self.properties.pop(canonical(name), None)
+
+    def _undefine(self, name: str) -> None:
+        if self.variables.pop(name.upper(), None) is None:
+            hint = did_you_mean(name, self.variables)
+            raise SettingRefused(f"Cannot find variable '{name}'" + (f"\n  hint: {hint}" if hint else ""))

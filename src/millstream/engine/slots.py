@@ -1,0 +1,20 @@
+"""Task slots: each partition that a query reads takes one for as long as the query runs (DESIGN.md §10)."""
+
+from collections.abc import Mapping
+
+from millstream.engine.state import State
+from millstream.model.errors import StatementError
+
+SLOTS = "millstream.slots"
+
+
+def need_slots(state: State, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
+    """Raises StatementError where `needed` slots are not free; `elsewhere` are taken by push queries."""
+    total = int(settings[SLOTS])
+    free = total - state.slots - elsewhere
+    if needed > free:
+        raise StatementError(
+            f"the query needs {needed} task slot{'s' * (needed != 1)}, one for each partition that it reads, "
+            f"and {max(free, 0)} of {total} are free",
+            hint=f"TERMINATE or PAUSE a query, or start the server with a greater {SLOTS}",
+        )

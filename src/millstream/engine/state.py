@@ -1,0 +1,144 @@
+"""What the command log says so far: the catalog, the queries that should run, each command's status. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
+from millstream.catalog.facts import TopicFacts
+from millstream.engine.commands import Command
+from millstream.model.errors import StatementError
+from millstream.plan.nodes import Write, reads
+from millstream.plan.statements import outcome
+from millstream.plan.steps import (
+    CreateTopic,
+    DeleteTopic,
+    Outcome,
+    PauseQuery,
+    ResumeQuery,
+    StartQuery,
+    Step,
+    StopQuery,
+)
+from millstream.syntax.parser import parse_one
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A persistent query that should be there.
+
+    `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
+    same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes.
+    """
+
+    query: Query
+    plan: Write
+    birth: str
+    starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    slots: int = 1
+
+    @property
+    def running(self) -> bool:
+        """Whether it should run now; else it is paused."""
+        return self.query.state is QueryState.RUNNING
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that it was made under."""
+        return dict(self.query.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a command went: `state` is SUCCESS or ERROR."""
+
+    state: str
+    message: str
+    query_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a reader of the log knows after the record before `position`. `known` are the topics last told of."""
+
+    catalog: Catalog = field(default_factory=Catalog)
+    wanted: Mapping[str, Wanted] = field(default_factory=dict)
+    statuses: Mapping[str, Status] = field(default_factory=dict)
+    position: int = 0
+
+    @property
+    def slots(self) -> int:
+        """How many task slots the queries that should run take."""
+        return sum(w.slots for w in self.wanted.values() if w.running)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The state after a command; what it came to, or why it came to nothing."""
+
+    state: State
+    outcome: Outcome | None
+    failure: StatementError | None = None
+
+    @property
+    def topics(self) -> tuple[CreateTopic | DeleteTopic, ...]:
+        """The steps that concern Kafka's topics."""
+        return tuple(s for s in self.outcome.steps if isinstance(s, CreateTopic | DeleteTopic)) if self.outcome else ()
+
+
+def applied(state: State, offset: int, command: Command) -> Applied:
+    """The state after the command at `offset`; one that cannot be understood changes nothing but its status."""
+    before = replace(state, position=offset + 1)
+    try:
+        meant = understood(command, state.catalog)
+    except StatementError as failure:
+        return Applied(with_status(before, command.path, Status("ERROR", str(failure))), None, failure)
+    wanted = dict(state.wanted)
+    for step in meant.steps:
+        _want(step, wanted, command)
+    status = Status("SUCCESS", meant.message, meant.query_id)
+    after = replace(before, catalog=meant.catalog, wanted=wanted)
+    return Applied(with_status(after, meant.path, status), meant)
+
+
+def understood(command: Command, catalog: Catalog) -> Outcome:
+    """What the command comes to after `catalog`. Raises StatementError."""
+    return outcome(parse_one(command.text), command.text, catalog, command.facts, command.effective)
+
+
+def with_status(state: State, path: str, status: Status) -> State:
+    """The state with a command's status replaced."""
+    return replace(state, statuses={**state.statuses, path: status})
+
+
+def _want(step: Step, wanted: dict[str, Wanted], command: Command) -> None:
+    """Change the wanted queries as the step says; topics are none of its business."""
+    match step:
+        case StartQuery(query, plan):
+            old = wanted.get(query.id)
+            birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
+            wanted[query.id] = Wanted(query, plan, birth, starts, slots(plan, command.facts.topics))
+        case StopQuery(id):
+            wanted.pop(id, None)
+        case PauseQuery(id) if id in wanted:
+            wanted[id] = _turned(wanted[id], QueryState.PAUSED)
+        case ResumeQuery(id) if id in wanted:
+            wanted[id] = _turned(wanted[id], QueryState.RUNNING)
+
+
+def _turned(wanted: Wanted, state: QueryState) -> Wanted:
+    return replace(wanted, query=replace(wanted.query, state=state))
+
+
+def slots(plan: Write, topics: Mapping[str, TopicFacts]) -> int:
+    """The task slots of a plan: a partition read takes one as long as the query runs."""
+    return sum(partitions(source, topics) for source in reads(plan))
+
+
+def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:
+    """The partitions of a source's topic, one where nothing is known of it."""
+    return topics[source.topic].partitions if source.topic in topics else 1
+
+
+def from_beginning(source: Source, settings: Mapping[str, str]) -> bool:
+    """Whether a new query reads a source from its beginning: a table always, a stream where the settings say so."""
+    return source.kind is Kind.TABLE or settings["auto.offset.reset"] == "earliest"

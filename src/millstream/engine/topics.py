@@ -1,0 +1,26 @@
+"""Steps that concern Kafka's topics, carried out; and whether they could be."""
+
+from confluent_kafka import KafkaException
+
+from millstream.engine.kafka import Kafka, reason
+from millstream.model.errors import StatementError
+from millstream.plan.steps import CreateTopic, DeleteTopic, Step
+
+
+def carry_out(step: CreateTopic | DeleteTopic, kafka: Kafka) -> None:
+    """Make the topic be there, or not. Raises KafkaException."""
+    match step:
+        case CreateTopic(name, partitions, replicas, config):
+            kafka.create(name, partitions, replicas, config)
+        case DeleteTopic(name):
+            kafka.delete(name)
+
+
+def check(step: Step, kafka: Kafka) -> None:
+    """Ask Kafka whether it would create the topic of a step. Raises StatementError with Kafka's reason."""
+    if not isinstance(step, CreateTopic):
+        return
+    try:
+        kafka.create(step.name, step.partitions, step.replicas, step.config, only_ask=True)
+    except KafkaException as failure:
+        raise StatementError(f"Kafka would not create topic {step.name}: {reason(failure)}") from failure

@@ -1,0 +1,207 @@
+"""SELECT for a client: push queries that go on until they are closed, pull queries over what is there."""
+
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from millstream.catalog.catalog import Kind
+from millstream.engine.api import RequestFailed
+from millstream.engine.facts import look_up
+from millstream.engine.kafka import Kafka, Offsets
+from millstream.engine.parts import Closable, Parts, Said
+from millstream.engine.rows import row_of
+from millstream.engine.slots import need_slots
+from millstream.engine.state import from_beginning, partitions
+from millstream.engine.supervisor import CannotRun, Running
+from millstream.model.errors import NotSupported, StatementError
+from millstream.model.names import identifier
+from millstream.plan.queries import transient
+from millstream.plan.steps import Transient
+from millstream.syntax import tree
+
+PULSE = 0.25
+BATCH = 500
+LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
+# Rows that nobody fetched are not kept for ever.
+KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
+PUSH_LIMIT = "ksql.max.push.queries"
+
+
+def start(said: Said, parts: Parts) -> "Push | Pull":
+    """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
+    assert isinstance(said.statement, tree.QueryStatement)
+    catalog, settings = parts.state.catalog, said.settings
+    query = transient(said.statement, catalog, settings)
+    if query.push:
+        return _push(query, said, parts)
+    _check_pull(query, said.statement, settings)
+    return Pull(query, settings, parts)
+
+
+def topic_prefix(parts_service: str, server: str) -> str:
+    """What the names of a server's topics for push queries begin with."""
+    return f"_millstream-{parts_service}-transient-{server}-"
+
+
+# ---------------------------------------------------------------- what both have
+
+
+class Answering:
+    """A SELECT being answered; see api.Rows."""
+
+    push: bool
+    ending: str
+
+    def __init__(self, query: Transient, id: str) -> None:
+        columns = tuple(query.plan.schema)
+        self.query_id = id
+        self.names: Sequence[str] = [c.name for c in columns]
+        self.column_types = [c.type for c in columns]
+        self.types: Sequence[str] = [str(t) for t in self.column_types]
+        self.schema = str(query.plan.schema)
+        self.ending = COMPLETED if query.plan.limit is None else LIMIT_REACHED
+
+
+def _id(query: Transient) -> str:
+    return f"transient_{query.sources[0].name}_{secrets.randbits(62)}"
+
+
+# ---------------------------------------------------------------- push
+
+
+def _push(query: Transient, said: Said, parts: Parts) -> "Push":
+    with parts.lock:
+        limit = int(parts.server.get(PUSH_LIMIT) or 100)
+        if len(parts.push) >= limit:
+            raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
+    facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka)
+    needed = sum(partitions(s, facts.topics) for s in query.sources)
+    need_slots(parts.state, sum(p.slots for p in parts.push.values()), needed, said.settings)
+    push = Push(query, said, parts, needed)
+    with parts.lock:
+        parts.push[push.query_id] = push
+    return push
+
+
+class Push(Answering, Closable):
+    """A push query: Spark writes its rows to a topic of its own, which is read here."""
+
+    push = True
+
+    def __init__(self, query: Transient, said: Said, parts: Parts, slots: int) -> None:
+        super().__init__(query, _id(query))
+        self.statement, self.slots, self.ending = said.text, slots, LIMIT_REACHED
+        self._limit, self._parts = query.plan.limit, parts
+        self._closed = threading.Event()
+        self._topic = topic_prefix(parts.server["ksql.service.id"], parts.name) + self.query_id
+        self._running: Running | None = None
+        self._closing = threading.Lock()
+        if self._limit != 0:
+            self._start(query, said)
+
+    def _start(self, query: Transient, said: Said) -> None:
+        """Rows that come after this belong to the answer, even if Spark begins a little later."""
+        settings, kafka = said.settings, self._parts.kafka
+        starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
+        kafka.create(self._topic, 1, 1, KEPT)
+        try:
+            self._running = self._parts.workshop.push(query.plan, self.query_id, self._topic, settings, starts)
+        except CannotRun:
+            self.close()
+            raise
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """See api.Rows."""
+        left = self._limit
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            if left == 0:
+                return
+            consumer = stack.enter_context(self._parts.kafka.reader())
+            consumer.assign([TopicPartition(self._topic, 0, 0)])
+            while not self._closed.is_set():
+                first = consumer.poll(PULSE)
+                records = [] if first is None else [first, *consumer.consume(BATCH, 0)]
+                for record in records:
+                    if record.error() is not None:
+                        continue
+                    yield row_of(record.value() or b"{}", self.column_types, record.key() is not None)
+                    left = None if left is None else left - 1
+                    if left == 0:
+                        return
+                if not records:
+                    self._check()
+                    yield None
+
+    def _check(self) -> None:
+        why = self._running.failure() if self._running and not self._closed.is_set() else None
+        if why is not None:
+            raise RequestFailed(50000, f"the query failed: {why}", self.statement)
+
+    def close(self) -> None:
+        """See api.Rows."""
+        with self._closing:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            self._parts.push.pop(self.query_id, None)
+            if self._running is not None:
+                self._running.stop()
+            if self._limit != 0:
+                self._parts.workshop.forget_push(self.query_id)
+                self._parts.kafka.delete(self._topic)
+
+
+def remove_leftovers(kafka: Kafka, service: str, server: str) -> None:
+    """Delete the topics of push queries that a former life of this server left."""
+    prefix = topic_prefix(service, server)
+    kafka.delete(*(name for name in kafka.topics() if name.startswith(prefix)))
+
+
+# ---------------------------------------------------------------- pull
+
+
+def _check_pull(query: Transient, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
+    source, at = query.sources[0], statement.span
+    if settings["ksql.pull.queries.enable"] == "false":
+        raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
+    if source.kind is Kind.TABLE:
+        what = f"a pull query on the table {identifier(source.name)}"
+        raise NotSupported(f"{what} is not supported yet", at, "add EMIT CHANGES to see its changes")
+    if settings["ksql.query.pull.stream.enabled"] == "false":
+        raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
+    if query.plan.limit is not None and settings["ksql.query.pull.limit.clause.enabled"] == "false":
+        raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
+
+
+class Pull(Answering):
+    """A pull query over a stream: what its topic holds when it is asked."""
+
+    push = False
+
+    def __init__(self, query: Transient, settings: dict[str, str], parts: Parts) -> None:
+        super().__init__(query, _id(query))
+        self._query, self._settings, self._parts = query, settings, parts
+        self._ends: dict[str, Offsets] = {s.topic: parts.kafka.ends(s.topic) for s in query.sources}
+        self._closed = threading.Event()
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """See api.Rows."""
+        if self._query.plan.limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
+            return
+        try:
+            found = self._parts.workshop.pull(self._query.plan, self.query_id, self._settings, self._ends)
+            for record in found:
+                if self._closed.is_set():
+                    return
+                yield row_of(record, self.column_types)
+        except (CannotRun, KafkaException) as failure:
+            raise RequestFailed(50000, f"the query failed: {failure}") from failure
+
+    def close(self) -> None:
+        """See api.Rows."""
+        self._closed.set()

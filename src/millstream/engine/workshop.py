@@ -1,0 +1,104 @@
+"""What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Source
+from millstream.engine.kafka import Kafka, reason
+from millstream.engine.state import Wanted
+from millstream.engine.supervisor import CannotRun
+from millstream.formats.spec import spec
+from millstream.plan.nodes import Answer, reads
+from millstream.plan.steps import Row
+from millstream.spark import session
+from millstream.spark.bounded import Bounded, Record
+from millstream.spark.codec import one_record
+from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts, location
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """The processing log: its topic ("" for none), and whether it may show the rows at fault."""
+
+    topic: str
+    rows: bool
+
+
+class Workshop:
+    """One Spark session at the engine's service. It is made when this is; that takes some seconds."""
+
+    def __init__(self, settings: Mapping[str, str], kafka: Kafka, log: Logging) -> None:
+        folder = settings["millstream.data.dir"]
+        local = Path("/tmp") if "://" in folder else Path(folder).resolve()
+        options = session.SessionOptions(
+            local, int(settings["millstream.slots"]), master=settings["millstream.spark.master"]
+        )
+        self._session = session.create(options)
+        self._kafka, self._log = kafka, log
+        self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
+        self._realtime = RealTime(self._session, kafka.client)
+        self._bounded = Bounded(self._session)
+
+    def close(self) -> None:
+        """End the session."""
+        self._realtime.close()
+        self._session.stop()
+
+    def start(self, wanted: Wanted) -> Started:
+        """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
+        self._need_topics(wanted)
+        job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, wanted.starts)
+        try:
+            return self._realtime.write(wanted.plan, job)
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def forget(self, wanted: Wanted) -> None:
+        """Remove the checkpoint of a query that is no longer wanted."""
+        self._realtime.forget(f"{self._checkpoints}/{wanted.query.id}-{wanted.birth[:12]}")
+
+    def push(self, plan: Answer, id: str, topic: str, settings: Mapping[str, str], starts: Starts) -> Started:
+        """Start a push query that writes its rows to a topic. Raises CannotRun."""
+        try:
+            return self._realtime.answer(plan, topic, self._job(id, id, settings, starts))
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def forget_push(self, id: str) -> None:
+        """Remove what a push query left."""
+        self._realtime.forget(f"{self._checkpoints}/{id}")
+
+    def pull(self, plan: Answer, id: str, settings: Mapping[str, str], ends: Starts) -> Iterator[bytes]:
+        """The rows of a pull query over the records before `ends`. Raises CannotRun."""
+        try:
+            yield from self._realtime.answer_now(plan, ends, self._job(id, "", settings, {}))
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def constant(self, row: Row) -> Record:
+        """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""
+        return self._bounded.constant(row, int(time.time() * 1000))
+
+    def record(self, source: Source, row: Mapping[str, Any]) -> tuple[bytes | None, bytes | None]:
+        """Key and value of a row given by column names. Raises ValueError where the formats cannot hold it."""
+        key = one_record(spec(source.key, source.schema.key, "K"), source.schema.key).encode(row)
+        value = one_record(spec(source.value, source.schema.value), source.schema.value).encode(row)
+        return key, value
+
+    def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> Job:
+        return Job(id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows)
+
+    def _need_topics(self, wanted: Wanted) -> None:
+        try:
+            there = self._kafka.topics()
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
+        needed = [s.topic for s in (*reads(wanted.plan), wanted.plan.sink)]
+        missing = [topic for topic in needed if topic not in there]
+        if missing:
+            raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")

@@ -1,0 +1,249 @@
+"""Queries over Kafka: real-time ones that write a topic, and bounded ones that answer from what is there."""
+
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+from urllib.request import url2pathname
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.catalog import Serde
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.plan.nodes import Answer, Read, Write
+from millstream.spark import codec, jvm, pipeline, sink
+
+LOG = logging.getLogger(__name__)
+PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
+# An answer is read by one consumer that waits for it.
+ANSWER_PRODUCER = {"linger.ms": "0"}
+TOMBSTONE = b"\x01"
+TELLING = 600
+
+Starts = Mapping[str, Mapping[int, int]]
+
+
+class QueryRefused(Exception):
+    """Spark would not start a query, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A query to start.
+
+    `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
+    not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
+    it may show records.
+    """
+
+    id: str
+    checkpoint: str
+    settings: Mapping[str, str]
+    starts: Starts = field(default_factory=dict)
+    log: str = ""
+    log_rows: bool = False
+
+
+class Started:
+    """A real-time query that was started."""
+
+    def __init__(self, query: StreamingQuery, id: str, close: Callable[["Started"], None]) -> None:
+        self.id, self._query, self._close = id, query, close
+        self._failure: str | None = None
+
+    def failure(self) -> str | None:
+        """Why it ended, "" where it ended without a reason, None while it runs; costs nothing to ask."""
+        return self._failure
+
+    def progress(self) -> Mapping[str, Any]:
+        """Spark's report of the last batch; empty where there is none yet."""
+        last = self._query.lastProgress
+        return last if isinstance(last, dict) else {}
+
+    def look(self) -> None:
+        """Notice whether it has ended."""
+        if self._failure is None and not self._query.isActive:
+            self._failure = sink.failure(self._query_session(), self.id) or _why(self._query.exception())
+
+    def stop(self) -> None:
+        """End it; its checkpoint stays."""
+        self._close(self)
+        try:
+            self._query.stop()
+        except (PySparkException, Py4JError) as failure:
+            LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
+        sink.close_log(self._query_session(), self.id)
+
+    @staticmethod
+    def _query_session() -> SparkSession:
+        return jvm.active()
+
+
+class RealTime:
+    """Starts queries in one session over one Kafka, whose clients take the settings `client`."""
+
+    def __init__(self, session: SparkSession, client: Mapping[str, str]) -> None:
+        self._session, self._client = session, dict(client)
+        self._running: set[Started] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
+        self._watcher.start()
+
+    def write(self, plan: Write, job: Job) -> Started:
+        """Start a query that writes its sink's topic. Raises QueryRefused."""
+        rows = lambda: pipeline.written(plan, self._stream(job), job.id)  # noqa: E731
+        return self._start(rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
+
+    def answer(self, plan: Answer, topic: str, job: Job) -> Started:
+        """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
+        rows = lambda: _as_records(pipeline.answered(plan, self._stream(job), job.id), plan)  # noqa: E731
+        return self._start(rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
+
+    def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
+        """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
+        try:
+            rows = _as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
+            if plan.limit is not None:
+                rows = rows.limit(plan.limit)
+            for row in rows.select("value").toLocalIterator():
+                yield bytes(row["value"])
+        except (PySparkException, Py4JError) as failure:
+            raise QueryRefused(first_line(failure)) from failure
+
+    def close(self) -> None:
+        """Stop watching; the queries are for their owners to stop."""
+        self._closing.set()
+        self._watcher.join()
+
+    def forget(self, checkpoint: str) -> None:
+        """Remove a checkpoint."""
+        delete(self._session, checkpoint)
+
+    def _start(self, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: Job) -> Started:
+        if job.log:
+            sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
+        duration = job.settings["millstream.batch.duration"]
+        try:
+            query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
+        except (PySparkException, Py4JError) as failure:
+            raise QueryRefused(first_line(failure)) from failure
+        started = Started(query, job.id, self._forget_running)
+        with self._lock:
+            self._running.add(started)
+        started.look()
+        return started
+
+    def _forget_running(self, started: Started) -> None:
+        with self._lock:
+            self._running.discard(started)
+
+    def _stream(self, job: Job) -> Callable[[Read], DataFrame]:
+        def records(read: Read) -> DataFrame:
+            topic = read.origin.topic
+            options = {
+                **self._source(topic),
+                "startingOffsets": offsets(topic, job.starts),
+                # Two sources with the same options in one query give no rows (DESIGN.md §12).
+                "kafka.client.id": f"{job.id}-{read.origin.name}",
+                "kafka.fetch.max.wait.ms": job.settings["fetch.max.wait.ms"],
+            }
+            return _records(self._session.readStream.format("kafka").options(**options).load())
+
+        return records
+
+    def _batch(self, ends: Starts) -> Callable[[Read], DataFrame]:
+        def records(read: Read) -> DataFrame:
+            topic = read.origin.topic
+            options = {**self._source(topic), "startingOffsets": "earliest", "endingOffsets": offsets(topic, ends)}
+            return _records(self._session.read.format("kafka").options(**options).load())
+
+        return records
+
+    def _source(self, topic: str) -> dict[str, str]:
+        """Options of every source. Records that Kafka deleted by retention are no reason to stop."""
+        client = {f"kafka.{name}": value for name, value in self._client.items()}
+        return {**client, "subscribe": topic, "includeHeaders": "true", "failOnDataLoss": "false"}
+
+    def _watch(self) -> None:
+        """Notice the end of queries; one call a second, however many there are."""
+        while not self._closing.is_set():
+            try:
+                ended = bool(self._session.streams.awaitAnyTermination(1))
+            except StreamingQueryException:
+                ended = True
+            except (PySparkException, Py4JError) as failure:
+                LOG.warning("cannot watch the queries: %s", first_line(failure))
+                ended = self._closing.wait(1)
+            if ended and not self._closing.is_set():
+                self._session.streams.resetTerminated()
+                self._look()
+
+    def _look(self) -> None:
+        with self._lock:
+            running = list(self._running)
+        for started in running:
+            started.look()
+
+
+def _records(raw: DataFrame) -> DataFrame:
+    return raw.selectExpr("key", "value", "unix_millis(timestamp) as rowtime", "headers", "partition", "offset")
+
+
+def _producer(settings: Mapping[str, str]) -> dict[str, str]:
+    return {kafka: settings[name] for name, kafka in PRODUCER.items() if settings.get(name)}
+
+
+def offsets(topic: str, found: Starts) -> str:
+    """A topic's place as the Kafka source wants it."""
+    if topic not in found:
+        return "earliest"
+    return json.dumps({topic: {str(partition): offset for partition, offset in found[topic].items()}})
+
+
+def _as_records(rows: DataFrame, plan: Answer) -> DataFrame:
+    """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
+    columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
+    document = spec(Serde("JSON", wrap=True), columns)
+    encoded = rows.select(codec.encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
+    return encoded.select(
+        F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
+        F.col("v.bytes").alias("value"),
+        F.greatest(F.col("rowtime"), F.lit(0)).alias("rowtime"),
+        F.expr("cast(null as array<struct<key: string, value: binary>>)").alias("headers"),
+    )
+
+
+def _why(failure: object) -> str:
+    return first_line(failure) if failure is not None else ""
+
+
+def first_line(failure: object) -> str:
+    """The telling part of one of Spark's long messages."""
+    text = str(failure).split("\n\nJVM stacktrace")[0].split("== DataFrame ==")[0].strip()
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return " ".join(lines[:3])[:TELLING]
+
+
+def location(folder: str) -> str:
+    """A folder as a URL that Spark and Hadoop understand: a plain path becomes a `file:` one."""
+    return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
+
+
+def delete(session: SparkSession, url: str) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    parts = urlparse(url)
+    if parts.scheme in ("", "file"):
+        shutil.rmtree(url2pathname(parts.path), ignore_errors=True)
+    else:
+        jvm.delete(session, url)
