@@ -16,8 +16,10 @@ Typer = Callable[[tree.Expression], m.Meaning]
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[m.Variable, ...], m.Meaning]]
 
 
-def call(expression: tree.Call, typed: Typer, bind: Binder) -> m.Meaning:
-    """The meaning of a call of a scalar function; StatementError where no signature takes its arguments."""
+def call(
+    expression: tree.Call, typed: Typer, bind: Binder, kind: FunctionKind = FunctionKind.SCALAR
+) -> m.Meaning:
+    """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
     given = [None if isinstance(a, tree.Lambda | tree.Unit) else typed(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
 
@@ -27,7 +29,8 @@ def call(expression: tree.Call, typed: Typer, bind: Binder) -> m.Meaning:
         return _with_type(bind(argument, parameters)[1], argument)
 
     chosen = resolve(expression.name, types, body_type, expression.span)
-    _check_scalar(expression, chosen)
+    if kind is not chosen.function.kind:
+        _check_scalar(expression, chosen)
     triples = zip(expression.args, given, chosen.arguments, strict=True)
     return m.Call(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
 

@@ -20,6 +20,7 @@ from millstream.analysis.coercion import (
     widened,
 )
 from millstream.analysis.scope import Scope
+from millstream.functions.declare import FunctionKind
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.types import (
@@ -57,6 +58,12 @@ class _Inside:
 def typed(expression: tree.Expression, scope: Scope) -> m.Meaning:
     """What `expression` means in `scope`; its type is None only for a bare NULL. Else a StatementError."""
     return _typed(expression, _Inside(scope))
+
+
+def function_call(expression: tree.Call, scope: Scope, kind: FunctionKind) -> m.Meaning:
+    """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
+    inside = _Inside(scope)
+    return call(expression, lambda e: _typed(e, inside), lambda e, types: _bound(e, types, inside), kind)
 
 
 def condition(expression: tree.Expression, scope: Scope, clause: str) -> m.Meaning:

@@ -110,7 +110,7 @@ def _refuse_unbuilt(p: Properties) -> None:
         if name in p.values:
             side = name.split("_")[0]
             format = serdes.known(p.text(f"{side}_FORMAT") or p.text("FORMAT") or "JSON", p.place(name))
-            if not format.inference:
+            if not format.infers:
                 raise StatementError(
                     f"{side}_FORMAT should support schema inference when {name} is provided. "
                     f"Current format is {format.name}.",

@@ -6,7 +6,7 @@ The order of a query is fixed: read, filter, flatten (table functions), rekey (P
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from millstream.analysis.expressions import typed
+from millstream.analysis.expressions import condition, function_call, typed
 from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
@@ -16,7 +16,7 @@ from millstream.functions.declare import FunctionKind
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
-from millstream.model.types import BOOLEAN, Struct
+from millstream.model.types import Struct
 from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, refs
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
@@ -38,20 +38,27 @@ class Item:
 
 @dataclass(slots=True)
 class Aliases:
-    """Makes names for columns that have none; a name is taken once it is a source's column or was given out."""
+    """Makes names for columns that have none; a name is taken once it is a source's column or was given out.
+
+    `keys` are the expressions that became key columns under a name of their own.
+    """
 
     taken: set[str]
-    made: dict[tree.Expression, str] = field(default_factory=dict)
+    keys: dict[tree.Expression, str] = field(default_factory=dict)
     next: int = 0
 
     def of(self, expression: tree.Expression) -> str:
         """The name of an expression without alias: a column's own, a field's (numbered where taken), KSQL_COL_n."""
         if isinstance(expression, tree.ColumnRef):
             return expression.name
-        if expression not in self.made:
-            leaf = expression.field if isinstance(expression, tree.Deref) else None
-            self.made[expression] = self._free(leaf) if leaf is not None else self._generated()
-        return self.made[expression]
+        if expression in self.keys:
+            return self.keys[expression]
+        return self._free(expression.field) if isinstance(expression, tree.Deref) else self._generated()
+
+    def of_key(self, expression: tree.Expression) -> str:
+        """The name of a new key column; selected without alias, the expression has that name again."""
+        self.keys[expression] = self.of(expression)
+        return self.keys[expression]
 
     def _free(self, name: str) -> str:
         candidate, n = name, 0
@@ -160,14 +167,9 @@ def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
 def _filtered(query: tree.Query, relation: Relation) -> Relation:
     if query.where is None:
         return relation
-    condition = typed(query.where, relation.scope)
-    if condition.type != BOOLEAN:
-        raise StatementError(
-            f"Type error in WHERE expression: Should evaluate to boolean but is ({to_sql(query.where)}) of type "
-            f"{condition.type}",
-            query.where.span,
-        )
-    return replace(relation, node=Filter(relation.node, condition, to_sql(query.where)))
+    return replace(
+        relation, node=Filter(relation.node, condition(query.where, relation.scope, "WHERE"), to_sql(query.where))
+    )
 
 
 def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relation:
@@ -179,7 +181,10 @@ def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relatio
     for call in calls:
         _check_table_function(call, query)
     width = len(relation.node.schema.value)
-    made = tuple(Named(f"KSQL_SYNTH_{i}", typed(c, relation.scope), to_sql(c)) for i, c in enumerate(calls))
+    made = tuple(
+        Named(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
+        for i, c in enumerate(calls)
+    )
     node = Flatten(relation.node, made)
     known: dict[tree.Expression, Ref] = {
         c: Ref(m.meaning.type, Where.VALUE, width + i, m.name) for i, (c, m) in enumerate(zip(calls, made, strict=True))
@@ -211,7 +216,7 @@ def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relatio
         if len(expressions) > 1:
             raise StatementError("Cannot PARTITION BY multiple columns including NULL", expressions[0].span)
         expressions = ()
-    keys = tuple(Named(aliases.of(e), _partition_expression(e, relation), to_sql(e)) for e in expressions)
+    keys = tuple(Named(aliases.of_key(e), _partition_expression(e, relation), to_sql(e)) for e in expressions)
     _check_distinct(keys, expressions)
     if not _moves(keys, relation.node.schema):
         return relation

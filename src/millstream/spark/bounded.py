@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.formats.spec import spec
 from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, SqlType
 from millstream.plan.steps import Row, StartQuery
 from millstream.spark import pipeline
@@ -57,8 +56,8 @@ class Bounded:
             zip([n.name for n in given], evaluate(self._session, texts, [*types, BIGINT][: len(given)]), strict=True)
         )
         sink = row.sink
-        key = one_record(spec(sink.key, sink.schema.key, "K"), sink.schema.key).encode(values)
-        value = one_record(spec(sink.value, sink.schema.value), sink.schema.value).encode(values)
+        key = one_record(pipeline.side_spec(sink.key, sink.schema.key, "K"), sink.schema.key).encode(values)
+        value = one_record(pipeline.side_spec(sink.value, sink.schema.value, "V"), sink.schema.value).encode(values)
         return Record(key, value, values.get("ROWTIME", now))
 
     def _records(self) -> DataFrame:

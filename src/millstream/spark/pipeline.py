@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from millstream.analysis.expressions import typed
 from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
-from millstream.catalog.catalog import Kind, Source
+from millstream.catalog.catalog import Kind, Serde, Source
 from millstream.formats.spec import spec
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import STRING, TIMESTAMP
@@ -37,8 +37,8 @@ def written(plan: Write, records: Records, query: str) -> DataFrame:
     sink = plan.sink
     rows = _timed(_rows(plan.source, _Run(records, query)), sink, sink.schema)
     encoded = rows.select(
-        encode(F.col("key"), spec(sink.key, sink.schema.key, "K")).alias("k"),
-        encode(F.col("value"), spec(sink.value, sink.schema.value)).alias("v"),
+        encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
+        encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
         *(F.col(c) for c in RECORD[2:]),
     )
     fine = keep_written(encoded, query, sink.topic)
@@ -71,6 +71,11 @@ def text(content: str) -> str:
     return f"decode(X'{content.encode().hex()}', 'UTF-8')"
 
 
+def side_spec(serde: Serde, columns: Sequence[Column], prefix: str) -> str:
+    """The codec's document of one side; a side without columns is neither read nor written, whatever its format."""
+    return spec(serde if columns else Serde("NONE"), columns, prefix)
+
+
 def _struct(prefix: str, texts: Sequence[str]) -> str:
     """SQL text of a struct with the fields {prefix}0…; a struct needs a field, so none at all is one null."""
     fields = texts or ["cast(null as int)"]
@@ -84,8 +89,8 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 def _(node: Read, run: _Run) -> DataFrame:
     origin = node.origin
     decoded = run.records(node).select(
-        decode(F.col("key"), spec(origin.key, origin.schema.key, "K")).alias("k"),
-        decode(F.col("value"), spec(origin.value, origin.schema.value)).alias("v"),
+        decode(F.col("key"), side_spec(origin.key, origin.schema.key, "K")).alias("k"),
+        decode(F.col("value"), side_spec(origin.value, origin.schema.value, "V")).alias("v"),
         *(F.col(side).alias(f"raw_{side}") for side in ("key", "value")),
         *(F.col(c) for c in RECORD[2:]),
     )

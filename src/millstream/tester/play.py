@@ -19,6 +19,7 @@ from millstream.plan.statements import outcome
 from millstream.plan.steps import CreateTopic, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
+from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester.cases import Case, CaseRecord, Json
 from millstream.tester.views import to_bytes
@@ -159,7 +160,9 @@ def refused(error: StatementError, case: Case) -> bool:
     """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
     if isinstance(error, NotSupported):
         return False
-    because = str((case.rejected or {}).get("because", ""))
+    because = str((case.rejected or {}).get("because") or "")
+    if isinstance(error, SqlSyntaxError) and "SYNTAX" in because.upper():
+        return True
     return bool(_words(because) & _words(str(error))) or not _words(because)
 
 
