@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 /** Functions of arrays and maps of any type. */
 object CollectionFunctions extends Family {
   val entries: Seq[Entry] = Seq(
-    generic("same")(types => (BooleanType, { case Seq(a, b) => same(a, b, types.head) })),
+    generic("equal")(types => (BooleanType, { case Seq(a, b) => same(a, b, types.head) })),
     generic("distinct")(types => (types.head, strict { case Seq(a: ArrayData) => distinct(a, types.head) })),
     generic("slice")(types =>
       (types.head, strict { case Seq(a: ArrayData, from: Int, to: Int) => slice(a, types.head, from, to) })),

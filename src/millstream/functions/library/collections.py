@@ -21,7 +21,7 @@ def holds_map(t: SqlType | None) -> bool:
 
 def same(left: str, right: str, t: SqlType | None) -> str:
     """Spark SQL text of null-safe equality of two values of type `t`."""
-    return f"ms_same({left}, {right})" if holds_map(t) else f"{left} <=> {right}"
+    return f"ms_equal({left}, {right})" if holds_map(t) else f"{left} <=> {right}"
 
 
 def _element(t: SqlType | None) -> SqlType | None:
@@ -106,7 +106,7 @@ COLLECTIONS = (
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
                 _set(
                     "array_except({0}, {1})",
-                    "if({1} is null, null, ms_distinct(filter({0}, e -> not exists({1}, f -> ms_same(e, f)))))",
+                    "if({1} is null, null, ms_distinct(filter({0}, e -> not exists({1}, f -> ms_equal(e, f)))))",
                 ),
             ),
         ),
@@ -121,7 +121,7 @@ COLLECTIONS = (
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
                 _set(
                     "array_intersect({0}, {1})",
-                    "if({1} is null, null, ms_distinct(filter({0}, e -> exists({1}, f -> ms_same(e, f)))))",
+                    "if({1} is null, null, ms_distinct(filter({0}, e -> exists({1}, f -> ms_equal(e, f)))))",
                 ),
             ),
         ),
@@ -211,14 +211,14 @@ COLLECTIONS = (
         "The entries of the map as an array of structs; sorted by key.",
         _entries(),
         "ENTRIES(MAP('b' := 2, 'a' := 1), true)",
-        "[{K: a, V: 1}, {K: b, V: 2}]",
+        "[Struct{K=a,V=1}, Struct{K=b,V=2}]",
     ),
     _row(
         "AS_MAP",
         "The map from each key to the value at the same place; NULL where there is none.",
         (shape("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
         "AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])",
-        "{a: 1, b: 2}",
+        "{a=1, b=2}",
     ),
     _row(
         "MAP_KEYS",
@@ -245,7 +245,7 @@ COLLECTIONS = (
             ),
         ),
         "MAP_UNION(MAP('a' := 1, 'b' := 2), MAP('b' := 3))",
-        "{a: 1, b: 3}",
+        "{a=1, b=3}",
     ),
     _row(
         "ELT",

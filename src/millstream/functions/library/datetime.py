@@ -64,8 +64,8 @@ def _zoned(text: str, spark: str, zone: str = "'GMT'") -> tuple[Signature, ...]:
 DATETIME = (
     _moved("DATE", "ADD", "DATEADD(DAYS, 5, '2020-02-27')", "2020-03-03"),
     _moved("DATE", "SUB", "DATESUB(DAYS, 1, '2020-03-01')", "2020-02-29"),
-    _moved("TIME", "ADD", "TIMEADD(HOURS, 2, '23:30:00')", "01:30:00"),
-    _moved("TIME", "SUB", "TIMESUB(MINUTES, 1, '00:00:00')", "23:59:00"),
+    _moved("TIME", "ADD", "TIMEADD(HOURS, 2, '23:30:00')", "01:30"),
+    _moved("TIME", "SUB", "TIMESUB(MINUTES, 1, '00:00:00')", "23:59"),
     _moved("TIMESTAMP", "ADD", "TIMESTAMPADD(HOURS, 1, '2020-01-01T23:30:00')", "2020-01-02T00:30:00.000"),
     _moved("TIMESTAMP", "SUB", "TIMESTAMPSUB(SECONDS, 1, '2020-01-01T00:00:00')", "2019-12-31T23:59:59.000"),
     _row(

@@ -79,7 +79,7 @@ JSON = (
         "The fields of the JSON object, their values as text; NULL where it is none.",
         (shape("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
         """JSON_RECORDS('{"a": 1, "b": "x"}')""",
-        "{a: 1, b: x}",
+        "{a=1, b=x}",
     ),
     _row(
         "TO_JSON_STRING",

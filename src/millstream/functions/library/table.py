@@ -33,6 +33,6 @@ TABLE = (
         "A row for each way to replace some of the elements by NULL, the given array last.",
         (shape("(array ARRAY<T>) -> ARRAY<T>", _cube),),
         "CUBE_EXPLODE(ARRAY[1, 2])",
-        "[[NULL, NULL], [NULL, 2], [1, NULL], [1, 2]]",
+        "[[null, null], [null, 2], [1, null], [1, 2]]",
     ),
 )

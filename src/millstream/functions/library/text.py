@@ -190,7 +190,7 @@ TEXT = (
         "The map of entries that the one delimiter separates, keys and values that the other does.",
         (shape("(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"),),
         "SPLIT_TO_MAP('a:1;b:2', ';', ':')",
-        "{a: 1, b: 2}",
+        "{a=1, b=2}",
     ),
     _row(
         "MASK",
