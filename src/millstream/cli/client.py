@@ -1,0 +1,208 @@
+"""A client of the REST API: statements, rows and printed topics, over HTTP/2 with HTTP/1.1 in reserve."""
+
+import json
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+KSQL = "application/vnd.ksql.v1+json"
+CONNECT_SECONDS = 5.0
+Entity = dict[str, Any]
+
+
+class ClientError(Exception):
+    """What went wrong, for the user; `hint` says what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.message, self.hint = message, hint
+        super().__init__(message + (f"\n  hint: {hint}" if hint else ""))
+
+
+class Told(ClientError):
+    """Something failed, and the user has been told already."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+
+class Unreachable(ClientError):
+    """No server answered."""
+
+
+class OutOfTime(ClientError):
+    """The answer took longer than the user wanted to wait."""
+
+
+class Refused(ClientError):
+    """The server's error: its code, its message, the statement at fault, and what was done before it."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.code: int = told.get("error_code", 0)
+        self.statement: str = told.get("statementText", "")
+        self.entities: list[Entity] = told.get("entities", [])
+        super().__init__(str(told.get("message", "the server gave no reason")))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What goes with every statement of a session: its SETs and its DEFINEs."""
+
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of a query, to be taken one by one while they come."""
+
+    query_id: str
+    names: list[str]
+    types: list[str]
+    rows: Iterator[list[Any]]
+
+
+class Client:
+    """A server at a URL, with the user's name and password if it asks for them."""
+
+    def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
+        self.url, self._auth = url.rstrip("/"), auth
+        self._chosen: str | None = None
+
+    def elsewhere(self, url: str) -> "Client":
+        """A client of another server, with the same name and password."""
+        return Client(url if "://" in url else f"http://{url}", self._auth)
+
+    def info(self) -> Entity:
+        """The server's version, cluster and state."""
+        return dict(self._get("/info")["KsqlServerInfo"])
+
+    def is_valid_property(self, name: str) -> bool:
+        """Whether the property may be set. Raises Refused with the reason where not."""
+        return bool(self._get(f"/is_valid_property/{name}"))
+
+    def execute(self, text: str, context: Context, patience: float | None = None) -> list[Entity]:
+        """Carry out statements, and give the entities that they answer. Raises Refused."""
+        body = {"ksql": text, "streamsProperties": context.properties, "sessionVariables": context.variables}
+        with self._connection(patience) as http:
+            answer = http.post("/ksql", json=body, headers={"Accept": KSQL})
+        return list(_checked(answer))
+
+    @contextmanager
+    def query(self, text: str, context: Context, patience: float | None = None) -> Iterator[Answer]:
+        """Ask for rows; the query ends with the block. Raises Refused, also in the middle of the rows.
+
+        OutOfTime is raised where nothing comes for `patience` seconds.
+        """
+        with self._streaming(text, context, patience) as lines:
+            first = _object(next(lines, "{}"))
+            names, types = first.get("columnNames", []), first.get("columnTypes", [])
+            yield Answer(str(first.get("queryId")), names, types, map(_row, filter(None, lines)))
+
+    @contextmanager
+    def print_topic(self, text: str, context: Context, patience: float | None = None) -> Iterator[Iterator[str]]:
+        """Ask for a topic's records as lines; reading ends with the block. Raises as `query` does."""
+        with self._streaming(text, context, patience) as lines:
+            yield map(_line, lines)
+
+    def _get(self, path: str) -> Any:
+        with self._connection(CONNECT_SECONDS) as http:
+            return _checked(http.get(path, headers={"Accept": KSQL}))
+
+    @contextmanager
+    def _streaming(self, text: str, context: Context, patience: float | None) -> Iterator[Iterator[str]]:
+        body = {"sql": text, "properties": context.properties, "sessionVariables": context.variables}
+        with (
+            self._connection(patience) as http,
+            http.stream("POST", "/query-stream", json=body, headers={"Accept": DELIMITED}) as answer,
+        ):
+            if answer.is_error:
+                answer.read()
+                _checked(answer)
+            yield answer.iter_lines()
+
+    @contextmanager
+    def _connection(self, patience: float | None) -> Iterator[httpx.Client]:
+        """A connection of its own for each exchange: one that is broken off harms no other."""
+        try:
+            with self._open(self._protocol(), patience) as http:
+                yield http
+        except httpx.ReadTimeout as error:
+            raise OutOfTime(f"no answer came within {patience:g} s") from error
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        except httpx.InvalidURL as error:
+            raise ClientError(f"{self.url} is no URL: {error}") from error
+
+    def _protocol(self) -> str:
+        """HTTP/2 if the server speaks it; with TLS the two sides agree on it by themselves."""
+        if self._chosen is None:
+            self._chosen = "both" if self.url.startswith("https") else self._probed()
+        return self._chosen
+
+    def _probed(self) -> str:
+        try:
+            with self._open("http2", CONNECT_SECONDS) as http:
+                http.get("/info")
+        except httpx.RemoteProtocolError:
+            return "http1"
+        return "http2"
+
+    def _open(self, protocol: str, patience: float | None) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url,
+            auth=self._auth,
+            timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
+            verify=ssl.create_default_context() if self.url.startswith("https") else False,
+            http1=protocol != "http2",
+            http2=protocol != "http1",
+        )
+
+    def _unreachable(self, error: httpx.TransportError) -> ClientError:
+        if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
+            return Unreachable(f"the server at {self.url} broke off: {error or type(error).__name__}")
+        return Unreachable(
+            f"no server answers at {self.url} ({_reason(error)})",
+            "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
+        )
+
+
+def _reason(error: Exception) -> str:
+    """The system's words for what failed, without its number."""
+    return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+
+
+def _checked(answer: httpx.Response) -> Any:
+    """The JSON of an answer. Raises Refused where it is an error."""
+    try:
+        told = answer.json()
+    except ValueError as error:
+        raise ClientError(f"{answer.url} answered {answer.status_code} and no JSON: is it a millstream?") from error
+    if answer.is_error:
+        raise Refused(told if isinstance(told, dict) else {"message": answer.text})
+    return told
+
+
+def _object(line: str) -> dict[str, Any]:
+    told = json.loads(line)
+    if "error_code" in told:
+        raise Refused(told)
+    return dict(told)
+
+
+def _row(line: str) -> list[Any]:
+    if line.startswith("{"):
+        _object(line)
+    return list(json.loads(line))
+
+
+def _line(line: str) -> str:
+    """A printed line; the error with which printing ended is raised."""
+    if line.startswith('{"@type"') and '"error_code"' in line:
+        _object(line)
+    return line

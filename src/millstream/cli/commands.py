@@ -1,0 +1,169 @@
+"""The shell's own commands: what is typed at the prompt and is no SQL."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.cli.client import ClientError, Told
+from millstream.cli.parts import Grid, Text
+
+if TYPE_CHECKING:
+    from millstream.cli.session import Session
+
+WORDS = re.compile(r"'((?:[^']|'')*)'|(\S+)")
+
+
+class Leave(Exception):
+    """The user wants to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its first words, how it is written, what it does, and the function that does it with the rest."""
+
+    words: tuple[str, ...]
+    form: str
+    purpose: str
+    run: "Callable[[Session, Sequence[str]], None]"
+
+
+def run_command(line: str, session: "Session") -> bool:
+    """Carry a line out if it is a command; whether it was one. Raises ClientError where its words are wrong."""
+    command, rest = find(line)
+    if command is None:
+        return False
+    command.run(session, rest)
+    return True
+
+
+def find(line: str) -> tuple[Command | None, Sequence[str]]:
+    """The command that a line is, if any, and the words after its name."""
+    given = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
+    for command in COMMANDS:
+        name = tuple(word.lower() for word in given[: len(command.words)])
+        if name == command.words:
+            return command, given[len(name) :]
+    return None, given
+
+
+def _help(session: "Session", _: Sequence[str]) -> None:
+    rows = [(command.form, command.purpose) for command in COMMANDS]
+    session.output.show([Text("Commands", "title"), Grid(("", ""), rows), Text("")])
+    session.output.show([Text("Statements, each ended by ;", "title"), Grid(("", ""), STATEMENTS)])
+
+
+def _clear(session: "Session", _: Sequence[str]) -> None:
+    session.output.console.clear()
+
+
+def _exit(_: "Session", __: Sequence[str]) -> None:
+    raise Leave
+
+
+def _history(session: "Session", _: Sequence[str]) -> None:
+    for text in session.typed():
+        session.output.line(text)
+
+
+def _version(session: "Session", _: Sequence[str]) -> None:
+    facts = session.client.info()
+    session.output.line(f"millstream {facts.get('version')} at {session.client.url}")
+
+
+def _output(session: "Session", rest: Sequence[str]) -> None:
+    wanted = rest[0].upper() if rest else ("TABULAR" if session.output.format.json else "JSON")
+    if wanted not in ("JSON", "TABULAR"):
+        raise ClientError(f"there is no output format {rest[0]}", "output JSON or output TABULAR")
+    session.output.change(json=wanted == "JSON")
+    session.output.note(f"output is {wanted} now")
+
+
+def _server(session: "Session", rest: Sequence[str]) -> None:
+    if rest:
+        session.client = session.client.elsewhere(rest[0])
+        session.on_change()
+    session.output.line(session.client.url)
+    session.client.info()
+
+
+def _run_script(session: "Session", rest: Sequence[str]) -> None:
+    path = Path(_one(rest, "run script 'FILE'")).expanduser()
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ClientError(f"cannot read {path}: {error.strerror}") from error
+    if not session.run(text, str(path)):
+        raise Told
+
+
+def _spool(session: "Session", rest: Sequence[str]) -> None:
+    name = _one(rest, "spool FILE, or spool off")
+    if name.lower() == "off":
+        session.output.spool_to(None)
+        return session.output.note("answers are no longer written to a file")
+    path = Path(name).expanduser()
+    try:
+        session.output.spool_to(path.open("a"))
+    except OSError as error:
+        raise ClientError(f"cannot write to {path}: {error.strerror}") from error
+    return session.output.note(f"answers are written to {path} as well")
+
+
+def _wrap(session: "Session", rest: Sequence[str]) -> None:
+    wanted = _one(rest, "set cli wrap ON or OFF").upper()
+    if wanted not in ("ON", "OFF"):
+        raise ClientError(f"wrap cannot be {rest[0]}", "set cli wrap ON or set cli wrap OFF")
+    session.output.change(wrap=wanted == "ON")
+
+
+def _column_width(session: "Session", rest: Sequence[str]) -> None:
+    wanted = _one(rest, "set cli column-width NUMBER")
+    if not wanted.isdigit():
+        raise ClientError(f"{wanted} is no width", "a number of characters; 0 lets columns fit their content")
+    session.output.change(width=int(wanted))
+
+
+def _pipelining(session: "Session", _: Sequence[str]) -> None:
+    session.output.note("each statement waits for the one before: there is no pipelining to switch on")
+
+
+def _one(rest: Sequence[str], form: str) -> str:
+    if len(rest) != 1:
+        raise ClientError("this command takes one word", f"it is written {form}")
+    return rest[0]
+
+
+COMMANDS = (
+    Command(("help",), "help", "this list", _help),
+    Command(("clear",), "clear", "clear the screen", _clear),
+    Command(("exit",), "exit", "leave; Ctrl-D does too", _exit),
+    Command(("quit",), "quit", "leave", _exit),
+    Command(("history",), "history", "what was typed before", _history),
+    Command(("version",), "version", "the server's version", _version),
+    Command(("output",), "output [JSON|TABULAR]", "how answers are shown", _output),
+    Command(("server",), "server [URL]", "which server is asked, or ask another", _server),
+    Command(("run", "script"), "run script 'FILE'", "carry out the statements of a file", _run_script),
+    Command(("spool",), "spool FILE | off", "write answers to a file as well", _spool),
+    Command(("set", "cli", "wrap"), "set cli wrap ON|OFF", "long cells go on in the next line, or are cut", _wrap),
+    Command(
+        ("set", "cli", "column-width"), "set cli column-width N", "width of all columns, 0 = to fit", _column_width
+    ),
+    Command(("request-pipelining",), "request-pipelining", "known from ksqlDB; has no effect", _pipelining),
+)
+
+STATEMENTS = (
+    ("SHOW STREAMS | TABLES | QUERIES | TOPICS", "what there is; also FUNCTIONS, TYPES, PROPERTIES, VARIABLES"),
+    ("DESCRIBE name [EXTENDED]", "columns and types, and where they come from"),
+    ("PRINT 'topic' FROM BEGINNING", "a topic's records as they are"),
+    ("CREATE STREAM s (id INT KEY, …) WITH (…)", "declare a topic as a stream; TABLE with PRIMARY KEY"),
+    ("CREATE STREAM t AS SELECT … FROM s WHERE …", "a query that runs for good, into a stream of its own"),
+    ("SELECT … FROM s EMIT CHANGES", "rows as they come, until Ctrl-C"),
+    ("SELECT … FROM t WHERE id = 1", "the state of a table now"),
+    ("INSERT INTO s (id, …) VALUES (1, …)", "write a row"),
+    ("EXPLAIN query | statement", "how it runs"),
+    ("TERMINATE id; DROP STREAM s", "stop a query; forget a source"),
+    ("SET 'auto.offset.reset' = 'earliest'", "a setting for the statements that follow"),
+    ("DEFINE name = 'value'", "a variable, used as ${name}"),
+)

@@ -1,0 +1,307 @@
+"""The answers of statements as the shell shows them, one function for each kind of entity."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from millstream.cli.parts import Grid, Part, Sql, Text
+
+Entity = Mapping[str, Any]
+Show = Callable[[Entity], list[Part]]
+
+
+def parts(entity: Entity) -> list[Part]:
+    """What is shown for an entity; one of a kind that nobody thought of is shown as JSON."""
+    show = SHOWN.get(entity.get("@type", ""), _as_json)
+    warnings = [
+        Text(f"warning: {warning.get('message', warning)}", "warning") for warning in entity.get("warnings") or ()
+    ]
+    return [*show(entity), *warnings]
+
+
+def _as_json(entity: Entity) -> list[Part]:
+    rest = {name: value for name, value in entity.items() if name not in ("@type", "statementText", "warnings")}
+    return [Text(json.dumps(rest, indent=2, ensure_ascii=False))]
+
+
+def _status(entity: Entity) -> list[Part]:
+    status = entity.get("commandStatus", {})
+    message = status.get("message") or status.get("status", "")
+    return [Text(message, "warning" if status.get("status") == "ERROR" else "good")]
+
+
+def _message(entity: Entity) -> list[Part]:
+    return [Text(entity.get("message", ""))]
+
+
+def _warning(entity: Entity) -> list[Part]:
+    return [Text(entity.get("message", ""), "warning")]
+
+
+def _sources(member: str) -> Show:
+    def show(entity: Entity) -> list[Part]:
+        columns = ("Name", "Topic", "Key format", "Value format", "Windowed")
+        names = ("name", "topic", "keyFormat", "valueFormat", "isWindowed")
+        return [_grid(columns, names, entity.get(member, ()), f"no {member} yet")]
+
+    return show
+
+
+def _queries(entity: Entity) -> list[Part]:
+    rows = [
+        (
+            query.get("id"),
+            query.get("queryType"),
+            ", ".join(f"{state}:{count}" for state, count in (query.get("statusCount") or {}).items()),
+            ", ".join(query.get("sinks") or ()),
+            _one_line(query.get("queryString", "")),
+        )
+        for query in entity.get("queries", ())
+    ]
+    return [Grid(("Query", "Type", "Status", "Sink", "SQL"), rows) if rows else Text("no queries are running", "dim")]
+
+
+def _topics(entity: Entity) -> list[Part]:
+    found = entity.get("topics", ())
+    extended = entity.get("@type") == "kafka_topics_extended"
+    columns = ("Topic", "Partitions", "Replicas", *(("Consumers", "Groups") if extended else ()))
+    rows = [
+        (
+            topic.get("name"),
+            len(topic.get("replicaInfo", ())),
+            max(topic.get("replicaInfo") or (0,)),
+            *((topic.get("consumerCount"), topic.get("consumerGroupCount")) if extended else ()),
+        )
+        for topic in found
+    ]
+    return [Grid(columns, rows, frozenset({1, 2, 3, 4})) if rows else Text("no topics", "dim")]
+
+
+def _properties(entity: Entity) -> list[Part]:
+    columns, names = ("Property", "Scope", "Level", "Value"), ("name", "scope", "level", "value")
+    return [_grid(columns, names, entity.get("properties", ()), "no properties")]
+
+
+def _functions(entity: Entity) -> list[Part]:
+    columns, names = ("Function", "Type", "Category"), ("name", "type", "category")
+    return [_grid(columns, names, entity.get("functions", ()), "no functions")]
+
+
+def _types(entity: Entity) -> list[Part]:
+    rows = [(name, type_text(schema)) for name, schema in entity.get("types", {}).items()]
+    return [Grid(("Type", "Definition"), rows) if rows else Text("no types yet", "dim")]
+
+
+def _variables(entity: Entity) -> list[Part]:
+    columns, names = ("Variable", "Value"), ("name", "value")
+    return [_grid(columns, names, entity.get("variables", ()), "no variables yet")]
+
+
+def _source_description(entity: Entity) -> list[Part]:
+    return _source(entity["sourceDescription"])
+
+
+def _source_descriptions(entity: Entity) -> list[Part]:
+    found = entity.get("sourceDescriptions", ())
+    return [part for source in found for part in _source(source)] or [Text("nothing to describe yet", "dim")]
+
+
+def _source(source: Entity) -> list[Part]:
+    fields = Grid(("Column", "Type", ""), [_field(field) for field in source.get("fields", ())])
+    shown: list[Part] = [Text(f"{source.get('type', '').title()} {source.get('name')}", "title"), fields]
+    return [*shown, *_source_details(source)] if source.get("extended") else shown
+
+
+def _field(field: Entity) -> tuple[str, str, str]:
+    mark = str(field.get("type") or "").lower()
+    header = f" '{field['headerKey']}'" if field.get("headerKey") else ""
+    return field.get("name", ""), type_text(field.get("schema", {})), mark + header
+
+
+def _source_details(source: Entity) -> list[Part]:
+    topic = f"{source.get('topic')}  ({source.get('partitions')} partitions, {source.get('replication')} replicas)"
+    facts = [
+        ("Topic", topic),
+        ("Key format", source.get("keyFormat")),
+        ("Value format", source.get("valueFormat")),
+        ("Timestamp column", source.get("timestamp")),
+        ("Window", source.get("windowType")),
+        ("Needed by", ", ".join(source.get("sourceConstraints") or ())),
+        ("Statistics", source.get("statistics")),
+        ("Errors", source.get("errorStats")),
+    ]
+    return [
+        _facts(facts),
+        *_statement(source.get("statement")),
+        *_query_list("Queries that read from it", source.get("readQueries")),
+        *_query_list("Queries that write to it", source.get("writeQueries")),
+        *_offsets(source.get("queryOffsetSummaries") or ()),
+    ]
+
+
+def _query_list(title: str, queries: Iterable[Entity] | None) -> list[Part]:
+    rows = [(query.get("id"), query.get("state"), _one_line(query.get("queryString", ""))) for query in queries or ()]
+    return [Text(title, "title"), Grid(("Query", "State", "SQL"), rows)] if rows else []
+
+
+def _offsets(summaries: Iterable[Entity]) -> list[Part]:
+    rows = [
+        (topic.get("kafkaTopic"), offset.get("partition"), *(offset.get(name) for name in names))
+        for summary in summaries
+        for topic in summary.get("topicSummaries", ())
+        for offset in topic.get("offsets", ())
+        for names in [("logStartOffset", "logEndOffset", "consumerOffset")]
+    ]
+    columns = ("Topic", "Partition", "Start", "End", "Read up to")
+    return [Text("Offsets", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4}))] if rows else []
+
+
+def _query_description(entity: Entity) -> list[Part]:
+    return _query(entity["queryDescription"])
+
+
+def _query_descriptions(entity: Entity) -> list[Part]:
+    found = entity.get("queryDescriptions", ())
+    return [part for query in found for part in _query(query)] or [Text("no queries are running", "dim")]
+
+
+def _query(query: Entity) -> list[Part]:
+    facts = [
+        ("State", query.get("state")),
+        ("Reads", ", ".join(query.get("sources") or ())),
+        ("Writes", ", ".join(query.get("sinks") or ())),
+        ("Window", query.get("windowType")),
+        ("Settings", ", ".join(f"{name}={value}" for name, value in (query.get("overriddenProperties") or {}).items())),
+    ]
+    title = f"{str(query.get('queryType', '')).title()} query {query.get('id') or ''}".strip()
+    fields = [_field(field) for field in query.get("fields", ())]
+    plan = query.get("executionPlan") or query.get("topology")
+    return [
+        Text(title, "title"),
+        _facts(facts),
+        *_statement(query.get("statementText")),
+        *([Grid(("Column", "Type", ""), fields)] if fields else ()),
+        *([Text("Plan", "title"), Text(plan)] if plan else ()),
+        *_troubles(query.get("queryErrors") or ()),
+    ]
+
+
+def _troubles(errors: Sequence[Entity]) -> list[Part]:
+    rows = [(error.get("timestamp"), error.get("type"), error.get("errorMessage")) for error in errors]
+    return [Text("Errors", "title"), Grid(("Time", "Type", "Error"), rows)] if rows else []
+
+
+def _plan(entity: Entity) -> list[Part]:
+    return [Text(entity.get("executionPlan", ""))]
+
+
+def _function(entity: Entity) -> list[Part]:
+    shown: list[Part] = [Text(f"{entity.get('name')}  ({entity.get('type', '').lower()} function)", "title")]
+    if entity.get("description"):
+        shown.append(Text(entity["description"]))
+    for variant in entity.get("functions", ()):
+        shown += _variant(entity.get("name", ""), variant)
+    return shown
+
+
+def _variant(name: str, variant: Entity) -> list[Part]:
+    arguments = variant.get("arguments", ())
+    given = ", ".join(_argument(argument) for argument in arguments)
+    docs = [(argument["name"], argument["description"]) for argument in arguments if argument.get("description")]
+    described = variant.get("description")
+    return [
+        Sql(f"{name}({given}) → {variant.get('returnType', '')}"),
+        *([Text(f"  {described}", "dim")] if described else ()),
+        *(Text(f"    {argument}: {doc}", "dim") for argument, doc in docs),
+    ]
+
+
+def _argument(argument: Entity) -> str:
+    named = f"{argument.get('name') or ''} {argument.get('type', '')}".strip()
+    return named + ("…" if argument.get("isVariadic") else "")
+
+
+def _topic(entity: Entity) -> list[Part]:
+    return [_facts([(name, entity.get(name)) for name in ("name", "kafkaTopic", "format", "schemaString")])]
+
+
+def _terminated(entity: Entity) -> list[Part]:
+    done = entity.get("wasTerminated", True)
+    query = entity.get("queryId", "")
+    return [Text(f"query {query} {'was terminated' if done else 'was not terminated'}", "good" if done else "warning")]
+
+
+def _asserted(kind: str, member: str) -> Show:
+    def show(entity: Entity) -> list[Part]:
+        there = "exists" if entity.get("exists", True) else "does not exist"
+        about = entity.get(member) or entity.get("id") or ""
+        return [Text(f"{kind} {about} {there}, as asserted", "good")]
+
+    return show
+
+
+def type_text(schema: Entity) -> str:
+    """A type's JSON description as SQL."""
+    kind = schema.get("type") or ""
+    if kind == "ARRAY":
+        return f"ARRAY<{type_text(schema['memberSchema'])}>"
+    if kind == "MAP":
+        return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
+    if kind == "STRUCT":
+        inside = (f"{field['name']} {type_text(field['schema'])}" for field in schema.get("fields") or ())
+        return f"STRUCT<{', '.join(inside)}>"
+    if kind == "DECIMAL" and (parameters := schema.get("parameters")):
+        return f"DECIMAL({parameters['precision']}, {parameters['scale']})"
+    return str(kind)
+
+
+def _grid(columns: Sequence[str], names: Sequence[str], items: Iterable[Entity], none: str) -> Part:
+    rows = [tuple(_word(item.get(name)) for name in names) for item in items]
+    return Grid(columns, rows) if rows else Text(none, "dim")
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else str(value)
+
+
+def _facts(facts: Iterable[tuple[str, Any]]) -> Part:
+    told = [(name, str(value)) for name, value in facts if value not in (None, "", 0)]
+    width = max((len(name) for name, _ in told), default=0)
+    return Text("\n".join(f"{name:{width}}  {value}" for name, value in told))
+
+
+def _statement(text: str | None) -> list[Part]:
+    return [Sql(text)] if text else []
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+SHOWN: Mapping[str, Show] = {
+    "currentStatus": _status,
+    "warning_entity": _warning,
+    "error_entity": _warning,
+    "generic_message": _message,
+    "streams": _sources("streams"),
+    "tables": _sources("tables"),
+    "queries": _queries,
+    "kafka_topics": _topics,
+    "kafka_topics_extended": _topics,
+    "properties": _properties,
+    "function_names": _functions,
+    "describe_function": _function,
+    "type_list": _types,
+    "variables": _variables,
+    "sourceDescription": _source_description,
+    "source_descriptions": _source_descriptions,
+    "queryDescription": _query_description,
+    "query_descriptions": _query_descriptions,
+    "executionPlan": _plan,
+    "topicDescription": _topic,
+    "terminate_query": _terminated,
+    "assert_topic": _asserted("topic", "topicName"),
+    "assert_schema": _asserted("schema", "subject"),
+}

@@ -1,0 +1,52 @@
+"""The `millstream` command: finds the sub-command and hands over to its module."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from millstream.parts.errors import SetupError
+
+SHELL = "shell"
+COMMANDS = {
+    SHELL: "ask a server in SQL, interactively or from a script (the default)",
+    "dev": "everything on this machine: Kafka, schema registry, engine, server and shell",
+    "server": "the engine and its REST API in front of an existing Kafka",
+    "test": "play case files: statements, records in, records out",
+    "demo": "load real flights and watch them stream through SQL",
+}
+INTERRUPTED = 130
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command that `words` (default: the command line) spell; its exit code."""
+    given = list(sys.argv[1:] if words is None else words)
+    if given[:1] == ["--version"]:
+        print(f"millstream {version('millstream')}")
+        return 0
+    name, rest = (given[0], given[1:]) if given and given[0] in COMMANDS else (SHELL, given)
+    args = _parser(name).parse_args([name, *rest])
+    try:
+        code: int = args.run(args)
+    except SetupError as error:
+        print(f"millstream: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    """The parser of one command; the others' modules stay unread, since some of them take a second to load."""
+    parser = argparse.ArgumentParser(prog="millstream")
+    module = importlib.import_module(f"millstream.cli.{name}")
+    module.add(parser.add_subparsers())
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def command_list() -> str:
+    """The commands and what they are for, as --help shows them."""
+    lines = [f"  millstream {name:8}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
+    return "\n".join(["commands:", *lines, "", "`millstream COMMAND --help` tells more about each."])

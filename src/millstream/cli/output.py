@@ -1,0 +1,217 @@
+"""Where answers go: to a terminal as tables that fit it, to a pipe as plain text, or as JSON; and to the spool."""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TextIO
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text as RichText
+
+from millstream.cli import plain
+from millstream.cli.client import Answer, Entity
+from millstream.cli.colours import SqlLexer
+from millstream.cli.entities import parts
+from millstream.cli.live import Watched, screen_rows, watch
+from millstream.cli.parts import Grid, Part, Sql, Text, cell, numeric, printable
+from millstream.cli.trouble import Trouble
+from millstream.cli.widths import fitted, natural
+
+STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
+PAGE = 500
+KEPT = 10_000
+BETWEEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How answers are written; `width` 0 lets columns be as wide as their cells and the terminal want."""
+
+    json: bool = False
+    wrap: bool = True
+    width: int = 0
+
+
+class Output:
+    """The two consoles of a session, `errors` for what failed, and the file that all is written to as well."""
+
+    def __init__(self, console: Console, errors: Console, format: Format) -> None:
+        self.console, self.errors, self.format = console, errors, format
+        self._spool: TextIO | None = None
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person looks at it."""
+        return self.console.is_terminal
+
+    def change(self, **settings: Any) -> None:
+        """Change the format: json, wrap, width."""
+        self.format = replace(self.format, **settings)
+
+    def spool_to(self, file: TextIO | None) -> None:
+        """Write everything to a file as well, None = no more."""
+        if self._spool is not None:
+            self._spool.close()
+        self._spool = file
+
+    def spool(self, text: str) -> None:
+        """Write text to the spool alone."""
+        if self._spool is not None:
+            print(text, file=self._spool, flush=True)
+
+    def entities(self, found: Sequence[Entity]) -> None:
+        """The answers of statements."""
+        for entity in found:
+            if self.format.json:
+                self.line(json.dumps(entity, indent=2, ensure_ascii=False))
+            else:
+                self.show(parts(entity))
+
+    def show(self, shown: Iterable[Part]) -> None:
+        """Pieces of an answer, one after the other."""
+        for part in shown:
+            self.spool(_plain(part))
+            if self.on_terminal:
+                self.console.print(self._drawn(part))
+            else:
+                self._write(_plain(part))
+
+    def line(self, text: str) -> None:
+        """A line as it is."""
+        self.spool(text)
+        self._write(text)
+
+    def note(self, text: str) -> None:
+        """A word to a person: it is not part of the answer, and files and pipes do not get it."""
+        if self.on_terminal:
+            self.console.print(RichText(text, "dim"))
+
+    def trouble(self, what: Trouble) -> None:
+        """An error."""
+        self.spool(what.text)
+        shown = RichText(what.text)
+        shown.stylize("bold red", 0, len("error:"))
+        if what.caret:
+            shown.highlight_words([what.caret.strip()], "bold red")
+        if what.hint:
+            shown.stylize("yellow", len(what.text) - len(f"hint: {what.hint}"))
+        self.errors.print(shown, soft_wrap=True)
+
+    def rows(self, answer: Answer, live: bool, all_of_them: bool) -> None:
+        """The rows of a query while they come, and how many there were.
+
+        On a terminal those of a `live` query are watched, and at the end all of them stay there or the last screen.
+        """
+        counted, ending = Counted(answer.rows), ""
+        try:
+            self._show_rows(answer, counted, live, all_of_them)
+        except KeyboardInterrupt:
+            ending = ", stopped"
+            raise
+        finally:
+            self.note(f"{counted.count:,} row{'' if counted.count == 1 else 's'}{ending}")
+
+    def _show_rows(self, answer: Answer, counted: "Counted", live: bool, all_of_them: bool) -> None:
+        names, right = answer.names, numeric(answer.types)
+        if self.format.json:
+            for row in counted:
+                self.line(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
+        elif not self.on_terminal:
+            self._plain_rows(answer, counted)
+        elif live:
+            self._watched(Grid(names, (), right), counted, all_of_them)
+        else:
+            self._pages(Grid(names, (), right), counted)
+
+    def _plain_rows(self, answer: Answer, rows: Iterable[Sequence[Any]]) -> None:
+        columns = plain.columns_for(answer.names, answer.types, numeric(answer.types))
+        self.line(columns.line(answer.names))
+        self.line(columns.rule())
+        for row in rows:
+            self.line(plain.row_line(columns, row))
+
+    def _watched(self, head: Grid, rows: Iterable[Sequence[Any]], all_of_them: bool) -> None:
+        screen = screen_rows(self.console)
+        watched = Watched(head.columns, KEPT if all_of_them else screen, screen)
+        try:
+            watch(self.console, watched, rows, lambda shown, wanted: self._table(head, shown, wanted, wrap=False))
+        finally:
+            self.console.print(self._table(head, watched.kept, watched.widths(), wrap=all_of_them))
+            self.spool(plain.grid_text(replace(head, rows=watched.kept)))
+
+    def _pages(self, head: Grid, rows: Iterable[Sequence[Any]]) -> None:
+        """Rows that come all at once: the first of them say how wide the columns are."""
+        source, widths = iter(rows), list[int]()
+        while page := [[printable(cell(value)) for value in row] for row in islice(source, PAGE)]:
+            first = not widths
+            widths = widths or natural(head.columns, page)
+            self.console.print(self._table(head, page, widths, show_header=first))
+            self.spool(plain.grid_text(replace(head, rows=page)))
+        if not widths:
+            self.console.print(self._table(head, (), natural(head.columns, ())))
+
+    def _drawn(self, part: Part) -> RenderableType:
+        match part:
+            case Grid():
+                cells = [[printable(cell(value)) for value in row] for row in part.rows]
+                return self._table(part, cells, natural(part.columns, cells))
+            case Sql():
+                return Syntax(part.text, SqlLexer(), theme="ansi_dark", background_color="default", word_wrap=True)
+            case Text():
+                return RichText(printable(part.text), STYLES.get(part.style, ""))
+
+    def _table(
+        self,
+        head: Grid,
+        rows: Iterable[Sequence[str]],
+        wanted: Sequence[int],
+        show_header: bool = True,
+        wrap: bool = True,
+    ) -> Table:
+        room = self.console.width - BETWEEN * len(wanted)
+        widths = [self.format.width] * len(wanted) if self.format.width else fitted(wanted, room)
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            show_header=show_header and any(head.columns),
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            show_edge=False,
+        )
+        fold = wrap and self.format.wrap
+        for at, (name, width) in enumerate(zip(head.columns, widths, strict=True)):
+            table.add_column(
+                RichText(name, "bold"),
+                width=width,
+                no_wrap=not fold,
+                overflow="fold" if fold else "ellipsis",
+                justify="right" if at in head.right else "left",
+            )
+        for row in rows:
+            table.add_row(*(RichText(text, "dim" if text == "null" else "") for text in row))
+        return table
+
+    def _write(self, text: str) -> None:
+        # Not through rich: a pipe gets the text as it is, however long its lines are.
+        with contextlib.suppress(BrokenPipeError):
+            print(text, file=self.console.file, flush=True)
+
+
+class Counted:
+    """Rows, and how many were taken."""
+
+    def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._rows, self.count = rows, 0
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def _plain(part: Part) -> str:
+    return plain.grid_text(part) if isinstance(part, Grid) else part.text

@@ -1,0 +1,172 @@
+"""A session with a server: its settings and variables, and each statement carried out."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from millstream.cli.client import Client, ClientError, Context, OutOfTime, Refused, Told
+from millstream.cli.commands import run_command
+from millstream.cli.output import Output
+from millstream.cli.statements import Statement, split
+from millstream.cli.trouble import trouble
+from millstream.syntax.tokens import Kind
+
+READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "PRINT", "ASSERT")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many rows a query may show, and for how many seconds it may run; None = no limit."""
+
+    rows: int | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class Session:
+    """Statements go to `client` with the session's SETs and DEFINEs, and answers to `output`.
+
+    `on_change` hears when sources may have changed; an `interactive` session goes on after Ctrl-C, and `typed` tells
+    what was typed in it.
+    """
+
+    client: Client
+    output: Output
+    limits: Limits = Limits()
+    properties: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    on_change: Callable[[], None] = lambda: None
+    interactive: bool = False
+    typed: Callable[[], Sequence[str]] = tuple
+
+    @property
+    def context(self) -> Context:
+        """What goes with each statement."""
+        return Context(dict(self.properties), dict(self.variables))
+
+    def run(self, text: str, file: str = "") -> bool:
+        """Carry out the statements of a text until one fails; whether none did. `file` is where they stand."""
+        return all(self._run(statement, file) for statement in split(text))
+
+    def _run(self, statement: Statement, file: str) -> bool:
+        try:
+            self._carry_out(statement)
+        except Told:
+            return False
+        except ClientError as error:
+            if isinstance(error, Refused):
+                self.output.entities(error.entities)
+            self.output.trouble(trouble(error, statement, file))
+            return False
+        if not statement.words or statement.words[0].key not in READING:
+            self.on_change()
+        return True
+
+    def _carry_out(self, statement: Statement) -> None:
+        if run_command(statement.text, self):
+            return
+        local = next((act for key, act in LOCAL.items() if statement.starts(key)), None)
+        if local is not None:
+            local(self, statement)
+        elif statement.is_query:
+            self._query(statement)
+        elif statement.is_print:
+            self._print(statement)
+        else:
+            self.output.entities(self.client.execute(statement.text, self.context))
+
+    def _query(self, statement: Statement) -> None:
+        asked = self.client.query(statement.text, self.context, self.limits.seconds)
+        with suppress(OutOfTime), asked as answer:
+            limited = replace(answer, rows=self._limited(answer.rows))
+            all_of_them = statement.has_limit or self.limits.rows is not None
+            with self._interruptible():
+                self.output.rows(limited, statement.is_push, all_of_them)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends what is inside; where nobody types it ends the session too."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.interactive:
+                raise
+
+    def _limited(self, rows: Iterator[Any]) -> Iterator[Any]:
+        """Rows until the limits of the session end them."""
+        end = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
+        for row in islice(rows, self.limits.rows):
+            yield row
+            if end is not None and time.monotonic() > end:
+                return
+
+    def _print(self, statement: Statement) -> None:
+        asked = self.client.print_topic(statement.text, self.context, self.limits.seconds)
+        with suppress(OutOfTime), asked as lines, self._interruptible():
+            for line in self._limited(lines):
+                self.output.line(line)
+
+    def set(self, name: str, value: str) -> None:
+        """Set a property for the statements that follow. Raises Refused where it is none that a session sets."""
+        self.client.is_valid_property(name)
+        self.properties[name] = value
+        self.output.note(f"{name} is now '{value}' for this session")
+
+    def unset(self, name: str) -> None:
+        """Forget a property that was set. Raises ClientError where it was not."""
+        if name not in self.properties:
+            raise ClientError(f"{name} was not set in this session")
+        self.output.note(f"{name} is no longer '{self.properties.pop(name)}'")
+
+    def define(self, name: str, value: str) -> None:
+        """Define a variable for the statements that follow."""
+        self.variables = {known: text for known, text in self.variables.items() if known.lower() != name.lower()}
+        self.variables[name] = value
+
+    def undefine(self, name: str) -> None:
+        """Forget a variable. Raises ClientError where there is none."""
+        known = next((known for known in self.variables if known.lower() == name.lower()), None)
+        if known is None:
+            raise ClientError(f"there is no variable {name}", "SHOW VARIABLES; lists them")
+        del self.variables[known]
+
+
+Act = Callable[[Session, Statement], None]
+
+
+def _set(session: Session, statement: Statement) -> None:
+    name, value = _operands(statement, "SET 'property' = 'value';", Kind.STRING, "=", Kind.STRING)
+    session.set(name, value)
+
+
+def _unset(session: Session, statement: Statement) -> None:
+    (name,) = _operands(statement, "UNSET 'property';", Kind.STRING)
+    session.unset(name)
+
+
+def _define(session: Session, statement: Statement) -> None:
+    name, value = _operands(statement, "DEFINE name = 'value';", Kind.WORD, "=", Kind.STRING)
+    session.define(name, value)
+
+
+def _undefine(session: Session, statement: Statement) -> None:
+    (name,) = _operands(statement, "UNDEFINE name;", Kind.WORD)
+    session.undefine(name)
+
+
+def _operands(statement: Statement, form: str, *expected: Kind | str) -> Sequence[str]:
+    """The texts of the words after the first, which must be of these kinds. Raises ClientError with the form."""
+    given = [word for word in statement.words[1:] if word.key != ";"]
+    fits = len(given) == len(expected) and all(
+        word.key == wanted if isinstance(wanted, str) else word.kind is wanted
+        for word, wanted in zip(given, expected, strict=True)
+    )
+    if not fits:
+        raise ClientError(f"this is no {statement.words[0].key} statement", f"it is written {form}")
+    return [word.text if word.kind is Kind.WORD else word.value for word in given if word.key != "="]
+
+
+LOCAL: dict[str, Act] = {"SET": _set, "UNSET": _unset, "DEFINE": _define, "UNDEFINE": _undefine}

@@ -1,0 +1,153 @@
+"""`millstream [URL]`: the shell, and statements from the command line, a file or a pipe."""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from millstream.cli.client import Client, ClientError
+from millstream.cli.commands import Leave
+from millstream.cli.main import command_list
+from millstream.cli.output import Format, Output
+from millstream.cli.prompt import Prompt, history_file
+from millstream.cli.session import Limits, Session
+from millstream.cli.trouble import trouble
+from millstream.cli.words import Words
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+URL = "http://localhost:8088"
+FAILED, UNUSABLE = 1, 2
+USAGE = "millstream [URL] [options]\n       millstream COMMAND [options]"
+ABOUT = """\
+Streaming SQL over Kafka. Without a command this is the shell of a running server: type statements, each ended by
+a semicolon, and see their answers. With -e, -f or a pipe it carries out statements, writes their answers to
+standard output, and exits with 1 if one of them failed."""
+EXAMPLES = """
+examples:
+  millstream dev                                    start everything here, and a shell
+  millstream http://server:8088                     the shell of another server
+  millstream -e "SHOW STREAMS;" --output JSON       one statement, for a script
+  millstream -f pipeline.sql -d topic=orders        a file, with ${topic} defined
+"""
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "shell",
+        prog="millstream",
+        usage=USAGE,
+        description=ABOUT,
+        epilog=f"{command_list()}\n{EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("url", nargs="?", default=URL, metavar="URL", help=f"the server (default {URL})")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    what = parser.add_argument_group("what to carry out")
+    what.add_argument("-e", "--execute", action="append", metavar="SQL", help="these statements, then exit")
+    what.add_argument("-f", "--file", type=Path, metavar="FILE", help="the statements of a file, then exit")
+    what.add_argument("-d", "--define", action="append", default=[], metavar="NAME=VALUE", help="define a variable")
+    how = parser.add_argument_group("how")
+    how.add_argument("--output", choices=["TABULAR", "JSON"], default="TABULAR", type=str.upper, help="form of answers")
+    how.add_argument("--query-row-limit", type=int, metavar="N", help="end each query after N rows")
+    how.add_argument("--query-timeout", type=int, metavar="MS", help="end each query after so many milliseconds")
+    who = parser.add_argument_group("who")
+    who.add_argument("-u", "--user", help="user name, where the server asks for one")
+    who.add_argument("-p", "--password", help="password (asked for if only the name is given)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out what was given, or open the prompt; 0, 1 if a statement failed, 2 if the command makes no sense."""
+    try:
+        session = _session(args)
+        given = _given(args)
+    except ClientError as error:
+        print(trouble(error).text, file=sys.stderr)
+        return UNUSABLE
+    if given is None:
+        return interact(session)
+    return carry_out(session, given)
+
+
+def carry_out(session: Session, given: Iterable[tuple[str, str]]) -> int:
+    """Carry out texts, each with the file it stands in ("" = none); 0, or 1 once a statement fails."""
+    try:
+        return 0 if all(session.run(text, file) for text, file in given) else FAILED
+    except Leave:
+        return 0
+
+
+def interact(session: Session, prompt: Prompt | None = None) -> int:
+    """Read and carry out until the user leaves; always 0."""
+    words = Words(lambda: session.client)
+    prompt = prompt or Prompt(words, history_file())
+    session.interactive, session.on_change, session.typed = True, words.refresh, prompt.typed
+    banner(session)
+    words.start()
+    try:
+        while True:
+            _once(session, prompt)
+    except (EOFError, Leave):
+        session.output.spool_to(None)
+        return 0
+
+
+def _once(session: Session, prompt: Prompt) -> None:
+    try:
+        text = prompt.read()
+        if text.strip():
+            session.output.spool(f"millstream> {text}")
+            session.run(text)
+            session.output.line("")
+    except KeyboardInterrupt:
+        session.output.note("cancelled")
+
+
+def banner(session: Session) -> None:
+    """Say who answers; if nobody does, say that, and leave the prompt to the user all the same."""
+    out = session.output.console
+    out.print("\n[bold green]~ millstream[/]  [dim]streaming SQL on Kafka and Spark[/]", highlight=False)
+    try:
+        facts = session.client.info()
+    except ClientError as error:
+        session.output.trouble(trouble(error))
+    else:
+        state = facts.get("serverStatus", "")
+        out.print(f"  version {facts.get('version')} at {session.client.url}  [dim]{state.lower()}[/]", highlight=False)
+    out.print("  [dim]help lists commands · a statement ends with ; · Ctrl-D leaves[/]\n", highlight=False)
+
+
+def _session(args: argparse.Namespace) -> Session:
+    auth = (args.user, args.password or getpass.getpass(f"password of {args.user}: ")) if args.user else None
+    output = Output(Console(highlight=False), Console(stderr=True, highlight=False), Format(args.output == "JSON"))
+    limits = Limits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
+    session = Session(Client("", auth).elsewhere(args.url), output, limits)
+    for text in args.define:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise ClientError(f"-d {text} defines nothing", "it is written -d NAME=VALUE")
+        session.define(name, value)
+    return session
+
+
+def _given(args: argparse.Namespace) -> list[tuple[str, str]] | None:
+    """The texts to carry out, None where they will be typed."""
+    given = [(text, "") for text in args.execute or ()]
+    if args.file:
+        given.append((_text_of(args.file), str(args.file)))
+    if not given and not sys.stdin.isatty():
+        given.append((sys.stdin.read(), ""))
+    return given or None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClientError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error

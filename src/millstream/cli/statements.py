@@ -1,0 +1,96 @@
+"""What was typed, cut into statements: where each begins, whether the last is whole, and who carries it out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.tokens import Kind, Token, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement with its semicolon, the line it begins on, and its tokens."""
+
+    text: str
+    line: int
+    words: tuple[Token, ...]
+
+    def starts(self, *keys: str) -> bool:
+        """Whether its first words are these."""
+        return tuple(word.key for word in self.words[: len(keys)]) == keys
+
+    @property
+    def is_query(self) -> bool:
+        """Whether its answer is rows."""
+        return self.starts("SELECT")
+
+    @property
+    def is_push(self) -> bool:
+        """Whether its answer goes on until it is stopped."""
+        keys = [word.key for word in self.words]
+        return self.is_query and "EMIT" in keys
+
+    @property
+    def is_print(self) -> bool:
+        """Whether its answer is a topic's records."""
+        return self.starts("PRINT")
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether it says how many rows it wants."""
+        return any(word.key == "LIMIT" for word in self.words)
+
+
+def split(text: str) -> list[Statement]:
+    """The statements of a text; the last one is given a semicolon where it has none.
+
+    What cannot be read as tokens goes to the server as it is, which has the better word for it.
+    """
+    read, error = _read(text)
+    statements, piece = [], list[Token]()
+    for token in read:
+        piece.append(token)
+        if token.key == ";":
+            statements.append(_statement(text, piece, token.end))
+            piece = []
+    if piece or error is not None:
+        statements.append(_rest(text, piece, error))
+    return [statement for statement in statements if statement.text != ";"]
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text ends with a semicolon that is in no string, name or comment."""
+    read, error = _read(text)
+    if error is not None:
+        return text.rstrip().endswith(";") and "no closing" not in error.fact and "not closed" not in error.fact
+    return bool(read) and read[-1].key == ";"
+
+
+def _read(text: str) -> tuple[list[Token], SqlSyntaxError | None]:
+    read: list[Token] = []
+    try:
+        for token in tokens(text):
+            if token.kind is not Kind.END:
+                read.append(token)
+    except SqlSyntaxError as error:
+        return read, error
+    return read, None
+
+
+def _statement(text: str, piece: Sequence[Token], end: int) -> Statement:
+    return Statement(text[piece[0].start : end], piece[0].span.line, tuple(piece))
+
+
+def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> Statement:
+    """The last statement, without its semicolon, or not readable to its end."""
+    if error is None:
+        whole = _statement(text, piece, piece[-1].end)
+        return Statement(whole.text + ";", whole.line, whole.words)
+    start = piece[0].start if piece else _offset(text, error)
+    return Statement(text[start:].rstrip(), text.count("\n", 0, start) + 1, tuple(piece))
+
+
+def _offset(text: str, error: SqlSyntaxError) -> int:
+    assert error.at is not None
+    before = text.splitlines(keepends=True)[: error.at.line - 1]
+    return sum(map(len, before)) + error.at.column - 1

@@ -1,0 +1,150 @@
+"""Statements from the command line, a file and a pipe: what is written where, and the exit code."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millstream.cli.main import main
+from support.engine import FakeEngine
+
+Run = Callable[..., Any]
+ROWS = """\
+         ID | NAME
+------------+---------------------
+          1 | one
+          2 | null
+          3 | three ☃
+"""
+
+
+def test_a_statement_writes_its_answer(run: Run) -> None:
+    done = run("-e", "SHOW STREAMS;")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[2] == "ORDERS | orders | KAFKA      | JSON         |"
+
+
+def test_rows_are_lines(run: Run) -> None:
+    done = run("-e", "SELECT * FROM orders")
+    assert (done.code, done.out, done.err) == (0, ROWS, "")
+
+
+def test_rows_as_json(run: Run) -> None:
+    done = run("-e", "SELECT * FROM orders;", "--output", "json")
+    assert [json.loads(line) for line in done.out.splitlines()][2] == {"ID": 3, "NAME": "three ☃"}
+
+
+def test_entities_as_json(run: Run) -> None:
+    assert json.loads(run("-e", "SHOW STREAMS;", "--output", "JSON").out)["streams"][0]["name"] == "ORDERS"
+
+
+def test_a_failing_statement_ends_the_script_with_1_and_is_told_on_stderr(run: Run) -> None:
+    done = run("-e", "SELECT * FROM orders;\n SELECT *\nFROM nowhere; SHOW STREAMS;")
+    assert (done.code, done.out) == (1, ROWS)
+    # The fake engine's place is line 1:15, which the statement's first line does not reach.
+    assert done.err == "error: line 1:15: there is no stream NOWHERE\n  hint: did you mean ORDERS?\n"
+
+
+def test_an_error_points_at_its_place(run: Run) -> None:
+    assert run("-e", "SELECT * FROM nowhere;").err == (
+        "error: line 1:15: there is no stream NOWHERE\n"
+        "  SELECT * FROM nowhere;\n"
+        "                ^\n"
+        "  hint: did you mean ORDERS?\n"
+    )
+
+
+def test_an_error_in_a_file_is_told_with_the_file_and_its_line(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "script.sql"
+    file.write_text("-- a comment; with a semicolon\nSHOW STREAMS;\n\nSELECT * FROM nowhere;\n")
+    done = run("-f", str(file))
+    assert done.code == 1
+    assert f"error: {file}:4: there is no stream NOWHERE" in done.err
+
+
+def test_rows_that_break_off_are_an_error(run: Run) -> None:
+    done = run("-e", "SELECT * FROM broken EMIT CHANGES;")
+    assert done.code == 1
+    assert done.out.splitlines()[-1].split() == ["1", "|", "one"]
+    assert done.err == "error: a task failed\n"
+
+
+def test_a_pipe_is_a_script(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT * FROM orders;"))
+    assert run().out == ROWS
+
+
+def test_the_row_limit_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
+    assert len(run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-row-limit", "2").out.splitlines()) == 4
+    assert engine.wait_for_queries(1)[0].closed.wait(5)
+
+
+def test_the_timeout_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
+    done = run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-timeout", "300")
+    assert (done.code, done.out) == (0, ROWS)
+    assert engine.wait_for_queries(1)[0].closed.wait(5)
+
+
+def test_print_writes_lines(run: Run) -> None:
+    assert run("-e", "PRINT orders FROM BEGINNING;").out.splitlines()[0] == "Key format: KAFKA_STRING"
+
+
+def test_settings_and_variables_go_with_the_statements(run: Run, engine: FakeEngine) -> None:
+    script = "SET 'a.b'='c';DEFINE x='y';DEFINE X='z';SELECT * FROM orders;UNSET 'a.b';UNDEFINE x; SHOW STREAMS;"
+    assert run("-d", "more=it's", "-e", script).code == 0
+    query, show = engine.requests
+    assert (query.properties, query.variables) == ({"a.b": "c"}, {"more": "it's", "X": "z"})
+    assert (show.properties, show.variables) == ({}, {"more": "it's"})
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("SET 'nonsense'='1';", "there is no property nonsense"),
+        ("SET a=1;", "it is written SET 'property' = 'value';"),
+        ("UNSET 'a';", "a was not set in this session"),
+        ("UNDEFINE x;", "there is no variable x"),
+        ("run script '/no/such/file';", "cannot read /no/such/file: No such file or directory"),
+        ("output XML;", "there is no output format XML"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error(run: Run, script: str, message: str) -> None:
+    done = run("-e", script)
+    assert message in done.err
+    assert done.code == 1
+
+
+def test_a_script_may_run_others_and_fails_with_them(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "inner.sql").write_text("SHOW STREAMS; DROP STREAM nowhere;")
+    done = run("-e", f"RUN SCRIPT '{tmp_path}/inner.sql'; SHOW STREAMS;")
+    assert done.code == 1
+    assert done.out.count("ORDERS") == 1
+    assert done.err.count("error:") == 1
+
+
+def test_spooling_keeps_what_was_shown(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "spool.txt"
+    run("-e", f"spool '{file}'; SELECT * FROM orders; spool off; SHOW STREAMS;")
+    assert file.read_text() == ROWS
+
+
+def test_no_server_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["http://localhost:1", "-e", "SHOW STREAMS;"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: no server answers at http://localhost:1 (Connection refused)\n  hint: start one")
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(run: Run) -> None:
+    done = run("-f", "/no/such/file.sql")
+    assert (done.code, done.err) == (2, "error: cannot read /no/such/file.sql: No such file or directory\n")
+
+
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(f"millstream {name} " in shown for name in ("dev", "server", "test", "demo"))

@@ -1,0 +1,92 @@
+"""How things look: entities, errors, widths, statements cut out of a text."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pygments.token import Keyword, Name, String
+
+from millstream.cli.client import ClientError, Refused
+from millstream.cli.colours import SqlLexer
+from millstream.cli.entities import parts
+from millstream.cli.parts import Grid, printable
+from millstream.cli.plain import grid_text
+from millstream.cli.statements import split
+from millstream.cli.trouble import trouble
+from millstream.cli.widths import fitted
+from support import golden
+
+HERE = Path(__file__).parent
+
+
+def test_entities_look_as_in_the_file() -> None:
+    """Each kind of entity; the file is written anew with REWRITE=1."""
+    golden.check(HERE / "entities.txt", lambda case: _shown(json.loads(case)))
+
+
+def _shown(entity: dict[str, object]) -> str:
+    return "\n".join(grid_text(part) if isinstance(part, Grid) else part.text for part in parts(entity))
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "told"),
+    [
+        (
+            "line 2:3: there is no column AMOUT\n  hint: did you mean AMOUNT?",
+            "SELECT\n\tAMOUT FROM s;",
+            "error: line 2:3: there is no column AMOUT\n   AMOUT FROM s;\n    ^\n  hint: did you mean AMOUNT?",
+        ),
+        ("line 9:1: beyond", "SELECT 1;", "error: line 9:1: beyond"),
+        ("without a place", "SELECT 1;", "error: without a place"),
+        ("line 1:10: wide", "SELECT '漢字';", "error: line 1:10: wide\n  SELECT '漢字';\n            ^"),
+        ("line 1:151: far", f"SELECT {'x' * 143} y;", f"error: line 1:151: far\n  …{'x' * 50} y;\n   {' ' * 50}^"),
+    ],
+)
+def test_errors(message: str, text: str, told: str) -> None:
+    (statement,) = split(text)
+    assert trouble(ClientError(message), statement).text == told
+
+
+def test_an_error_of_the_server_may_have_no_reason() -> None:
+    assert trouble(Refused({})).text == "error: the server gave no reason"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "room", "given"),
+    [
+        ([3, 5], 20, [3, 5]),
+        ([3, 50, 5], 28, [3, 20, 5]),
+        ([50, 50, 5], 45, [20, 20, 5]),
+        ([50, 50, 50], 10, [6, 6, 6]),
+        ([], 10, []),
+    ],
+)
+def test_widths(wanted: list[int], room: int, given: list[int]) -> None:
+    assert fitted(wanted, room) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("", []),
+        ("; ;;", []),
+        ("-- only a comment;", []),
+        ("SHOW STREAMS", [("SHOW STREAMS;", 1)]),
+        ("a;\n\n b ;c", [("a;", 1), ("b ;", 3), ("c;", 3)]),
+        ("SELECT ';' -- ;\n, `;`; x;", [("SELECT ';' -- ;\n, `;`;", 1), ("x;", 2)]),
+        ("a;\nSELECT # ; b;", [("a;", 1), ("SELECT # ; b;", 2)]),
+        ("a;\n'open ; b;", [("a;", 1), ("'open ; b;", 2)]),
+    ],
+)
+def test_split(text: str, statements: list[tuple[str, int]]) -> None:
+    assert [(statement.text, statement.line) for statement in split(text)] == statements
+
+
+def test_control_characters_are_shown_and_not_obeyed() -> None:
+    assert printable("a\x1b[2Jb\tc\nd") == "a\\x1b[2Jb    c\nd"
+
+
+def test_words_have_colours() -> None:
+    found = {text: kind for kind, text in SqlLexer().get_tokens("select UCASE(name) from s where a = 'b''c'")}
+    assert (found["select"], found["UCASE"], found["name"]) == (Keyword, Name.Function, Name)
+    assert found["'b''c'"] is String.Single
