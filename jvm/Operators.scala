@@ -38,7 +38,11 @@ object Operators {
     static("ms_time_text", StringType, "timeText"),
     static("ms_divide", DoubleType, "divide"),
     static("ms_remainder", DoubleType, "remainder"),
-    decimal("ms_divide_decimal", "divideDecimal"),
+    decimal("ms_decimal_add", "addDecimal"),
+    decimal("ms_decimal_subtract", "subtractDecimal"),
+    decimal("ms_decimal_multiply", "multiplyDecimal"),
+    decimal("ms_decimal_divide", "divideDecimal"),
+    decimal("ms_decimal_remainder", "remainderDecimal"),
     decimal("ms_decimal_of_text", "decimalOfText"),
     decimal("ms_decimal_of_double", "decimalOfDouble"),
     decimal("ms_decimal_of_bigint", "decimalOfLong"),
@@ -137,13 +141,27 @@ object Operators {
 
   def remainder(left: Double, right: Double): Double = left % right
 
-  /** The exact quotient: one with more digits than `precision` fails. */
+  def addDecimal(left: Decimal, right: Decimal, precision: Int, scale: Int): Decimal =
+    exact(precision, scale)(left.toJavaBigDecimal.add(right.toJavaBigDecimal))
+
+  def subtractDecimal(left: Decimal, right: Decimal, precision: Int, scale: Int): Decimal =
+    exact(precision, scale)(left.toJavaBigDecimal.subtract(right.toJavaBigDecimal))
+
+  def multiplyDecimal(left: Decimal, right: Decimal, precision: Int, scale: Int): Decimal =
+    exact(precision, scale)(left.toJavaBigDecimal.multiply(right.toJavaBigDecimal))
+
   def divideDecimal(left: Decimal, right: Decimal, precision: Int, scale: Int): Decimal = {
-    if (right.isZero) throw new Fault("division by zero")
-    val exact = new MathContext(precision, RoundingMode.UNNECESSARY)
-    try made(left.toJavaBigDecimal.divide(right.toJavaBigDecimal, exact).setScale(scale), precision, scale)
-    catch { case _: ArithmeticException => throw new Fault(s"$left / $right has no exact DECIMAL($precision, $scale)") }
+    val context = new MathContext(precision, RoundingMode.UNNECESSARY)
+    exact(precision, scale)(left.toJavaBigDecimal.divide(right.toJavaBigDecimal, context))
   }
+
+  def remainderDecimal(left: Decimal, right: Decimal, precision: Int, scale: Int): Decimal =
+    exact(precision, scale)(left.toJavaBigDecimal.remainder(right.toJavaBigDecimal))
+
+  /** A result without rounding: one with more digits than there is room for fails, as division by zero does. */
+  private def exact(precision: Int, scale: Int)(result: => JavaDecimal): Decimal =
+    try made(result.setScale(scale, RoundingMode.UNNECESSARY), precision, scale)
+    catch { case e: ArithmeticException => throw new Fault(s"no DECIMAL($precision, $scale) is exact: ${e.getMessage}") }
 
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
     val value = try new JavaDecimal(text.toString.trim) catch { case _: NumberFormatException => no(text, "DECIMAL") }

@@ -29,6 +29,7 @@ from millstream.model.types import (
     BYTES,
     DATE,
     INTEGER,
+    MOST_DIGITS,
     STRING,
     TIMESTAMP,
     Array,
@@ -96,6 +97,8 @@ def _meaning(expression: tree.Expression, inside: _Inside) -> m.Meaning:
 
 @_meaning.register
 def _(expression: tree.Literal, inside: _Inside) -> m.Meaning:
+    if isinstance(expression.type, Decimal) and expression.type.precision > MOST_DIGITS:
+        raise NotSupported(f"a constant of more than {MOST_DIGITS} digits", expression.span)
     return m.Const(expression.type, expression.value)
 
 
@@ -382,26 +385,33 @@ def _instead(source: SqlType) -> str:
 
 @_meaning.register
 def _(expression: tree.ArrayOf, inside: _Inside) -> m.Meaning:
-    element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY of")
+    if not expression.items:
+        raise _empty("ARRAY", "ARRAY[1]", expression.span)
+    element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
     return m.ArrayOf(Array(element), items)
 
 
 @_meaning.register
 def _(expression: tree.MapOf, inside: _Inside) -> m.Meaning:
-    key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP with keys")
-    value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP with values")
+    if not expression.entries:
+        raise _empty("MAP", "MAP('a' := 1)", expression.span)
+    key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
+    value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
     return m.MapOf(Map(key, value), tuple(zip(keys, values, strict=True)))
 
 
+def _empty(kind: str, example: str, at: Span) -> StatementError:
+    return StatementError(f"the {kind} constructor cannot be empty: its type would be unknown", at, f"e.g. {example}")
+
+
 def _agreeing(
-    items: Sequence[tree.Expression], inside: _Inside, at: Span, what: str
+    items: Sequence[tree.Expression], inside: _Inside, at: Span, what: str, parts: str
 ) -> tuple[SqlType, tuple[m.Meaning, ...]]:
     """The common type of the elements of a constructor, and the elements in it."""
     elements = [_given(i, inside) for i in items]
     wanted = common_type(elements)
     if wanted is None:
-        kind = "nothing" if not elements else "NULL alone"
-        raise StatementError(f"{what} {kind} has no type", at, "CAST one element: CAST(NULL AS INT)")
+        raise StatementError(f"{what} with all NULL {parts} has no type", at, "CAST one: CAST(NULL AS INT)")
     return wanted, tuple(converted(e.value, wanted, e.span) for e in elements)
 
 

@@ -8,7 +8,7 @@ from millstream.formats.delimited import DELIMITER, character
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported
 from millstream.model.schema import Column
-from millstream.model.types import Array, Decimal, Map, SqlType, Struct
+from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
 
 
 def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
@@ -32,8 +32,9 @@ def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
 def document_of(type: SqlType) -> object:
     """A type as the codec's documents write it."""
     match type:
-        case Decimal(precision, scale):
-            return {"decimal": [precision, scale]}
+        case Decimal():
+            held = computed(type)
+            return {"decimal": [held.precision, held.scale]}
         case Array(element):
             return {"array": document_of(element)}
         case Map(key, value):

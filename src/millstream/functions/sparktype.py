@@ -1,7 +1,7 @@
 """Spark's name for a SQL type (DESIGN.md §3): times are milliseconds of the day, fields are numbered."""
 
 from millstream.model.errors import NotSupported
-from millstream.model.types import Array, Decimal, Map, SqlType, Struct
+from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
 
 _NAMES = {
     "BOOLEAN": "boolean",
@@ -14,14 +14,14 @@ _NAMES = {
     "TIME": "bigint",
     "TIMESTAMP": "timestamp",
 }
-MOST_DIGITS = 38
 
 
 def spark_type(t: SqlType) -> str:
     """Spark SQL text of `t`; raises NotSupported for what Spark has no type for."""
     match t:
-        case Decimal(precision, scale):
-            return _decimal(precision, scale)
+        case Decimal():
+            held = computed(t)
+            return f"decimal({held.precision}, {held.scale})"
         case Array(element):
             return f"array<{spark_type(element)}>"
         case Map(key, value):
@@ -31,12 +31,3 @@ def spark_type(t: SqlType) -> str:
         case _ if str(t) in _NAMES:
             return _NAMES[str(t)]
     raise NotSupported(f"type {t} is not supported in an expression")
-
-
-def _decimal(precision: int, scale: int) -> str:
-    if precision > MOST_DIGITS:
-        raise NotSupported(
-            f"type DECIMAL({precision}, {scale}) is not supported",
-            hint=f"a DECIMAL has at most {MOST_DIGITS} digits",
-        )
-    return f"decimal({precision}, {scale})"

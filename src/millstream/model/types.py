@@ -104,6 +104,20 @@ ALIASES = {"INT": INTEGER, "VARCHAR": STRING, **PRIMITIVES}
 HEADERS_TYPE = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
 
 
+MOST_DIGITS = 38
+
+
+def computed(decimal: Decimal) -> Decimal:
+    """The DECIMAL of at most 38 digits that holds `decimal`'s values in Spark: whole digits stay, up to 32 of them.
+
+    A value that has digits for which there is no room fails where it is made or read.
+    """
+    if decimal.precision <= MOST_DIGITS:
+        return decimal
+    whole = decimal.precision - decimal.scale
+    return Decimal(MOST_DIGITS, max(MOST_DIGITS - whole, min(decimal.scale, 6)))
+
+
 def is_numeric(t: SqlType) -> bool:
     """Whether arithmetic applies to `t`."""
     return t in (INTEGER, BIGINT, DOUBLE) or isinstance(t, Decimal)

@@ -18,6 +18,7 @@ from millstream.model.types import (
     Map,
     SqlType,
     Struct,
+    computed,
 )
 from millstream.spark.constants import constant, quoted
 
@@ -31,7 +32,11 @@ _FROM_TEXT: dict[SqlType, str] = {
     TIMESTAMP: "ms_timestamp",
     BYTES: "ms_base64",
 }
-_TO_TEXT: dict[SqlType, str] = {TIME: "ms_time_text({})", TIMESTAMP: "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")", BYTES: "base64({})"}
+_TO_TEXT: dict[SqlType, str] = {
+    TIME: "ms_time_text({})",
+    TIMESTAMP: "date_format({}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")",
+    BYTES: "base64({})",
+}
 _WHOLE_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
 
 
@@ -71,7 +76,8 @@ def fails(source: SqlType, target: SqlType) -> bool:
 
 
 def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
-    size = f"{target.precision}, {target.scale}"
+    held = computed(target)
+    size = f"{held.precision}, {held.scale}"
     if _fits(source, target):
         return f"CAST({text} AS {spark_type(target)})"
     if source == STRING:
@@ -85,9 +91,11 @@ def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
 
 def _fits(source: SqlType, target: Decimal) -> bool:
     """Whether every value of `source` is one of `target`."""
-    room = target.precision - target.scale
+    held = computed(target)
+    room = held.precision - held.scale
     if isinstance(source, Decimal):
-        return source.scale <= target.scale and source.precision - source.scale <= room
+        own = computed(source)
+        return own.scale <= held.scale and own.precision - own.scale <= room
     return _WHOLE_DIGITS.get(source, 100) <= room
 
 

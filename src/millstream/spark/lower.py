@@ -20,6 +20,7 @@ from millstream.model.types import (
     Map,
     SqlType,
     children,
+    computed,
 )
 from millstream.spark.casts import cast, fails
 from millstream.spark.constants import constant, quoted
@@ -28,6 +29,14 @@ _PLACES = {m.Where.KEY: "key.K{}", m.Where.VALUE: "value.V{}"}
 _NEVER_NULL = (m.Where.ROWTIME, m.Where.ROWPARTITION, m.Where.ROWOFFSET)
 _BOOLEANS = (m.Comparison, m.Logical, m.Not, m.IsNull, m.InList, m.Like)
 _TRUTH = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+# For quotients and results too wide for Spark's own operators; what loses a digit fails.
+_DECIMALS = {
+    "+": "ms_decimal_add",
+    "-": "ms_decimal_subtract",
+    "*": "ms_decimal_multiply",
+    "/": "ms_decimal_divide",
+    "%": "ms_decimal_remainder",
+}
 _HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
@@ -53,7 +62,7 @@ def may_fail(meaning: m.Meaning) -> bool:
         case m.Cast(wanted, operand):
             return may_fail(operand) or _cast_fails(operand.type, wanted)
         case m.Arithmetic(made, operator, left, right):
-            exact = made in (DOUBLE, STRING) or operator in "+-*" or (_is_number(right) and made in (INTEGER, BIGINT))
+            exact = made in (DOUBLE, STRING) or _is_exact(made, operator, right)
             return not exact or (made != STRING and _needs(meaning)) or may_fail(left) or may_fail(right)
         case m.Negate(_, operand):
             return may_be_null(operand) or may_fail(operand)
@@ -62,6 +71,13 @@ def may_fail(meaning: m.Meaning) -> bool:
         case m.ArrayOf() | m.MapOf() | m.StructOf():
             return False
     return any(map(may_fail, m.parts(meaning)))
+
+
+def _is_exact(made: SqlType | None, operator: str, right: m.Meaning) -> bool:
+    """Whether integer or decimal arithmetic has a result whatever the operands."""
+    if isinstance(made, Decimal):
+        return computed(made) == made and operator in "+-*"
+    return operator in "+-*" or _is_number(right)
 
 
 def may_be_null(meaning: m.Meaning) -> bool:
@@ -200,9 +216,10 @@ def _arithmetic(meaning: m.Meaning, label: str) -> str:
         return _sql(meaning, label)
     left, right = _arithmetic(meaning.left, label), _arithmetic(meaning.right, label)
     native = _is_number(meaning.right)
+    if isinstance(meaning.type, Decimal) and (meaning.operator == "/" or computed(meaning.type) != meaning.type):
+        held = computed(meaning.type)
+        return f"{_DECIMALS[meaning.operator]}({left}, {right}, {held.precision}, {held.scale})"
     match meaning.operator, meaning.type:
-        case "/", Decimal(precision, scale):
-            return f"ms_divide_decimal({left}, {right}, {precision}, {scale})"
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"
         case "/", t if t == BIGINT:

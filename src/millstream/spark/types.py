@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from millstream.model.types import BYTES, DOUBLE, Array, Decimal, Map, SqlType, Struct
+from millstream.model.types import BYTES, DOUBLE, Array, Decimal, Map, SqlType, Struct, computed
 
 PRIMITIVES: Mapping[str, spark.DataType] = {
     "BOOLEAN": spark.BooleanType(),
@@ -25,8 +25,9 @@ PRIMITIVES: Mapping[str, spark.DataType] = {
 def spark_type(type: SqlType) -> spark.DataType:
     """Spark's type for a SQL type: TIME is milliseconds as bigint, the fields of a STRUCT are F0, F1 …."""
     match type:
-        case Decimal(precision, scale):
-            return spark.DecimalType(precision, scale)
+        case Decimal():
+            held = computed(type)
+            return spark.DecimalType(held.precision, held.scale)
         case Array(element):
             return spark.ArrayType(spark_type(element))
         case Map(key, value):
