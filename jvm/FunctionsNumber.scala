@@ -67,13 +67,16 @@ object NumberFunctions extends Family {
   def geoDistance(lat1: Double, lon1: Double, lat2: Double, lon2: Double, unit: UTF8String): Double = {
     require(Seq(lat1, lat2).forall(Math.abs(_) <= 90), "a latitude lies between -90 and 90")
     require(Seq(lon1, lon2).forall(Math.abs(_) <= 180), "a longitude lies between -180 and 180")
-    val Seq(north, south) = Seq(lat1, lat2).map(Math.toRadians)
-    val a = Math.pow(Math.sin(Math.toRadians(lat2 - lat1) / 2), 2) +
-      Math.pow(Math.sin(Math.toRadians(lon2 - lon1) / 2), 2) * Math.cos(north) * Math.cos(south)
-    radius(unit.toString.toUpperCase) * 2 * Math.asin(Math.sqrt(a))
+    val Seq(north, south) = Seq(lat1, lat2).map(radians)
+    val a = Math.pow(Math.sin(radians(lat2 - lat1) / 2), 2) +
+      Math.pow(Math.sin(radians(lon2 - lon1) / 2), 2) * Math.cos(north) * Math.cos(south)
+    2 * Math.asin(Math.sqrt(a)) * radius(unit.toString.trim.toUpperCase)
   }
 
+  /** Rounded as ksqlDB's answers are; newer Javas multiply by one constant. */
+  private def radians(degrees: Double): Double = degrees / 180.0 * Math.PI
+
   private def radius(unit: String): Double =
-    if (kilometres(unit)) 6371 else if (miles(unit)) 3959
+    if (unit.isEmpty || kilometres(unit)) 6371 else if (miles(unit)) 3959
     else throw new IllegalArgumentException(s"unknown unit of distance: $unit")
 }

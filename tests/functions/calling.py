@@ -33,14 +33,19 @@ class Answer:
 
 def answers(calls: Sequence[str], spark: SparkSession) -> list[Answer]:
     """What each call gives, all computed as the columns of one row."""
-    made = [_lowered(parse_expression(call)) for call in calls]
-    columns = [f"{column} AS c{2 * i + n}" for i, (t, text) in enumerate(made) for n, column in enumerate(_both(t, text))]
+    made = [lowered_call(call) for call in calls]
+    columns = [
+        f"{column} AS c{2 * i + n}" for i, (t, text) in enumerate(made) for n, column in enumerate(_both(t, text))
+    ]
     row = spark.range(1).selectExpr("0 AS partition", "id AS offset").selectExpr(*columns).collect()[0]
     return [Answer(t, _text(row[2 * i], row[2 * i + 1])) for i, (t, _) in enumerate(made)]
 
 
 def _both(t: SqlType, text: str) -> tuple[str, str]:
-    return f"ms_guard({cast(text, t, STRING)}, 'test', partition, offset)", f"ms_guard(isnull({text}), 'test', partition, offset)"
+    return (
+        f"ms_guard({cast(text, t, STRING)}, 'test', partition, offset)",
+        f"ms_guard(isnull({text}), 'test', partition, offset)",
+    )
 
 
 def _text(given: str | None, is_null: bool | None) -> str:
@@ -49,8 +54,9 @@ def _text(given: str | None, is_null: bool | None) -> str:
     return "NULL" if given is None else given
 
 
-def _lowered(expression: tree.Expression) -> tuple[SqlType, str]:
+def lowered_call(call: str) -> tuple[SqlType, str]:
     """The type and the Spark SQL text; of a table function, those of the array of its rows."""
+    expression = parse_expression(call)
     function = lookup(expression.name) if isinstance(expression, tree.Call) else None
     if function and function.kind is FunctionKind.TABLE:
         return _rows(expression)

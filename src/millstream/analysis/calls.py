@@ -28,11 +28,15 @@ def call(
         assert isinstance(argument, tree.Lambda)
         return _with_type(bind(argument, parameters)[1], argument)
 
-    chosen = resolve(expression.name, types, body_type, expression.span)
+    chosen = resolve(expression.name, types, body_type, expression.span, _units(expression))
     if kind is not chosen.function.kind:
         _check_scalar(expression, chosen)
     triples = zip(expression.args, given, chosen.arguments, strict=True)
     return m.Call(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
+
+
+def _units(expression: tree.Call) -> list[str | None]:
+    return [a.name if isinstance(a, tree.Unit) else None for a in expression.args]
 
 
 def _type(argument: tree.Expression, value: m.Meaning | None) -> SqlType | None:

@@ -22,7 +22,7 @@ def _json(value: str, t: SqlType, depth: int) -> str:
         case Array(element):
             inner = _or_null(e, element, depth + 1)
             return f"concat('[', array_join(transform({value}, {e} -> {inner}), ','), ']')"
-        case Map(key, of):
+        case Map(_, of):
             name = f"ms_json_quote(cast({e}.key as string))"
             inner = f"concat({name}, ':', {_or_null(f'{e}.value', of, depth + 1)})"
             return f"concat('{{', array_join(transform(map_entries({value}), {e} -> {inner}), ','), '}}')"

@@ -15,15 +15,18 @@ from millstream.functions import FUNCTIONS, lookup
 from millstream.functions.declare import (
     ANY,
     ANY_DECIMAL,
+    UNIT,
     Chosen,
     Function,
     FunctionKind,
     Generic,
     LambdaArgument,
-    LambdaTyper,
     LambdaType,
+    LambdaTyper,
     Signature,
+    TypeRule,
 )
+from millstream.functions.units import MILLISECONDS
 from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
@@ -50,16 +53,26 @@ def resolve(
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
     Raises StatementError where nothing fits, several do, or a lambda does not type; NotSupported for aggregates.
-    `literals` is not needed by today's rules.
+    `literals` holds the names of the units, each where it stands.
     """
     function = lookup(name)
     if function is None:
         near = get_close_matches(name.upper(), FUNCTIONS, n=1)
         raise StatementError(
-            f"there is no function named '{name}'", at, f"did you mean {near[0]}?" if near else "SHOW FUNCTIONS lists all"
+            f"there is no function named '{name}'",
+            at,
+            f"did you mean {near[0]}?" if near else "SHOW FUNCTIONS lists all",
         )
     if function.kind is FunctionKind.AGGREGATE:
         raise NotSupported(f"aggregate functions are not supported yet: {function.name}", at)
+    for unit in (value for t, value in zip(arguments, literals or (), strict=False) if t == UNIT):
+        if unit not in MILLISECONDS:
+            raise StatementError(f"{unit} is not a unit here", at, f"units are {', '.join(MILLISECONDS)}")
+    return resolve_among(function, arguments, lambda_typer, at)
+
+
+def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> Chosen:
+    """The same for a function that is at hand."""
     fit = _choose(function, arguments, at)
     return _complete(function, fit, arguments, lambda_typer, at)
 
@@ -188,9 +201,7 @@ def _is_generic(t: SqlType) -> bool:
 # ---------------------------------------------------------------- what the choice means
 
 
-def _complete(
-    function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
-) -> Chosen:
+def _complete(function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> Chosen:
     generics = dict(fit.generics)
     casts: list[SqlType | None] = []
     for i, (parameter, argument) in enumerate(zip(fit.parameters, arguments, strict=True)):
@@ -199,11 +210,19 @@ def _complete(
         else:
             casts.append(_cast(parameter, argument, generics))
     known = [_known(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
-    rule = fit.signature.returns
-    returns = _substituted(rule, generics) if isinstance(rule, SqlType) else rule(known)
+    returns = _result(fit.signature.returns, generics, known, at)
     if returns is None or _is_generic(returns):
         raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
     return Chosen(function, fit.signature, tuple(casts), returns)
+
+
+def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], known: Types, at: Span) -> SqlType | None:
+    if isinstance(rule, SqlType):
+        return _substituted(rule, generics)
+    try:
+        return rule(known)
+    except StatementError as error:
+        raise error.located(at) from error
 
 
 def _known(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:

@@ -97,17 +97,13 @@ class _Reader:
         return tuple(read), variadic
 
 
-def shape(text: str, spark: str | Lowering, returns: TypeRule | None = None, doc: str = "") -> Signature:
-    """The signature that `text` says, computed by `spark`; `returns` where the result needs a rule."""
+def shape(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> Signature:
+    """The signature that `text` says, computed by `spark`; `returns` tells the result where `text` cannot quite."""
     reader = _Reader(text)
     parameters, variadic = reader.parameters()
-    result: SqlType | TypeRule
-    if returns is None:
-        reader.take("->")
-        result = reader.type()
-    else:
-        result = returns
-    return Signature(parameters, result, spark, variadic, doc)
+    reader.take("->")
+    result = reader.type()
+    return Signature(parameters, returns or result, spark, variadic, str(result))
 
 
 def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:
@@ -135,9 +131,7 @@ def fill(template: str, texts: Sequence[str], **names: str) -> str:
     return re.sub(r"\{(\w+|\*)\}", lambda found: values[found[1]], template)
 
 
-def lowered(
-    signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType
-) -> str:
+def lowered(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
     """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types."""
     if isinstance(signature.spark, str):
         return fill(signature.spark, texts)

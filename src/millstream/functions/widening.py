@@ -1,6 +1,6 @@
 """Which type stands for which without a CAST: INTEGER, BIGINT, DECIMAL, DOUBLE, each for all before it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from millstream.functions.declare import ANY_DECIMAL
 from millstream.model.types import (
@@ -19,7 +19,7 @@ from millstream.model.types import (
 )
 
 _LADDER = (INTEGER, BIGINT, ANY_DECIMAL, DOUBLE)
-AS_DECIMAL = {INTEGER: Decimal(10, 0), BIGINT: Decimal(19, 0)}
+AS_DECIMAL: Mapping[SqlType, Decimal] = {INTEGER: Decimal(10, 0), BIGINT: Decimal(19, 0)}
 
 
 def _rung(t: SqlType) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.shapes import fill, scalar, shape
 from millstream.model.errors import StatementError
-from millstream.model.types import BYTES, Array, Decimal, Map, SqlType, Struct, children
+from millstream.model.types import BYTES, STRING, Array, Decimal, Map, SqlType, Struct, children
 
 Types = Sequence[SqlType | None]
 
@@ -46,24 +46,34 @@ def _set(native: str, general: str) -> Lowering:
     return lower
 
 
+def _plain_elements(types: Types) -> SqlType:
+    """ARRAY_JOIN gives STRING, of elements that print as one word."""
+    element = _element(types[0])
+    if isinstance(element, Array | Map | Struct) or element == BYTES:
+        raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="elements must be plain values")
+    return STRING
+
+
 def _joined(delimiter: str) -> Lowering:
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        element = _element(types[0])
-        if isinstance(element, Array | Map | Struct) or element == BYTES:
-            raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="elements must be plain values")
-        text = "ms_plain(e)" if isinstance(element, Decimal) else "cast(e as string)"
+        text = "ms_plain(e)" if isinstance(_element(types[0]), Decimal) else "cast(e as string)"
         return fill(f"array_join(transform({{0}}, e -> {text}), {delimiter}, 'null')", texts)
 
     return lower
 
 
-def _sorted(template: str) -> Lowering:
-    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        if holds_map(result):
-            raise StatementError(f"elements of {result} have no order", hint="maps cannot be sorted")
-        return fill(template, texts)
+def _ordered(types: Types) -> Array:
+    """The array itself, of elements that have an order."""
+    array = types[0]
+    if not isinstance(array, Array):
+        raise StatementError("the type of the elements cannot be told from NULL", hint="use CAST(NULL AS …)")
+    if holds_map(array):
+        raise StatementError(f"values of {array.element} have no order", hint="maps cannot be compared by <")
+    return array
 
-    return lower
+
+def _element_in_order(types: Types) -> SqlType:
+    return _ordered(types).element
 
 
 def _entries() -> tuple[Signature, ...]:
@@ -74,6 +84,15 @@ def _entries() -> tuple[Signature, ...]:
     return tuple(
         shape(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark) for v in values
     )
+
+
+def _elt(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    return f"elt({', '.join((*texts, 'cast(null as string)'))})"
+
+
+def _field(texts: Sequence[str], types: Types, result: SqlType) -> str:
+    among = ", ".join((*texts[1:], "cast(null as string)"))
+    return f"cast(coalesce(array_position(array({among}), {texts[0]}), 0) as int)"
 
 
 COLLECTIONS = (
@@ -144,8 +163,8 @@ COLLECTIONS = (
         "ARRAY_JOIN",
         "The elements as text, with the delimiter (a comma unless given) between them; NULL is written null.",
         (
-            shape("(array ARRAY<T>) -> STRING", _joined("','")),
-            shape("(array ARRAY<T>, delimiter STRING) -> STRING", _joined("coalesce({1}, '')")),
+            shape("(array ARRAY<T>) -> STRING", _joined("','"), _plain_elements),
+            shape("(array ARRAY<T>, delimiter STRING) -> STRING", _joined("coalesce({1}, '')"), _plain_elements),
         ),
         "ARRAY_JOIN(ARRAY[1, NULL, 3], '; ')",
         "1; null; 3",
@@ -160,14 +179,14 @@ COLLECTIONS = (
     _row(
         "ARRAY_MAX",
         "The greatest element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", _sorted("array_max({0})")),),
+        (shape("(array ARRAY<T>) -> T", "array_max({0})", _element_in_order),),
         "ARRAY_MAX(ARRAY[3, NULL, 9])",
         "9",
     ),
     _row(
         "ARRAY_MIN",
         "The least element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", _sorted("array_min({0})")),),
+        (shape("(array ARRAY<T>) -> T", "array_min({0})", _element_in_order),),
         "ARRAY_MIN(ARRAY[3, NULL, 9])",
         "3",
     ),
@@ -182,13 +201,12 @@ COLLECTIONS = (
         "ARRAY_SORT",
         "The elements in order, NULLs last: ASC (unless said) or DESC.",
         (
-            shape("(array ARRAY<T>) -> ARRAY<T>", _sorted("array_sort({0})")),
+            shape("(array ARRAY<T>) -> ARRAY<T>", "array_sort({0})", _ordered),
             shape(
                 "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
-                _sorted(
-                    "case when upper({1}) in ('ASC', 'ASCENDING') then array_sort({0})"
-                    " when upper({1}) in ('DESC', 'DESCENDING') then sort_array({0}, false) end"
-                ),
+                "case when upper({1}) in ('ASC', 'ASCENDING') then array_sort({0})"
+                " when upper({1}) in ('DESC', 'DESCENDING') then sort_array({0}, false) end",
+                _ordered,
             ),
         ),
         "ARRAY_SORT(ARRAY[2, 3, 1], 'DESC')",
@@ -253,7 +271,7 @@ COLLECTIONS = (
         (
             shape(
                 "(position INTEGER, texts STRING...) -> STRING",
-                lambda texts, types, result: f"elt({', '.join((*texts, 'cast(null as string)'))})",
+                _elt,
             ),
         ),
         "ELT(2, 'a', 'b')",
@@ -265,10 +283,7 @@ COLLECTIONS = (
         (
             shape(
                 "(text STRING, texts STRING...) -> INTEGER",
-                lambda texts, types, result: (
-                    f"cast(coalesce(array_position(array({', '.join((*texts[1:], 'cast(null as string)'))}), {texts[0]}),"
-                    " 0) as int)"
-                ),
+                _field,
             ),
         ),
         "FIELD('b', 'a', 'b')",

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.shapes import scalar, shape
-from millstream.model.errors import StatementError
+from millstream.functions.units import MILLISECONDS
 from millstream.model.types import SqlType
 
-_MILLISECONDS = {"MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
-_DAY = _MILLISECONDS["DAYS"]
+_DAY = MILLISECONDS["DAYS"]
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
@@ -19,10 +18,7 @@ def _shift(sign: str, template: str) -> Lowering:
     """A lowering whose template says {at} for the point in time and {by} for the milliseconds to add."""
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-        unit = texts[0]
-        if unit not in _MILLISECONDS:
-            raise StatementError(f"{unit} is not a unit of time here", hint=f"one of {', '.join(_MILLISECONDS)}")
-        by = f"{sign} cast({texts[1]} as bigint) * {_MILLISECONDS[unit]}L"
+        by = f"{sign} cast({texts[1]} as bigint) * {MILLISECONDS[texts[0]]}L"
         return template.replace("{at}", texts[2]).replace("{by}", by)
 
     return lower

@@ -1,6 +1,6 @@
 """Functions of text that holds JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from millstream.functions.declare import Function, Signature
 from millstream.functions.jsontext import json_text
@@ -12,7 +12,7 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
     return scalar(name, "JSON", description, signatures, example, answer)
 
 
-_KINDS = {INTEGER: "long", BIGINT: "long", DOUBLE: "double", BOOLEAN: "boolean", STRING: "text"}
+_KINDS: Mapping[SqlType, str] = {INTEGER: "long", BIGINT: "long", DOUBLE: "double", BOOLEAN: "boolean", STRING: "text"}
 
 
 def _has(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
@@ -40,9 +40,7 @@ JSON = (
     _row(
         "JSON_ARRAY_CONTAINS",
         "Whether the value is an element of the JSON array, of the same kind; false where there is no such array.",
-        (
-            shape("(json STRING, value T) -> BOOLEAN", _has),
-        ),
+        (shape("(json STRING, value T) -> BOOLEAN", _has),),
         "JSON_ARRAY_CONTAINS('[1, 2, 3]', 3)",
         "true",
     ),

@@ -29,7 +29,7 @@ def _most(spark: str) -> tuple[Signature, ...]:
 
     return (
         *each(types, "(first N, rest N...) -> N", lower),
-        shape("(first DECIMAL, rest DECIMAL...)", lower, widest),
+        shape("(first DECIMAL, rest DECIMAL...) -> DECIMAL", lower, widest),
     )
 
 
@@ -41,7 +41,7 @@ NUMERIC = (
     _row(
         "ABS",
         "The absolute value.",
-        (*each(_NUMBERS, "(value N) -> N", "abs({0})"), shape("(value DECIMAL)", "abs({0})", same_decimal)),
+        (*each(_NUMBERS, "(value N) -> N", "abs({0})"), shape("(value DECIMAL) -> DECIMAL", "abs({0})", same_decimal)),
         "ABS(-3)",
         "3",
     ),
@@ -51,7 +51,7 @@ NUMERIC = (
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             shape("(value DOUBLE) -> DOUBLE", "ms_ceil({0})"),
-            _decimals("(value DECIMAL)", "cast(ceil({0}) as {result})", same_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "cast(ceil({0}) as {result})", same_decimal),
         ),
         "CEIL(CAST(1.2 AS DOUBLE))",
         "2.0",
@@ -62,7 +62,7 @@ NUMERIC = (
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             shape("(value DOUBLE) -> DOUBLE", "ms_floor({0})"),
-            _decimals("(value DECIMAL)", "cast(floor({0}) as {result})", same_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "cast(floor({0}) as {result})", same_decimal),
         ),
         "FLOOR(CAST(1.7 AS DOUBLE))",
         "1.0",
@@ -74,9 +74,11 @@ NUMERIC = (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE) -> BIGINT", "ms_round({0})"),
             shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_round_to({0}, {1})"),
-            _decimals("(value DECIMAL)", "cast(ms_round_decimal({0}, 0) as {result})", whole_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "cast(ms_round_decimal({0}, 0) as {result})", whole_decimal),
             _decimals(
-                "(value DECIMAL, decimals INTEGER)", "cast(ms_round_decimal({0}, {1}) as {result})", same_decimal
+                "(value DECIMAL, decimals INTEGER) -> DECIMAL",
+                "cast(ms_round_decimal({0}, {1}) as {result})",
+                same_decimal,
             ),
         ),
         "ROUND(CAST(2.5 AS DOUBLE))",
@@ -89,9 +91,11 @@ NUMERIC = (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_trunc_to({0}, {1})"),
-            _decimals("(value DECIMAL)", "cast(ms_trunc_decimal({0}, 0) as {result})", whole_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "cast(ms_trunc_decimal({0}, 0) as {result})", whole_decimal),
             _decimals(
-                "(value DECIMAL, decimals INTEGER)", "cast(ms_trunc_decimal({0}, {1}) as {result})", same_decimal
+                "(value DECIMAL, decimals INTEGER) -> DECIMAL",
+                "cast(ms_trunc_decimal({0}, {1}) as {result})",
+                same_decimal,
             ),
         ),
         "TRUNC(CAST(-2.7 AS DOUBLE))",
@@ -171,7 +175,9 @@ NUMERIC = (
         (
             *each("INTEGER BIGINT", "(start N, end N) -> ARRAY<N>", "sequence({0}, {1})"),
             shape("(start INTEGER, end INTEGER, step INTEGER) -> ARRAY<INTEGER>", "sequence({*})"),
-            shape("(start BIGINT, end BIGINT, step INTEGER) -> ARRAY<BIGINT>", "sequence({0}, {1}, cast({2} as bigint))"),
+            shape(
+                "(start BIGINT, end BIGINT, step INTEGER) -> ARRAY<BIGINT>", "sequence({0}, {1}, cast({2} as bigint))"
+            ),
         ),
         "GENERATE_SERIES(1, 7, 3)",
         "[1, 4, 7]",
@@ -182,7 +188,8 @@ NUMERIC = (
         (
             shape("(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE) -> DOUBLE", "ms_geo_distance({*}, 'KM')"),
             shape(
-                "(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE, unit STRING) -> DOUBLE", "ms_geo_distance({*})"
+                "(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE, unit STRING) -> DOUBLE",
+                "ms_geo_distance({0}, {1}, {2}, {3}, coalesce({4}, ''))",
             ),
         ),
         "ROUND(GEO_DISTANCE(37.4439, -122.1663, 51.5257, -0.1122))",

@@ -202,8 +202,12 @@ TEXT = (
         "MASK('My Test $123')",
         "Xx-Xxxx--nnn",
     ),
-    _mask("MASK_LEFT", "MASK over the first characters.", "ms_mask_left", "MASK_LEFT('My Test $123', 4)", "Xx-Xest $123"),
-    _mask("MASK_RIGHT", "MASK over the last characters.", "ms_mask_right", "MASK_RIGHT('My Test $123', 4)", "My Test -nnn"),
+    _mask(
+        "MASK_LEFT", "MASK over the first characters.", "ms_mask_left", "MASK_LEFT('My Test $123', 4)", "Xx-Xest $123"
+    ),
+    _mask(
+        "MASK_RIGHT", "MASK over the last characters.", "ms_mask_right", "MASK_RIGHT('My Test $123', 4)", "My Test -nnn"
+    ),
     _mask(
         "MASK_KEEP_LEFT",
         "MASK over all but the first characters.",

@@ -1,0 +1,19 @@
+"""What is said of calls that cannot be made: refused.txt (REWRITE=1 writes its answers anew)."""
+
+from pathlib import Path
+
+from functions.calling import lowered_call
+from millstream.model.errors import StatementError
+from support.golden import check
+
+
+def said(call: str) -> str:
+    try:
+        lowered_call(call)
+    except StatementError as error:
+        return str(error)
+    return "taken"
+
+
+def test_refusals() -> None:
+    check(Path(__file__).parent / "refused.txt", said)

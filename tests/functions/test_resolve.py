@@ -1,0 +1,159 @@
+"""Which signature a call means, and what is said where there is none."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from millstream.functions.declare import ANY_DECIMAL, UNIT, Chosen, Function, FunctionKind, LambdaArgument, LambdaType
+from millstream.functions.resolve import call_text, resolve, resolve_among
+from millstream.functions.shapes import shape
+from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+)
+
+HERE = Span(1, 8)
+
+
+def made_up(*signatures: str) -> Function:
+    """A function of these signatures."""
+    return Function("F", FunctionKind.SCALAR, "", "", tuple(shape(s, "") for s in signatures))
+
+
+def chosen(function: Function, *arguments: SqlType | None) -> str:
+    """The call that is meant."""
+    return call_text("F", resolve_among(function, arguments, None, HERE).signature)
+
+
+@pytest.mark.parametrize(
+    ("signatures", "arguments", "meant"),
+    [
+        (["(a INTEGER) -> STRING", "(a BIGINT) -> STRING"], [INTEGER], "F(a INTEGER)"),
+        (["(a STRING) -> STRING", "(a DOUBLE) -> STRING"], [INTEGER], "F(a DOUBLE)"),
+        (
+            ["(a STRING, b INTEGER) -> STRING", "(a BIGINT, b INTEGER) -> STRING"],
+            [BIGINT, None],
+            "F(a BIGINT, b INTEGER)",
+        ),
+        (["(a STRING) -> STRING", "(a STRING...) -> STRING"], [STRING], "F(a STRING)"),
+        (["(a STRING...) -> STRING"], [], "F(a STRING...)"),
+        (
+            ["(a STRING...) -> STRING", "(a STRING, b STRING...) -> STRING"],
+            [STRING, STRING],
+            "F(a STRING, b STRING...)",
+        ),
+        (["(a T) -> STRING", "(a STRING) -> STRING"], [STRING], "F(a STRING)"),
+        (["(a T) -> STRING", "(a STRING) -> STRING"], [DATE], "F(a T)"),
+        (["(a DECIMAL) -> STRING", "(a DOUBLE) -> STRING"], [Decimal(4, 2)], "F(a DECIMAL)"),
+        (["(a INTEGER, b STRING..., c INTEGER) -> STRING"], [INTEGER, STRING, STRING, INTEGER], None),
+        (["(a ARRAY<BIGINT>) -> STRING"], [Array(INTEGER)], "F(a ARRAY<BIGINT>)"),
+        (["(a DATE) -> STRING"], [STRING], "F(a DATE)"),
+    ],
+)
+def test_the_best_of_what_fits(signatures: list[str], arguments: Sequence[SqlType | None], meant: str | None) -> None:
+    function = made_up(*signatures)
+    assert chosen(function, *arguments) == (meant or call_text("F", function.signatures[0]))
+
+
+@pytest.mark.parametrize(
+    ("signatures", "arguments"),
+    [
+        (["(a BIGINT) -> STRING", "(a DOUBLE) -> STRING"], [INTEGER]),
+        (["(a BIGINT) -> STRING", "(a STRING) -> STRING"], [None]),
+    ],
+)
+def test_what_is_ambiguous(signatures: list[str], arguments: Sequence[SqlType | None]) -> None:
+    with pytest.raises(StatementError, match="ambiguous method parameters"):
+        chosen(made_up(*signatures), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("signature", "arguments"),
+    [
+        ("(a INTEGER) -> STRING", [BIGINT]),
+        ("(a INTEGER) -> STRING", [STRING]),
+        ("(a DOUBLE) -> STRING", [STRING]),
+        ("(a STRING) -> STRING", [INTEGER]),
+        ("(a BIGINT) -> STRING", [TIMESTAMP]),
+        ("(a T, b T) -> STRING", [STRING, INTEGER]),
+        ("(a ARRAY<T>, b T) -> T", [Array(STRING), INTEGER]),
+        ("(a STRING, b STRING...) -> STRING", []),
+        ("(a INTERVALUNIT) -> STRING", [DATE]),
+        ("(a DATE) -> STRING", [UNIT]),
+        ("(a T, f T => U) -> U", [INTEGER, LambdaArgument(2)]),
+        ("(a T, f T => U) -> U", [INTEGER, INTEGER]),
+        ("(a T) -> T", [LambdaArgument(1)]),
+    ],
+)
+def test_what_does_not_fit(signature: str, arguments: Sequence[SqlType | None]) -> None:
+    with pytest.raises(StatementError, match="does not accept parameters"):
+        chosen(made_up(signature), *arguments)
+
+
+def called(name: str, *arguments: SqlType | None) -> Chosen:
+    return resolve(name, arguments, None, HERE)
+
+
+def test_arguments_are_cast_to_their_parameters() -> None:
+    assert called("SUBSTRING", STRING, None).arguments == (None, INTEGER)
+    assert called("POWER", INTEGER, DOUBLE).arguments == (DOUBLE, None)
+    assert called("SQRT", Decimal(4, 2)).arguments == (DOUBLE,)
+    assert called("FORMAT_DATE", STRING, STRING).arguments == (DATE, None)
+
+
+def test_generics_widen_together() -> None:
+    call = called("COALESCE", INTEGER, None, BIGINT)
+    assert (call.arguments, call.returns) == ((BIGINT, BIGINT, None), BIGINT)
+    call = called("ARRAY_CONTAINS", Array(INTEGER), BIGINT)
+    assert (call.arguments, call.returns) == ((Array(BIGINT), None), BOOLEAN)
+
+
+def test_decimals_meet_in_one_with_room_for_both() -> None:
+    assert called("COALESCE", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
+    assert called("GREATEST", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
+    assert called("ROUND", Decimal(33, 16)).returns == Decimal(17, 0)
+
+
+def test_a_lambda_is_typed_by_what_stands_before_it() -> None:
+    asked: list[tuple[int, tuple[SqlType, ...]]] = []
+
+    def typer(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
+        asked.append((index, parameters))
+        return (STRING, DOUBLE)[index - 1]
+
+    two = LambdaArgument(2)
+    call = resolve("TRANSFORM", [Map(STRING, INTEGER), two, two], typer, HERE)
+    assert asked == [(1, (STRING, INTEGER)), (2, (STRING, INTEGER))]
+    assert call.returns == Map(STRING, DOUBLE)
+    assert call.arguments == (None, LambdaType((STRING, INTEGER), STRING), LambdaType((STRING, INTEGER), DOUBLE))
+
+
+def test_a_lambda_must_give_what_is_needed() -> None:
+    with pytest.raises(StatementError, match="a lambda gives STRING where BOOLEAN is needed"):
+        resolve("FILTER", [Array(STRING), LambdaArgument(1)], lambda i, p: STRING, HERE)
+    wider = resolve("REDUCE", [Array(INTEGER), BIGINT, LambdaArgument(2)], lambda i, p: INTEGER, HERE)
+    assert wider.returns == BIGINT
+
+
+def test_a_result_of_nothing_but_null() -> None:
+    with pytest.raises(StatementError, match="cannot be told from NULL"):
+        called("COALESCE", None, None)
+
+
+def test_an_aggregate_is_known_by_name() -> None:
+    with pytest.raises(NotSupported, match="aggregate functions are not supported yet: SUM"):
+        called("sum", INTEGER)
+
+
+def test_any_decimal_shows_without_its_size() -> None:
+    assert str(ANY_DECIMAL) == "DECIMAL"
