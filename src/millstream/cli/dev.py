@@ -1,0 +1,85 @@
+"""`millstream dev`: Kafka, schema registry, engine, server and shell on this machine, with one command."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from millstream.cli.client import Client
+from millstream.cli.output import Format, Output
+from millstream.cli.properties import settings_of
+from millstream.cli.service import terminable, until_told
+from millstream.cli.session import Session
+from millstream.cli.shell import interact
+from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, Wish, data_folder, running
+from millstream.server.run import PORT
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Starts a real Apache Kafka broker, a schema registry, the engine on Spark and its REST API on this machine, and opens
+the shell. Jars that are missing are downloaded once. Leaving the shell (Ctrl-D), or Ctrl-C without one, stops
+everything; data stays, and the next start goes on from it."""
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("dev", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--no-shell", action="store_true", help="only the servers, until Ctrl-C")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say what is started, and where."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help=f"where data lives (default {_short(data_folder())})")
+    parser.add_argument("--port", type=int, default=PORT, help=f"port of the REST API (default {PORT})")
+    parser.add_argument("--kafka-port", type=int, default=KAFKA_PORT, metavar="PORT", help=f"default {KAFKA_PORT}")
+    parser.add_argument(
+        "--registry-port", type=int, default=REGISTRY_PORT, metavar="PORT", help=f"default {REGISTRY_PORT}"
+    )
+    parser.add_argument("--no-registry", action="store_true", help="without a schema registry")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
+
+
+def wish_of(args: argparse.Namespace) -> Wish:
+    """What the options ask for. Raises SetupError."""
+    return Wish(
+        data=(args.data or data_folder()).expanduser().resolve(),
+        port=args.port,
+        kafka_port=args.kafka_port,
+        registry_port=args.registry_port,
+        registry=not args.no_registry,
+        settings=settings_of(args.set),
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start everything, and stop it when the user has had enough; 0. Raises SetupError where a part cannot start."""
+    out, wish = Console(highlight=False), wish_of(args)
+    out.print("[bold green]~ millstream dev[/]  [dim]starting; Ctrl-C stops it[/]")
+    with terminable(), running(wish, lambda name, where: _tell(out, name, where)) as stack:
+        _tell(out, "data and logs", _short(wish.data))
+        if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
+            _wait(out)
+        else:
+            interact(Session(Client(stack.url), Output(out, Console(stderr=True, highlight=False), Format())))
+        out.print("[dim]stopping …[/]")
+    return 0
+
+
+def _wait(out: Console) -> None:
+    with until_told() as told:
+        out.print("everything runs; Ctrl-C stops it")
+        told.wait()
+
+
+def _tell(out: Console, name: str, where: str) -> None:
+    out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -1,0 +1,69 @@
+"""`millstream server`: the engine and its REST API in front of an existing Kafka."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.cli.properties import address_of, read_properties, settings_of
+from millstream.cli.service import LISTENERS, serving, terminable, until_told
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Runs the engine and its REST API against a Kafka that is there. Servers with one --service-id share their statements:
+each comes back to the same streams, tables and running queries after a restart. Stop it with Ctrl-C or SIGTERM."""
+EXAMPLES = """
+examples:
+  millstream server --bootstrap-servers kafka:9092
+  millstream server --config-file ksql-server.properties --set ksql.service.id=orders_
+"""
+FLAGS = {
+    "bootstrap_servers": "bootstrap.servers",
+    "service_id": "ksql.service.id",
+    "data_dir": "millstream.data.dir",
+    "schema_registry": "ksql.schema.registry.url",
+    "master": "millstream.spark.master",
+}
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "server", description=ABOUT, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="where the REST API listens (default 0.0.0.0:8088)")
+    parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")
+    parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
+    parser.add_argument("--schema-registry", metavar="URL", help="the schema registry, for AVRO, PROTOBUF and JSON_SR")
+    parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
+    parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above outrank them")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until told to stop; 0 then. Raises SetupError where it cannot start."""
+    logging.basicConfig(
+        level=logging.DEBUG if args.verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    print("starting …", file=sys.stderr, flush=True)
+    with terminable(), serving(properties(args)) as server, until_told() as told:
+        print(f"millstream answers at {server.url}", file=sys.stderr, flush=True)
+        told.wait()
+        print("stopping …", file=sys.stderr, flush=True)
+    return 0
+
+
+def properties(args: argparse.Namespace) -> dict[str, str]:
+    """The server's properties: those of the file, then of --set, then of the options. Raises SetupError."""
+    given = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
+    if args.listen:
+        host, port = address_of(args.listen)
+        given[LISTENERS] = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    file = read_properties(args.config_file) if args.config_file else {}
+    return {**file, **settings_of(args.set), **given}

@@ -1,0 +1,75 @@
+"""An engine and its REST server as one thing that is started and stopped."""
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+
+from millstream.cli.properties import address_of
+from millstream.engine.engine import MillstreamEngine
+from millstream.engine.opening import EngineCannotStart
+from millstream.parts.errors import SetupError
+from millstream.parts.ports import need_free
+from millstream.server.run import PORT, Server
+
+LISTENERS = "listeners"
+
+
+@contextmanager
+def serving(properties: Mapping[str, str]) -> Iterator[Server]:
+    """An engine with these properties, served at its `listeners`, until the block ends.
+
+    Raises SetupError with the reason where it cannot start.
+    """
+    listener = properties.get(LISTENERS, f"http://0.0.0.0:{PORT}").split(",")[0]
+    host, port = address_of(listener)
+    # The engine takes seconds to start: what is wrong with the port should be said before.
+    if port:
+        need_free(host, port, "the REST server", "--listen HOST:PORT")
+    engine = _started(properties)
+    try:
+        with Server(engine, host, port) as server:
+            yield server
+    finally:
+        engine.close()
+
+
+def _started(properties: Mapping[str, str]) -> MillstreamEngine:
+    try:
+        return MillstreamEngine(properties)
+    except EngineCannotStart as error:
+        fact, _, hint = str(error).partition("\n  hint: ")
+        raise SetupError(fact, hint) from error
+
+
+@contextmanager
+def until_told() -> Iterator[threading.Event]:
+    """An event that SIGTERM and the first Ctrl-C set while the block runs; a second Ctrl-C breaks off."""
+    told = threading.Event()
+
+    def tell(number: int, _: FrameType | None) -> None:
+        if told.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        told.set()
+
+    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that what was started is stopped."""
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

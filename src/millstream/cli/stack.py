@@ -1,0 +1,137 @@
+"""Everything on one machine: Kafka, schema registry, engine and server, started in order and stopped in reverse."""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millstream.cli.service import LISTENERS, serving
+from millstream.parts.broker import Broker
+from millstream.parts.errors import SetupError
+from millstream.parts.progress import Counter
+from millstream.parts.registry import Registry
+from millstream.server.run import PORT
+
+KAFKA_PORT, REGISTRY_PORT = 9092, 8081
+LOCAL = "127.0.0.1"
+Tell = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be started: where data lives, the ports (0 = any free one), with or without the registry."""
+
+    data: Path
+    port: int = PORT
+    kafka_port: int = KAFKA_PORT
+    registry_port: int = REGISTRY_PORT
+    registry: bool = True
+    host: str = LOCAL
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What runs: where its parts answer; `registry` is "" where there is none."""
+
+    url: str
+    bootstrap: str
+    registry: str
+    data: Path
+
+
+def data_folder() -> Path:
+    """Where data lives by default: $XDG_DATA_HOME/millstream, by default under ~/.local/share."""
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "millstream"
+
+
+@contextmanager
+def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
+    """Everything that is wished for, running while the block runs.
+
+    `tell` hears of each part as it answers: its name, and where. Raises SetupError where one cannot start. The
+    registry, which may have to be downloaded first, starts in the background: nothing waits for it.
+    """
+    wish.data.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack, logged(wish.data / "logs" / "server.log"):
+        broker = Broker(wish.data, wish.kafka_port, wish.host)
+        with _timed(tell, "Kafka", lambda: broker.bootstrap):
+            stack.callback(broker.stop)
+            broker.start()
+        registry = stack.enter_context(_registry(wish, tell)) if wish.registry else ""
+        with _timed(tell, "engine and REST server", lambda: server.url):
+            server = stack.enter_context(serving(_properties(wish, broker.bootstrap, registry)))
+        yield Stack(server.url, broker.bootstrap, registry, wish.data)
+
+
+def _properties(wish: Wish, bootstrap: str, registry: str) -> dict[str, str]:
+    return {
+        "bootstrap.servers": bootstrap,
+        "ksql.schema.registry.url": registry,
+        "millstream.data.dir": str(wish.data / "engine"),
+        LISTENERS: f"http://{wish.host}:{wish.port}",
+        **wish.settings,
+    }
+
+
+@contextmanager
+def _timed(tell: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    tell(name, f"{where()}  ({time.monotonic() - start:.1f} s)")
+
+
+@contextmanager
+def _registry(wish: Wish, tell: Tell) -> Iterator[str]:
+    """A registry that starts in the background; its URL."""
+    registry = Registry(wish.data, wish.registry_port, wish.host)
+    leaving = threading.Event()
+
+    def start() -> None:
+        try:
+            registry.start(Counter())
+        except SetupError as error:
+            if not leaving.is_set():
+                tell("schema registry", f"did not start, so AVRO, PROTOBUF and JSON_SR will not work: {error}")
+
+    threading.Thread(target=start, name="registry", daemon=True).start()
+    tell("schema registry", f"{registry.url}  (starting; the first time it downloads 109 MB)")
+    try:
+        yield registry.url
+    finally:
+        leaving.set()
+        registry.stop()
+
+
+@contextmanager
+def logged(file: Path) -> Iterator[None]:
+    """What the engine and Spark log goes to a file while the block runs: the terminal belongs to the user."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(file)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        with _errors_to(file):
+            yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def _errors_to(file: Path) -> Iterator[None]:
+    """Standard error of the JVM that Spark starts; ours stays where it is."""
+    ours = os.dup(2)
+    with open(file, "ab") as log, os.fdopen(ours, "w", buffering=1) as kept:
+        os.dup2(log.fileno(), 2)
+        try:
+            with contextlib.redirect_stderr(kept):
+                yield
+        finally:
+            os.dup2(ours, 2)
