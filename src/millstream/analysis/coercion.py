@@ -25,6 +25,8 @@ from millstream.model.types import (
     Struct,
     is_numeric,
 )
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
 
 TIMES = (DATE, TIME, TIMESTAMP)
 _AS_DECIMAL: dict[SqlType, Decimal] = {INTEGER: Decimal(10, 0), BIGINT: Decimal(19, 0)}
@@ -42,11 +44,12 @@ _CASTS = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An expression whose type is to agree with others; `literal` where it is a constant in the text."""
+    """An expression whose type is to agree with others; `literal` where it is a constant in the text `written`."""
 
     value: Meaning
     literal: bool
     span: Span
+    written: tree.Expression | None = None
 
 
 def as_decimal(number: SqlType) -> Decimal | None:
@@ -124,7 +127,7 @@ def _joined(common: SqlType, one: Given) -> SqlType:
     if joined is None:
         joined = agreed(common, own)
     if joined is None:
-        raise _disagree(common, own, one.span)
+        raise StatementError(f"{common} and {shown(one)} have no common type", one.span, CAST_ONE)
     return joined
 
 
@@ -206,8 +209,16 @@ _SHAPES: dict[SqlType, str] = {
 }
 
 
-def _disagree(left: SqlType, right: SqlType, at: Span) -> StatementError:
-    return StatementError(f"{left} and {right} have no common type", at, "CAST one to the other's type")
+CAST_ONE = "CAST one to the other's type"
+_MOST_SHOWN = 60
+
+
+def shown(one: Given) -> str:
+    """An expression in a message: its text and type."""
+    if one.value.type is None:
+        return "NULL"
+    text = to_sql(one.written) if one.written else ""
+    return f"{text} ({one.value.type})" if 0 < len(text) <= _MOST_SHOWN else str(one.value.type)
 
 
 def converted(value: Meaning, wanted: SqlType, at: Span) -> Meaning:

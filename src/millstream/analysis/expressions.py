@@ -7,6 +7,7 @@ from functools import singledispatch
 from millstream.analysis import meaning as m
 from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
+    CAST_ONE,
     TIMES,
     Given,
     agreed,
@@ -15,8 +16,8 @@ from millstream.analysis.coercion import (
     common_type,
     converted,
     decimal,
-    given,
     read,
+    shown,
     widened,
 )
 from millstream.analysis.scope import Scope
@@ -69,10 +70,7 @@ def function_call(expression: tree.Call, scope: Scope, kind: FunctionKind) -> m.
 
 def condition(expression: tree.Expression, scope: Scope, clause: str) -> m.Meaning:
     """The meaning of the condition of `clause` (WHERE, HAVING), which has to be BOOLEAN."""
-    made = typed(expression, scope)
-    if made.type != BOOLEAN:
-        raise StatementError(f"{clause} wants a BOOLEAN, and this is {_name(made)}", expression.span)
-    return made
+    return _boolean(expression, _Inside(scope), clause)
 
 
 def default_name(expression: tree.Expression) -> str | None:
@@ -121,7 +119,8 @@ def _(expression: tree.ColumnRef, inside: _Inside) -> m.Meaning:
 def _(expression: tree.Deref, inside: _Inside) -> m.Meaning:
     base = _typed(expression.base, inside)
     if not isinstance(base.type, Struct):
-        raise StatementError(f"{_name(base)} has no fields: -> goes into a STRUCT", expression.span)
+        fact = f"{_shown(expression.base, base)} has no fields: -> goes into a STRUCT"
+        raise StatementError(fact, expression.span)
     index = base.type.index(expression.field)
     if index is None:
         names = [f.name for f in base.type.fields]
@@ -134,19 +133,21 @@ def _(expression: tree.Deref, inside: _Inside) -> m.Meaning:
 def _(expression: tree.Subscript, inside: _Inside) -> m.Meaning:
     base, index = _typed(expression.base, inside), _typed(expression.index, inside)
     if isinstance(base.type, Array):
-        return m.Element(base.type.element, base, _index(index, INTEGER, expression.index.span))
+        return m.Element(base.type.element, base, _index(index, INTEGER, expression.index))
     if isinstance(base.type, Map):
-        return m.Element(base.type.value, base, _index(index, base.type.key, expression.index.span))
+        return m.Element(base.type.value, base, _index(index, base.type.key, expression.index))
     hint = "the fields of a STRUCT are read with ->" if isinstance(base.type, Struct) else ""
-    raise StatementError(f"[ ] goes into an ARRAY or a MAP, and this is {_name(base)}", expression.span, hint)
+    fact = f"[ ] goes into an ARRAY or a MAP, and {_shown(expression.base, base)} is neither"
+    raise StatementError(fact, expression.span, hint)
 
 
-def _index(index: m.Meaning, wanted: SqlType, at: Span) -> m.Meaning:
+def _index(index: m.Meaning, wanted: SqlType, written: tree.Expression) -> m.Meaning:
     if index.type == BIGINT and wanted == INTEGER:
         return m.Cast(INTEGER, index)
     if index.type is None or agreed(index.type, wanted) != wanted:
-        raise StatementError(f"{wanted} is wanted between [ ], and this is {_name(index)}", at)
-    return converted(index, wanted, at)
+        fact = f"[ ] wants {wanted} here, and {_shown(written, index)} is not"
+        raise StatementError(fact, written.span)
+    return converted(index, wanted, written.span)
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -161,7 +162,8 @@ def _(expression: tree.Arithmetic, inside: _Inside) -> m.Meaning:
     wide = widened(left.type, right.type) if left.type and right.type else None
     if wide is None:
         hint = "NULL makes every sum null" if left.type is None or right.type is None else ""
-        raise StatementError(f"{operator} does not apply to {_name(left)} and {_name(right)}", at, hint)
+        both = f"{_shown(expression.left, left)} and {_shown(expression.right, right)}"
+        raise StatementError(f"{operator} does not apply to {both}", at, hint)
     if not isinstance(wide, Decimal):
         return m.Arithmetic(wide, operator, converted(left, wide, at), converted(right, wide, at))
     return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
@@ -196,7 +198,8 @@ def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
 def _(expression: tree.Sign, inside: _Inside) -> m.Meaning:
     operand = _typed(expression.operand, inside)
     if operand.type is None or not is_numeric(operand.type):
-        raise StatementError(f"{expression.operator} does not apply to {_name(operand)}", expression.span)
+        fact = f"{expression.operator} does not apply to {_shown(expression.operand, operand)}"
+        raise StatementError(fact, expression.span)
     return operand if expression.operator == "+" else m.Negate(operand.type, operand)
 
 
@@ -237,7 +240,8 @@ def _comparable(operator: str, left: Given, right: Given, at: Span) -> tuple[m.M
         return _instant(left), other
     wanted = _compared_as(operator, left, right)
     if wanted is None:
-        raise StatementError(f"{_name(one)} {operator} {_name(other)} cannot be asked", at, _hint(one, other))
+        fact = f"{shown(left)} cannot be compared with {shown(right)} by {operator}"
+        raise StatementError(fact, at, _hint(one, other))
     if isinstance(wanted, Decimal):
         return _to_decimal(one, at), _to_decimal(other, at)
     return converted(one, wanted, left.span), converted(other, wanted, right.span)
@@ -245,7 +249,7 @@ def _comparable(operator: str, left: Given, right: Given, at: Span) -> tuple[m.M
 
 def _hint(one: m.Meaning, other: m.Meaning) -> str:
     ordered = any(isinstance(v.type, Array | Map | Struct) or v.type == BOOLEAN for v in (one, other))
-    return "such values are equal or not, none is greater" if ordered and one.type == other.type else "CAST one"
+    return "such values are equal or not, none is greater" if ordered and one.type == other.type else CAST_ONE
 
 
 def _is_bound(value: m.Meaning) -> bool:
@@ -294,7 +298,8 @@ def _(expression: tree.Not, inside: _Inside) -> m.Meaning:
 def _boolean(expression: tree.Expression, inside: _Inside, operator: str) -> m.Meaning:
     made = _typed(expression, inside)
     if made.type != BOOLEAN:
-        raise StatementError(f"{operator} wants a BOOLEAN, and this is {_name(made)}", expression.span)
+        fact = f"{operator} wants a BOOLEAN, and {_shown(expression, made)} is none"
+        raise StatementError(fact, expression.span)
     return made
 
 
@@ -329,9 +334,9 @@ def _(expression: tree.InList, inside: _Inside) -> m.Meaning:
 @_meaning.register
 def _(expression: tree.Like, inside: _Inside) -> m.Meaning:
     operand, pattern = _typed(expression.operand, inside), _typed(expression.pattern, inside)
-    for made in (operand, pattern):
+    for written, made in ((expression.operand, operand), (expression.pattern, pattern)):
         if made.type != STRING:
-            raise StatementError(f"LIKE wants a STRING, and this is {_name(made)}", expression.span)
+            raise StatementError(f"LIKE wants a STRING, and {_shown(written, made)} is none", written.span)
     if isinstance(pattern, m.Const):
         _check_pattern(str(pattern.value), expression)
     return _unless(m.Like(BOOLEAN, operand, pattern, expression.escape), expression.negated)
@@ -430,7 +435,7 @@ def _(expression: tree.StructOf, inside: _Inside) -> m.Meaning:
 
 def _given(expression: tree.Expression, inside: _Inside) -> Given:
     value = _typed(expression, inside)
-    return replace(given(value, expression.span), literal=isinstance(expression, tree.Literal))
+    return Given(value, isinstance(expression, tree.Literal), expression.span, expression)
 
 
 # ---------------------------------------------------------------- calls
@@ -468,8 +473,6 @@ def _bound(
     return variables, _typed(written.body, _Inside(inside.scope, names, inside.depth + len(variables)))
 
 
-def _name(value: m.Meaning) -> str:
-    """A value in a message: its column and type, or its type."""
-    if isinstance(value, m.Ref):
-        return f"{identifier(value.name)} ({value.type})"
-    return str(value.type) if value.type is not None else "NULL"
+def _shown(written: tree.Expression, value: m.Meaning) -> str:
+    """An expression in a message: its text and type."""
+    return shown(Given(value, False, written.span, written))

@@ -14,6 +14,8 @@ PSEUDO = {
     "ROWPARTITION": Ref(INTEGER, Where.ROWPARTITION, 0, "ROWPARTITION"),
     "ROWOFFSET": Ref(BIGINT, Where.ROWOFFSET, 0, "ROWOFFSET"),
 }
+WINDOW = ("WINDOWSTART", "WINDOWEND")
+_BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class Scope:
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
         names = _distinct(c.name for c in self.columns if self._visible(reference, c))
         fact = f"there is no column {_text(reference)}"
-        return StatementError(fact, reference.span, _hint(reference.name, names, "columns"))
+        hint = _hint(reference.name, names, "columns")
+        return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
 
     def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
         return reference.source is None or column.source == reference.source

@@ -1,0 +1,35 @@
+"""Data files: the type that an expression has, or why it is refused."""
+
+from pathlib import Path
+
+from millstream.analysis.expressions import typed
+from millstream.analysis.meaning import Ref, Where
+from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.model.errors import StatementError
+from millstream.model.types import Decimal
+from millstream.syntax.parser import parse_columns, parse_expression
+from support import golden
+
+COLUMNS = parse_columns(
+    "I INTEGER, L BIGINT, D DOUBLE, M DECIMAL(6, 2), S STRING, T BOOLEAN, B BOOLEAN, BIN BYTES, DAY DATE, CLOCK TIME,"
+    "TS TIMESTAMP, A ARRAY<INTEGER>, MP MAP<STRING, BIGINT>, ST STRUCT<ID INTEGER, NAME STRING>, SAME INTEGER,"
+    "DEEP STRUCT<A STRUCT<B ARRAY<STRUCT<C DOUBLE>>>>"
+)
+SCOPE = Scope(
+    (
+        *(ScopeColumn(c.name, "T1", Ref(c.type, Where.VALUE, i, c.name)) for i, c in enumerate(COLUMNS)),
+        ScopeColumn("SAME", "T2", Ref(COLUMNS[0].type, Where.VALUE, 99, "SAME")),
+    ),
+    types={"MONEY": Decimal(10, 2)},
+)
+
+
+def test_types_and_refusals() -> None:
+    golden.check(Path(__file__).parent / "texts" / "expressions.sql", _answer)
+
+
+def _answer(text: str) -> str:
+    try:
+        return str(typed(parse_expression(text), SCOPE).type or "NULL")
+    except StatementError as error:
+        return f"{type(error).__name__}: {error}"

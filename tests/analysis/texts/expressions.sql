@@ -1,0 +1,449 @@
+I + B
+-- → StatementError: line 1:1: + does not apply to I (INTEGER) and B (BOOLEAN)
+
+I / L * M
+-- → DECIMAL(26, 2)
+
+D + M
+-- → DOUBLE
+
+M * M
+-- → DECIMAL(13, 4)
+
+M / L
+-- → DECIMAL(26, 22)
+
+-M % 3
+-- → DECIMAL(6, 2)
+
+S + 'x'
+-- → STRING
+
+S || B
+-- → StatementError: line 1:1: Function 'CONCAT' does not accept parameters (STRING, BOOLEAN).
+-- →   hint: valid calls are CONCAT(first STRING, rest STRING...); CONCAT(first BYTES, rest BYTES...)
+
+S || NULL || 1.5
+-- → StatementError: line 1:1: Function 'CONCAT' does not accept parameters (STRING, null, DECIMAL(2, 1)).
+-- →   hint: valid calls are CONCAT(first STRING, rest STRING...); CONCAT(first BYTES, rest BYTES...)
+
+T + 1
+-- → StatementError: line 1:1: + does not apply to T (BOOLEAN) and 1 (INTEGER)
+
+I + NULL
+-- → StatementError: line 1:1: + does not apply to I (INTEGER) and NULL
+-- →   hint: NULL makes every sum null
+
+S * 2
+-- → StatementError: line 1:1: * does not apply to S (STRING) and 2 (INTEGER)
+
+I + S
+-- → StatementError: line 1:1: + does not apply to I (INTEGER) and S (STRING)
+
+-S
+-- → StatementError: line 1:1: - does not apply to S (STRING)
+
+-NULL
+-- → StatementError: line 1:1: - does not apply to NULL
+
+I = L
+-- → BOOLEAN
+
+I = '7'
+-- → StatementError: line 1:1: I (INTEGER) cannot be compared with '7' (STRING) by =
+-- →   hint: CAST one to the other's type
+
+I >= 'not an int'
+-- → StatementError: line 1:1: I (INTEGER) cannot be compared with 'not an int' (STRING) by >=
+-- →   hint: CAST one to the other's type
+
+S > NULL
+-- → StatementError: line 1:1: > with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+NULL <> NULL
+-- → StatementError: line 1:1: <> with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+I IS DISTINCT FROM NULL
+-- → StatementError: line 1:1: IS DISTINCT FROM with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+T < TRUE
+-- → StatementError: line 1:1: T (BOOLEAN) cannot be compared with TRUE (BOOLEAN) by <
+-- →   hint: such values are equal or not, none is greater
+
+A < A
+-- → StatementError: line 1:1: A (ARRAY<INTEGER>) cannot be compared with A (ARRAY<INTEGER>) by <
+-- →   hint: such values are equal or not, none is greater
+
+A = MP
+-- → StatementError: line 1:1: A (ARRAY<INTEGER>) cannot be compared with MP (MAP<STRING, BIGINT>) by =
+-- →   hint: CAST one to the other's type
+
+ST = STRUCT(ID := 1)
+-- → BOOLEAN
+
+BIN = BIN
+-- → BOOLEAN
+
+BIN = S
+-- → StatementError: line 1:1: BIN (BYTES) cannot be compared with S (STRING) by =
+-- →   hint: CAST one to the other's type
+
+DAY = '2020-01-01'
+-- → BOOLEAN
+
+DAY = '2020-13-01'
+-- → StatementError: line 1:7: '2020-13-01' is no DATE
+-- →   hint: a date reads 2024-02-29
+
+DAY < TS
+-- → BOOLEAN
+
+CLOCK < DAY
+-- → StatementError: line 1:1: CLOCK (TIME) cannot be compared with DAY (DATE) by <
+-- →   hint: CAST one to the other's type
+
+CLOCK > '25:00'
+-- → StatementError: line 1:9: '25:00' is no TIME
+-- →   hint: a time reads 23:59:59.999
+
+ROWTIME > '2020'
+-- → BOOLEAN
+
+ROWTIME > 'yesterday'
+-- → StatementError: line 1:11: 'yesterday' is no TIMESTAMP
+-- →   hint: a timestamp reads 2024-02-29T23:59:59.999, and may end in a zone such as +0200
+
+I > '2020'
+-- → StatementError: line 1:1: I (INTEGER) cannot be compared with '2020' (STRING) by >
+-- →   hint: CAST one to the other's type
+
+I IN (1, '2', 3.5)
+-- → BOOLEAN
+
+I IN (10, '10 - not a number')
+-- → StatementError: line 1:11: '10 - not a number' is no INTEGER
+
+I IN (10, TRUE)
+-- → StatementError: line 1:11: INTEGER and TRUE (BOOLEAN) have no common type
+-- →   hint: CAST one to the other's type
+
+T IN (TRUE, 'Not a boolean')
+-- → StatementError: line 1:13: 'Not a boolean' is no BOOLEAN
+-- →   hint: true, false, yes, no and their beginnings are booleans
+
+T IN (TRUE, 10)
+-- → StatementError: line 1:13: BOOLEAN and 10 (INTEGER) have no common type
+-- →   hint: CAST one to the other's type
+
+T IN (TRUE, S)
+-- → StatementError: line 1:13: BOOLEAN and S (STRING) have no common type
+-- →   hint: CAST one to the other's type
+
+M IN (10, S)
+-- → StatementError: line 1:11: DECIMAL(12, 2) and S (STRING) have no common type
+-- →   hint: CAST one to the other's type
+
+S IN (10, TRUE, 1.50)
+-- → BOOLEAN
+
+S IN (10, D)
+-- → StatementError: line 1:11: STRING and D (DOUBLE) have no common type
+-- →   hint: CAST one to the other's type
+
+A IN (A, ARRAY[T])
+-- → StatementError: line 1:10: INTEGER and BOOLEAN have no common type
+-- →   hint: CAST one to the other's type
+
+MP IN (MAP('10' := 'not 10'))
+-- → StatementError: line 1:8: 'not 10' is no BIGINT
+
+MP IN (10)
+-- → StatementError: line 1:8: MAP<STRING, BIGINT> and 10 (INTEGER) have no common type
+-- →   hint: CAST one to the other's type
+
+ST IN (STRUCT(ID := '1', MORE := 2))
+-- → BOOLEAN
+
+ST IN (STRUCT(ID := 'not 1'))
+-- → StatementError: line 1:8: 'not 1' is no INTEGER
+
+NULL IN (1)
+-- → StatementError: line 1:1: NULL IN (…) says nothing
+-- →   hint: IS NULL asks for null
+
+I IN (NULL)
+-- → BOOLEAN
+
+I BETWEEN 1 AND L
+-- → BOOLEAN
+
+I BETWEEN 'a' AND 2
+-- → StatementError: line 1:1: I (INTEGER) cannot be compared with 'a' (STRING) by >=
+-- →   hint: CAST one to the other's type
+
+S LIKE 'a%'
+-- → BOOLEAN
+
+I LIKE 'a'
+-- → StatementError: line 1:1: LIKE wants a STRING, and I (INTEGER) is none
+
+S LIKE I
+-- → StatementError: line 1:8: LIKE wants a STRING, and I (INTEGER) is none
+
+S LIKE 'a!' ESCAPE '!'
+-- → StatementError: line 1:8: the pattern ends in its escape character
+
+T AND I
+-- → StatementError: line 1:7: AND wants a BOOLEAN, and I (INTEGER) is none
+
+NOT I
+-- → StatementError: line 1:5: NOT wants a BOOLEAN, and I (INTEGER) is none
+
+CASE WHEN T THEN 1 ELSE 2.5 END
+-- → DECIMAL(11, 1)
+
+CASE WHEN T THEN 'a' ELSE 1 END
+-- → STRING
+
+CASE WHEN T THEN I ELSE 'x' END
+-- → StatementError: line 1:25: 'x' is no INTEGER
+
+CASE WHEN T THEN S ELSE I END
+-- → StatementError: line 1:25: STRING and I (INTEGER) have no common type
+-- →   hint: CAST one to the other's type
+
+CASE WHEN T THEN NULL ELSE NULL END
+-- → StatementError: line 1:1: every branch of this CASE is NULL
+-- →   hint: CAST one: CAST(NULL AS INT)
+
+CASE WHEN I THEN 1 END
+-- → StatementError: line 1:11: WHEN wants a BOOLEAN, and I (INTEGER) is none
+
+CASE I WHEN 1 THEN S WHEN 2 THEN 'b' END
+-- → STRING
+
+CASE I WHEN 'x' THEN S END
+-- → StatementError: line 1:13: I (INTEGER) cannot be compared with 'x' (STRING) by =
+-- →   hint: CAST one to the other's type
+
+ARRAY[1, 2.5, '3']
+-- → ARRAY<DECIMAL(11, 1)>
+
+ARRAY[]
+-- → StatementError: line 1:1: the ARRAY constructor cannot be empty: its type would be unknown
+-- →   hint: e.g. ARRAY[1]
+
+ARRAY[NULL]
+-- → StatementError: line 1:1: an ARRAY with all NULL elements has no type
+-- →   hint: CAST one: CAST(NULL AS INT)
+
+ARRAY[1, 'not a number']
+-- → StatementError: line 1:10: 'not a number' is no INTEGER
+
+ARRAY[I, T]
+-- → StatementError: line 1:10: INTEGER and T (BOOLEAN) have no common type
+-- →   hint: CAST one to the other's type
+
+ARRAY[STRUCT(A := 1), STRUCT(A := 2.5, C := S)]
+-- → ARRAY<STRUCT<`A` DECIMAL(11, 1), `C` STRING>>
+
+MAP('a' := I, S := '5')
+-- → MAP<STRING, INTEGER>
+
+MAP('a' := I, S := 'hello')
+-- → StatementError: line 1:20: 'hello' is no INTEGER
+
+MAP(NULL := I)
+-- → StatementError: line 1:1: a MAP with all NULL keys has no type
+-- →   hint: CAST one: CAST(NULL AS INT)
+
+MAP('a' := NULL)
+-- → StatementError: line 1:1: a MAP with all NULL values has no type
+-- →   hint: CAST one: CAST(NULL AS INT)
+
+MAP()
+-- → StatementError: line 1:1: the MAP constructor cannot be empty: its type would be unknown
+-- →   hint: e.g. MAP('a' := 1)
+
+STRUCT(A := I, `a` := S)
+-- → STRUCT<`A` INTEGER, `a` STRING>
+
+STRUCT(A := I, A := S)
+-- → StatementError: line 1:21: field A stands twice
+
+STRUCT(A := NULL)
+-- → StatementError: line 1:13: field A is NULL and has no type
+-- →   hint: CAST it
+
+STRUCT()
+-- → STRUCT<>
+
+A[1]
+-- → INTEGER
+
+A[L]
+-- → INTEGER
+
+A['1']
+-- → StatementError: line 1:3: [ ] wants INTEGER here, and '1' (STRING) is not
+
+MP['k']
+-- → BIGINT
+
+MP[1]
+-- → StatementError: line 1:4: [ ] wants STRING here, and 1 (INTEGER) is not
+
+ST['ID']
+-- → StatementError: line 1:1: [ ] goes into an ARRAY or a MAP, and ST (STRUCT<`ID` INTEGER, `NAME` STRING>) is neither
+-- →   hint: the fields of a STRUCT are read with ->
+
+ST->ID
+-- → INTEGER
+
+ST->id
+-- → INTEGER
+
+ST->NAMES
+-- → StatementError: line 1:1: STRUCT<`ID` INTEGER, `NAME` STRING> has no field NAMES
+-- →   hint: did you mean NAME?
+
+I->ID
+-- → StatementError: line 1:1: I (INTEGER) has no fields: -> goes into a STRUCT
+
+CAST(S AS DECIMAL(4, 2))
+-- → DECIMAL(4, 2)
+
+CAST(S AS ARRAY<INTEGER>)
+-- → StatementError: line 1:1: STRING cannot be CAST to ARRAY<INTEGER>
+
+CAST(T AS INTEGER)
+-- → StatementError: line 1:1: BOOLEAN cannot be CAST to INTEGER
+
+CAST(BIN AS STRING)
+-- → StatementError: line 1:1: BYTES cannot be CAST to STRING
+-- →   hint: FROM_BYTES turns BYTES into text
+
+CAST(A AS ARRAY<STRING>)
+-- → ARRAY<STRING>
+
+CAST(A AS ARRAY<BYTES>)
+-- → StatementError: line 1:1: ARRAY<INTEGER> cannot be CAST to ARRAY<BYTES>
+
+CAST(ST AS STRUCT<ID STRING, X INTEGER>)
+-- → STRUCT<`ID` STRING, `X` INTEGER>
+
+CAST(NULL AS MONEY)
+-- → DECIMAL(10, 2)
+
+CAST(I AS MOENY)
+-- → StatementError: line 1:1: there is no type MOENY
+-- →   hint: did you mean MONEY?
+
+CAST(DAY AS TIME)
+-- → StatementError: line 1:1: DATE cannot be CAST to TIME
+
+CAST(NULL AS STRING)
+-- → STRING
+
+NULL
+-- → NULL
+
+DECIMAL '1.20'
+-- → DECIMAL(3, 2)
+
+DECIMAL 'x'
+-- → StatementError: line 1:1: 'x' is no DECIMAL
+
+DATE '2020-01-01'
+-- → NotSupported: line 1:1: constants written DATE '…'
+-- →   hint: CAST('…' AS DATE)
+
+TS AT TIME ZONE 'UTC'
+-- → NotSupported: line 1:1: AT TIME ZONE
+-- →   hint: CONVERT_TZ shifts a timestamp between zones
+
+UNKNOWN
+-- → StatementError: line 1:1: there is no column UNKNOWN
+-- →   hint: columns here: I, L, D, M, S, T, B, BIN, DAY, CLOCK, TS, A, MP, ST, SAME, DEEP
+
+i + `i`
+-- → StatementError: line 1:5: there is no column `i`
+-- →   hint: did you mean I? Unquoted names are read in upper case; backticks keep the case
+
+`unknown`.I
+-- → StatementError: line 1:1: no source here is named `unknown`
+-- →   hint: sources here: T1, T2
+
+T1.I
+-- → INTEGER
+
+T1.ROWTIME
+-- → BIGINT
+
+SAME
+-- → StatementError: line 1:1: SAME could be T1.SAME or T2.SAME
+-- →   hint: put the source's name before the column's
+
+T1.SAME
+-- → INTEGER
+
+ROWTIME + ROWOFFSET + ROWPARTITION
+-- → BIGINT
+
+WINDOWSTART
+-- → StatementError: line 1:1: there is no column WINDOWSTART
+-- →   hint: a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate
+
+LCASE(S)
+-- → STRING
+
+LCASE(I)
+-- → StatementError: line 1:1: Function 'LCASE' does not accept parameters (INTEGER).
+-- →   hint: valid calls are LCASE(text STRING)
+
+LCASES(S)
+-- → StatementError: line 1:1: there is no function named 'LCASES'
+-- →   hint: did you mean LCASE?
+
+COALESCE(I, L, 1.5)
+-- → DECIMAL(20, 1)
+
+COUNT(*)
+-- → NotSupported: line 1:1: aggregate functions are not supported yet: COUNT
+
+EXPLODE(A)
+-- → NotSupported: line 1:1: the table function EXPLODE here
+-- →   hint: it can stand only in the SELECT of a query on a stream, and not inside another of its kind
+
+TRANSFORM(A, x => x * L)
+-- → ARRAY<BIGINT>
+
+TRANSFORM(A, x => y)
+-- → StatementError: line 1:19: there is no column Y
+-- →   hint: columns here: I, L, D, M, S, T, B, BIN, DAY, CLOCK, TS, A, MP, ST, SAME, DEEP
+
+TRANSFORM(A, x => NULL)
+-- → StatementError: line 1:19: this lambda gives NULL, which has no type
+-- →   hint: CAST it
+
+REDUCE(A, 0, (x, x) => x)
+-- → StatementError: line 1:14: two parameters of this lambda have one name
+
+TRANSFORM(MP, (k, v) => LCASE(k), (k, v) => v + I)
+-- → MAP<STRING, BIGINT>
+
+DATEADD(DAYS, 1, DAY)
+-- → DATE
+
+LCASE(DAYS)
+-- → StatementError: line 1:1: Function 'LCASE' does not accept parameters (INTERVALUNIT).
+-- →   hint: valid calls are LCASE(text STRING)
+
+99999999999999999999999999999999999999.9
+-- → NotSupported: line 1:1: a constant of more than 38 digits
+
+DEEP->`A`->`B`[1]->`C`
+-- → DOUBLE
