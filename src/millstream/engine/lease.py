@@ -22,6 +22,7 @@ class Lease:
         self.group = f"_millstream-{service}"
         self._kafka, self._topic, self._server, self._timeout = kafka, topic, server, timeout_ms
         self._held = threading.Event()
+        self._position = self._committed = -1
         self._closing = threading.Event()
         self._consumer = Consumer(
             {
@@ -56,13 +57,13 @@ class Lease:
 
     def commit(self, position: int) -> None:
         """Say that the commands before `position` were carried out; the next holder may repeat them if this fails."""
-        with contextlib.suppress(KafkaException):
-            self._consumer.commit(offsets=[TopicPartition(self._topic, 0, position)], asynchronous=True)
+        self._position = position
 
     def close(self) -> None:
         """Give the lease up. (A static member stays in the group until its timeout: a restart gets it back at once.)"""
         self._closing.set()
         self._thread.join()
+        self._save()
         self._consumer.close()
         self._held.clear()
 
@@ -74,6 +75,16 @@ class Lease:
                 LOG.error("the lease is lost for good: %s; is another server named %s?", error, self._server)
                 self._held.clear()
                 return
+            self._save()
+
+    def _save(self) -> None:
+        """Commit what the holder said. Here, as a consumer is for one thread."""
+        position = self._position
+        if position == self._committed or not self.held:
+            return
+        with contextlib.suppress(KafkaException):
+            self._consumer.commit(offsets=[TopicPartition(self._topic, 0, position)], asynchronous=False)
+            self._committed = position
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if partitions:
