@@ -157,13 +157,13 @@ object Border {
     // Digits before the point are counted before anything is expanded: 1e999999999 is nine characters long.
     val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
     val exact = if (fits) rescaled(number, shape.scale) else null
-    if (exact == null) throw new BadRecord(s"$number does not fit into DECIMAL(${shape.precision}, ${shape.scale}) exactly")
+    if (exact == null) throw new BadRecord(s"$number does not fit into ${shape.sql} exactly")
     Decimal(exact, shape.precision, shape.scale)
   }
 
   def decimal(text: String, shape: Shape.Decimal): Decimal =
     try decimal(new JavaDecimal(text), shape)
-    catch { case _: NumberFormatException => throw unread(text, s"DECIMAL(${shape.precision}, ${shape.scale})") }
+    catch { case _: NumberFormatException => throw unread(text, shape.sql) }
 
   private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
     try if (number.signum == 0) JavaDecimal.ZERO.setScale(scale) else number.setScale(scale, RoundingMode.UNNECESSARY)
@@ -186,7 +186,7 @@ object Border {
   /** A scalar from its text; throws BadRecord. */
   def scalar(text: String, shape: Shape): Any =
     try parsed(text, shape)
-    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, shape.toString.toUpperCase) }
+    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, shape.sql) }
 
   private def parsed(text: String, shape: Shape): Any = shape match {
     case Shape.Bool => java.lang.Boolean.parseBoolean(text)
@@ -198,7 +198,7 @@ object Border {
     case Shape.Text => UTF8String.fromString(text)
     case Shape.Bytes => base64(text)
     case d: Shape.Decimal => decimal(text, d)
-    case other => throw new BadRecord(s"plain text cannot hold $other")
+    case other => throw new BadRecord(s"plain text cannot hold ${other.sql}")
   }
 
   private def unread(text: String, wanted: String): BadRecord =

@@ -147,7 +147,7 @@ private class JsonDecimal(shape: Shape.Decimal) extends JsonValue {
   override protected def value(in: JsonParser): Any = in.currentToken match {
     case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => Border.decimal(in.getDecimalValue, shape)
     case VALUE_STRING => Border.decimal(in.getText, shape)
-    case _ => throw JsonValue.mismatch(in, s"DECIMAL(${shape.precision}, ${shape.scale})")
+    case _ => throw JsonValue.mismatch(in, shape.sql)
   }
 }
 

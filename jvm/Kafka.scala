@@ -16,7 +16,7 @@ class KafkaReader(spec: Spec) extends Reader {
     case Shape.Double => exactly(bytes, 8, "DOUBLE").getDouble
     case Shape.Text => UTF8String.fromBytes(Border.utf8(UTF8String.fromBytes(bytes)))
     case Shape.Bytes => bytes
-    case other => throw new BadRecord(s"the KAFKA format cannot hold $other")
+    case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
 
   private def exactly(bytes: Array[Byte], size: Int, wanted: String): ByteBuffer =
@@ -32,6 +32,6 @@ class KafkaWriter(spec: Spec) extends Writer {
     case Shape.Double => ByteBuffer.allocate(8).putDouble(row.getDouble(0)).array
     case Shape.Text => Border.utf8(row.getUTF8String(0))
     case Shape.Bytes => row.getBinary(0)
-    case other => throw new BadRecord(s"the KAFKA format cannot hold $other")
+    case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
 }

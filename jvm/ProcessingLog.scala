@@ -1,14 +1,14 @@
 package org.apache.spark.sql.millstream
 
 import java.util.{Base64, Map => JavaMap}
-import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+import java.util.concurrent.{ArrayBlockingQueue, ConcurrentHashMap, ConcurrentLinkedQueue}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
+import org.apache.kafka.clients.producer.ProducerRecord
 
 import org.apache.spark.{SparkContext, TaskContext}
 
@@ -136,38 +136,50 @@ private class MemoryLog(val rows: Boolean, limit: Int) extends LogSink {
   }
 }
 
-/** A topic, never waited for: what is over the rate, or finds no room, is counted and said in the next entry. */
+/** A topic, never waited for: what is over the rate, or finds no room, is counted, and said in the next entry. */
 private class TopicLog(topic: String, conf: JavaMap[String, String], val rows: Boolean, perSecond: Int)
     extends LogSink {
+  private val settings = conf.asScala.toMap + ("linger.ms" -> "100")
   private val second = new AtomicLong
   private val inSecond = new AtomicInteger
   private val dropped = new AtomicLong
 
   override def write(entry: Array[Byte]): Unit =
-    if (!allowed()) dropped.incrementAndGet()
-    else
-      try producer.send(new ProducerRecord(topic, null, counted(entry)), (_, e) => if (e != null) dropped.incrementAndGet())
-      catch { case _: Exception => dropped.incrementAndGet() }
-
-  private def producer: KafkaProducer[Array[Byte], Array[Byte]] = Producers.get(settings)
-
-  // Nobody waits for this log: no room in the producer's buffer means that the entry is dropped.
-  private def settings: Map[String, String] = conf.asScala.toMap + ("max.block.ms" -> "0") + ("linger.ms" -> "100")
+    if (!allowed() || !Postman.take(() => send(entry))) dropped.incrementAndGet()
 
   private def allowed(): Boolean = {
     val now = System.currentTimeMillis / 1000
-    val before = second.getAndSet(now)
-    if (before != now) inSecond.set(0)
+    if (second.getAndSet(now) != now) inSecond.set(0)
     inSecond.incrementAndGet() <= perSecond
   }
 
-  private def counted(entry: Array[Byte]): Array[Byte] = {
+  private def send(entry: Array[Byte]): Unit = {
     val lost = dropped.getAndSet(0)
+    try
+      Producers.get(settings).send(new ProducerRecord[Array[Byte], Array[Byte]](topic, null, counted(entry, lost)),
+        (_, e) => if (e != null) dropped.addAndGet(lost + 1))
+    catch { case _: Exception => dropped.addAndGet(lost + 1) }
+  }
+
+  private def counted(entry: Array[Byte], lost: Long): Array[Byte] =
     if (lost == 0) entry
     else (new String(entry, "UTF-8").stripSuffix("}") + s""","dropped":$lost}""").getBytes("UTF-8")
-  }
 
   def document(mapper: ObjectMapper): String = mapper.writeValueAsString(
     mapper.createObjectNode().put("topic", topic).put("rows", rows).put("perSecond", perSecond)
       .set[ObjectNode]("conf", mapper.valueToTree(conf)))
+}
+
+/** One thread of this JVM sends all entries: a producer waits for a topic's metadata, which no query may. */
+private object Postman {
+  private val waiting = new ArrayBlockingQueue[Runnable](10000)
+  private lazy val thread = {
+    val made = new Thread(() => while (true) waiting.take().run(), "processing log")
+    made.setDaemon(true)
+    made.start()
+    made
+  }
+
+  /** Whether there was room for it. */
+  def take(letter: Runnable): Boolean = thread.isAlive && waiting.offer(letter)
 }

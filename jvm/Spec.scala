@@ -9,7 +9,18 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.types._
 
 /** A SQL type as the codec sees it: what Spark holds, and the user's field names. */
-sealed trait Shape { def spark: DataType }
+sealed trait Shape {
+  def spark: DataType
+
+  /** The type's name in messages. */
+  final def sql: String = this match {
+    case Shape.Decimal(precision, scale) => s"DECIMAL($precision, $scale)"
+    case _: Shape.Array => "ARRAY"
+    case _: Shape.Map => "MAP"
+    case _: Shape.Struct => "STRUCT"
+    case simple => Shape.names(simple)
+  }
+}
 
 object Shape {
   case object Bool extends Shape { val spark: DataType = BooleanType }
@@ -36,6 +47,7 @@ object Shape {
 
   private val simple = scala.Predef.Map("BOOLEAN" -> Bool, "INTEGER" -> Int, "BIGINT" -> Long, "DOUBLE" -> Double,
     "STRING" -> Text, "BYTES" -> Bytes, "DATE" -> Date, "TIME" -> Time, "TIMESTAMP" -> Timestamp)
+  private lazy val names: scala.Predef.Map[Shape, String] = simple.map(_.swap)
 
   /** The shape that a type document names; the document is what formats/spec.py writes. */
   def of(node: JsonNode): Shape =

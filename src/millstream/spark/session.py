@@ -1,5 +1,7 @@
 """Spark sessions: local slots by the hundred, UTC, quiet, with the settings that were measured (DESIGN.md §12)."""
 
+import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +58,10 @@ def create(options: SessionOptions) -> SparkSession:
 
     Raises SetupError where jars or Java are missing. Of the options only the first session's count.
     """
+    # pyspark prints each of its exceptions, with the whole Java stack, before it raises it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    # pyspark says so at its first call where pandas is installed, which nothing here uses.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
     for key, value in settings(options).items():
         builder = builder.config(key, value)

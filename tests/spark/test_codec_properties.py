@@ -1,0 +1,203 @@
+"""Whatever a row holds, it comes back; whatever bytes come in, the answer is a row or a reason."""
+
+import json
+import math
+from decimal import Decimal as Number
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from millstream.catalog.catalog import Serde
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+from millstream.spark import codec, sink
+from millstream.spark.codec import OneRecord, UnreadableRecord
+
+MANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+VALUES: dict[SqlType, SearchStrategy[Any]] = {
+    BOOLEAN: st.booleans(),
+    INTEGER: st.integers(-(2**31), 2**31 - 1),
+    BIGINT: st.integers(-(2**63), 2**63 - 1),
+    DOUBLE: st.floats(),
+    STRING: TEXT,
+    BYTES: st.binary(max_size=12),
+    DATE: st.integers(-(2**31), 2**31 - 1),
+    TIME: st.integers(0, 86_399_999),
+    TIMESTAMP: st.integers(-(2**63) // 1000, (2**63 - 1) // 1000),
+}
+decimals = st.integers(1, 38).flatmap(lambda p: st.builds(Decimal, st.just(p), st.integers(0, p)))
+scalars = st.sampled_from(list(VALUES)) | decimals
+names = st.text("ABCabc é\"\\'$.", min_size=1, max_size=4)
+
+
+def structs(inner: SearchStrategy[SqlType]) -> SearchStrategy[SqlType]:
+    unique = st.lists(names, min_size=1, max_size=3, unique_by=str.upper)
+    return unique.flatmap(
+        lambda found: st.tuples(*[inner] * len(found)).map(lambda ts: Struct(tuple(map(Field, found, ts))))
+    )
+
+
+nested = st.recursive(
+    scalars, lambda t: st.builds(Array, t) | st.builds(Map, st.just(STRING), t) | structs(t), max_leaves=5
+)
+
+
+def values(type: SqlType) -> SearchStrategy[Any]:
+    return st.none() | present(type)
+
+
+def present(type: SqlType) -> SearchStrategy[Any]:
+    match type:
+        case Decimal(precision, scale):
+            top = 10**precision - 1
+            return st.integers(-top, top).map(lambda n: number(n, scale))
+        case Array(element):
+            return st.lists(values(element), max_size=3)
+        case Map(_, element):
+            return st.dictionaries(TEXT, values(element), max_size=3)
+        case Struct(fields):
+            return st.fixed_dictionaries({f.name: values(f.type) for f in fields})
+    return VALUES[type]
+
+
+def number(unscaled: int, scale: int) -> Number:
+    return Number(f"{unscaled}E-{scale}")
+
+
+@st.composite
+def rows(draw: st.DrawFn, types: SearchStrategy[SqlType], most: int) -> tuple[tuple[Column, ...], dict[str, Any]]:
+    found = draw(st.lists(names, min_size=1, max_size=most, unique_by=str.upper))
+    columns = tuple(Column(name, draw(types)) for name in found)
+    return columns, {c.name: draw(values(c.type)) for c in columns}
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
+
+
+def survives(spark: SparkSession, serde: Serde, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
+    one = OneRecord(spark, spec(serde, row[0]), row[0])
+    written = one.encode(row[1])
+    assert same(one.decode(written), row[1]), written
+
+
+@MANY
+@given(rows(nested, 4))
+def test_json_gives_back_what_it_took(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
+    survives(spark, Serde("JSON"), row)
+    written = OneRecord(spark, spec(Serde("JSON"), row[0]), row[0]).encode(row[1])
+    assert written is not None
+    json.loads(written)
+
+
+@MANY
+@given(rows(scalars, 4), st.sampled_from(",;| \t-x'"))
+def test_delimited_gives_back_what_it_took(
+    spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]], delimiter: str
+) -> None:
+    """Except empty texts and bytes, which are null in this format."""
+    columns, given_row = row
+    full = {name: value or (None if value in ("", b"") else value) for name, value in given_row.items()}
+    if any(value is not None for value in full.values()):
+        named = {"\t": "TAB", " ": "SPACE"}.get(delimiter, delimiter)
+        survives(spark, Serde("DELIMITED", properties=(("delimiter", named),)), (columns, full))
+
+
+@MANY
+@given(rows(st.sampled_from([INTEGER, BIGINT, DOUBLE, STRING, BYTES]), 1))
+def test_kafka_gives_back_what_it_took(spark: SparkSession, row: tuple[tuple[Column, ...], dict[str, Any]]) -> None:
+    if all(value is not None for value in row[1].values()):
+        survives(spark, Serde("KAFKA"), row)
+
+
+HOSTILE = (
+    b'{"A":' * 2000,
+    b"[" * 100_000,
+    b'{"A":"' + b"x" * 1_000_000,
+    b'{"A":1e' + b"9" * 5000 + b"}",
+    b'{"A":' + b"9" * 5000 + b"}",
+    b'{"S":' + b'{"x":' * 1001 + b"1" + b"}" * 1002,
+    b"\x00" * 100,
+    b'\xef\xbb\xbf{"A":1}',
+    b'{"S":"\xff\xfe\xed\xa0\x80"}',
+    b'{"S":"\\ud800"}',
+)
+COLUMNS = (Column("A", Decimal(10, 2)), Column("S", STRING), Column("M", Map(STRING, Array(TIMESTAMP))))
+valid = st.sampled_from([b'{"A":1.5,"S":"x","M":{"k":[1,"2"]}}', b'1.5,"x",3', b"\x00\x00\x00\x01"])
+broken = st.builds(
+    lambda b, i, x: b[: i % (len(b) + 1)] + x + b[i % (len(b) + 1) :], valid, st.integers(0, 99), st.binary()
+)
+
+
+@MANY
+@given(st.one_of(st.binary(max_size=200), broken, st.sampled_from(HOSTILE)))
+def test_any_bytes_are_a_row_or_a_reason(spark: SparkSession, data: bytes) -> None:
+    flat = COLUMNS[:2]
+    for serde, columns in (
+        (Serde("JSON"), COLUMNS),
+        (Serde("JSON", wrap=False), COLUMNS[2:]),
+        (Serde("DELIMITED"), flat),
+        (Serde("KAFKA"), COLUMNS[1:2]),
+    ):
+        try:
+            OneRecord(spark, spec(serde, columns), columns).decode(data)
+        except UnreadableRecord as refused:
+            assert str(refused)
+
+
+def test_a_query_goes_on_past_bad_records_and_tells_of_each(spark: SparkSession) -> None:
+    """In generated code: the good rows arrive, each bad one is an entry with its place and its bytes."""
+    sink.log_to_memory(spark, "Q1", rows=True)
+    data = [b'{"A":1,"S":"x"}', *HOSTILE[:8], b"null"]
+    texts = ", ".join(f"(X'{d.hex()}', {i})" for i, d in enumerate(data))
+    frame = spark.sql(f"select * from values {texts} as t(b, offset)")
+    document = spec(Serde("JSON"), COLUMNS)
+    decoded = frame.select(
+        codec.decode(F.lit(None).cast("binary"), document).alias("k"),
+        codec.decode(F.col("b"), document).alias("v"),
+        F.lit(None).cast("binary").alias("raw_key"),
+        F.col("b").alias("raw_value"),
+        F.lit(3).alias("partition"),
+        "offset",
+    )
+    kept = codec.keep_read(decoded, "Q1", "t").select("offset", "v.value.V1").collect()
+    assert [tuple(r) for r in kept] == [(0, "x"), (8, None), (9, None)]
+    entries = [json.loads(e) for e in sink.drain_log(spark, "Q1")]
+    assert [e["message"]["deserializationError"]["offset"] for e in entries] == list(range(1, 8))
+    first = entries[-1]["message"]["deserializationError"]
+    assert {k: first[k] for k in ("target", "topic", "partition", "recordB64")} == {
+        "target": "value",
+        "topic": "t",
+        "partition": 3,
+        "recordB64": "AAAA" * 33 + "AA==",
+    }
+    assert entries[0]["logger"] == "processing.Q1.source.deserializer"
+    sink.close_log(spark, "Q1")

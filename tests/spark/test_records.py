@@ -1,0 +1,91 @@
+"""Every line of records/*.txt: bytes, the row that they hold, and the bytes that the row becomes."""
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.catalog.catalog import Serde
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.spark.types import to_wire
+from millstream.syntax.parser import parse_columns
+
+FILES = sorted((Path(__file__).parent / "records").glob("*.txt"))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record: its bytes, the row (JSON text) or `! error`, and the bytes written back where the file says."""
+
+    serde: Serde
+    columns: tuple[Column, ...]
+    read: str
+    row: str
+    written: str
+
+    def __str__(self) -> str:
+        return f"{self.serde.format} {', '.join(c.name for c in self.columns)}: {self.read}"
+
+
+def lines_of(file: Path) -> list[Line]:
+    """The lines of a file, each under the block it stands in."""
+    lines, serde, columns = [], Serde("NONE"), tuple[Column, ...]()
+    for text in file.read_text().splitlines():
+        if text.startswith("== "):
+            serde, columns = block(text.removeprefix("== "))
+        elif text and not text.startswith("#"):
+            read, row, written = [*(part.strip() for part in text.split(" => ")), ""][:3]
+            lines.append(Line(serde, columns, read, row, written))
+    return lines
+
+
+def block(text: str) -> tuple[Serde, tuple[Column, ...]]:
+    """`FORMAT [unwrapped] [delimiter=X] columns` as a serde and its columns."""
+    format, _, rest = text.partition(" ")
+    bare, rest = rest.startswith("unwrapped "), rest.removeprefix("unwrapped ")
+    properties: tuple[tuple[str, str], ...] = ()
+    if rest.startswith("delimiter="):
+        delimiter, _, rest = rest.removeprefix("delimiter=").partition(" ")
+        properties = (("delimiter", delimiter),)
+    columns = tuple(Column(c.name, c.type) for c in parse_columns(rest)) if rest else ()
+    return Serde(format, False if bare else None, properties), columns
+
+
+def data(text: str) -> bytes | None:
+    """The bytes that a file's text stands for."""
+    if text == "<null>":
+        return None
+    if text.startswith("0x"):
+        return bytes.fromhex(text[2:])
+    return text.replace("<empty>", "").encode()
+
+
+def wire(row: dict[str, Any] | None, columns: tuple[Column, ...]) -> Any:
+    """A row as the files write it."""
+    return None if row is None else {c.name: to_wire(row[c.name], c.type) for c in columns}
+
+
+LINES = [pytest.param(line, id=f"{file.stem}: {line}") for file in FILES for line in lines_of(file)]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_record(line: Line, spark: SparkSession) -> None:
+    """The bytes read as the row, or are refused for the reason; the row is written as the bytes."""
+    codec = OneRecord(spark, spec(line.serde, line.columns), line.columns)
+    if line.row.startswith("!"):
+        with pytest.raises(UnreadableRecord) as refused:
+            codec.decode(data(line.read))
+        assert line.row.removeprefix("! ") in str(refused.value)
+        return
+    row = codec.decode(data(line.read))
+    assert json.loads(json.dumps(wire(row, line.columns)), parse_float=Decimal) == json.loads(
+        line.row, parse_float=Decimal
+    )
+    if line.written:
+        assert codec.encode(row) == data(line.written)

@@ -1,0 +1,132 @@
+"""Real-time queries against a real broker: what they write, what they tell of bad records, how they fail."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.catalog import Serde
+from millstream.formats.spec import spec
+from millstream.model.schema import Column, Part
+from millstream.model.types import BIGINT, STRING, Array
+from millstream.spark import codec, sink
+from support.kafka import Kafka, Record, wait_for
+
+pytestmark = pytest.mark.live
+KEY = spec(Serde("KAFKA"), [Column("K", STRING, Part.KEY)], "K")
+VALUE = spec(Serde("JSON"), [Column("A", BIGINT), Column("L", Array(STRING))])
+WRITTEN = spec(Serde("JSON"), [Column("N", BIGINT), Column("S", STRING)])
+
+
+def records(spark: SparkSession, kafka: Kafka, topic: str) -> DataFrame:
+    """The topic's records as they come."""
+    raw = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
+    loaded = (
+        raw.option("subscribe", topic).option("startingOffsets", "earliest").option("includeHeaders", "true").load()
+    )
+    return loaded.selectExpr("key", "value", "unix_millis(timestamp) as rowtime", "headers", "partition", "offset")
+
+
+def read(frame: DataFrame, query: str) -> DataFrame:
+    """The records' rows."""
+    decoded = frame.select(
+        codec.decode(F.col("key"), KEY).alias("k"),
+        codec.decode(F.col("value"), VALUE).alias("v"),
+        *(F.col(c).alias(f"raw_{c}") for c in ("key", "value")),
+        *("rowtime", "headers", "partition", "offset"),
+    )
+    kept = codec.keep_read(decoded, query, "source")
+    return kept.selectExpr("k.value as key", "v.value as value", "rowtime", "headers", "partition", "offset")
+
+
+def written(frame: DataFrame, query: str) -> DataFrame:
+    """The rows' records."""
+    rest = ("rowtime", "headers", "partition", "offset")
+    encoded = frame.select(
+        codec.encode(F.col("key"), KEY).alias("k"), codec.encode(F.col("value"), WRITTEN).alias("v"), *rest
+    )
+    return codec.keep_written(encoded, query, "sink").selectExpr("k.bytes as key", "v.bytes as value", *rest)
+
+
+@contextmanager
+def running(
+    frame: DataFrame, kafka: Kafka, topic: str, query: str, folder: Path, **conf: str
+) -> Iterator[StreamingQuery]:
+    """The query, stopped in the end."""
+    settings = {"bootstrap.servers": kafka.bootstrap, **{k.replace("_", "."): v for k, v in conf.items()}}
+    started = sink.run_realtime(frame, topic, settings, str(folder / "checkpoint"), query, "5 seconds")
+    try:
+        yield started
+    finally:
+        started.stop()
+        sink.close_log(frame.sparkSession, query)
+
+
+def shown(record: Record) -> tuple[object, ...]:
+    return (record.key, record.json, record.timestamp, record.headers)
+
+
+def test_records_go_through_with_time_headers_and_tombstones(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    """Decode, filter, explode, guarded projections, encode and the sink in one real-time query."""
+    source, target, log = kafka.create_topic(), kafka.create_topic(), kafka.create_topic()
+    rows = read(records(spark, kafka, source), "QS").selectExpr("*", "explode(coalesce(value.V1, array('none'))) as s")
+    projected = rows.where(
+        "value is null or coalesce(ms_guard(value.V0 > 0, 'QS.filter|WHERE', partition, offset), true)"
+    )
+    numbers = "ms_guard(100 div ms_need(value.V0), 'QS.project|N', partition, offset)"
+    value = f"if(value is null, null, named_struct('V0', {numbers}, 'V1', upper(s))) as value"
+    out = written(projected.selectExpr("key", value, "rowtime", "headers", "partition", "offset"), "QS")
+    sink.log_to_topic(spark, "QS", log, {"bootstrap.servers": kafka.bootstrap}, rows=True)
+    with running(out, kafka, target, "QS", tmp_path):
+        kafka.produce(source, b"k", '{"a": 4, "l": ["x", "y"]}', 1000, [("h", b"1"), ("h", None)])
+        kafka.produce(source, b"k", "not json", 1001)
+        kafka.produce(source, b"k", '{"A": -1, "L": ["gone"]}', 1002)
+        kafka.produce(source, b"k", None, 1003)
+        kafka.produce(source, None, '{"L": ["z"]}', 1004)
+        found = kafka.consume_all(target, 4)
+        told = kafka.consume_all(log, 2)
+    assert list(map(shown, found)) == [
+        (b"k", {"N": 25, "S": "X"}, 1000, (("h", b"1"), ("h", None))),
+        (b"k", {"N": 25, "S": "Y"}, 1000, (("h", b"1"), ("h", None))),
+        (b"k", None, 1003, ()),
+        (None, {"N": None, "S": "Z"}, 1004, ()),
+    ]
+    entries = [json.loads(t.value or b"")["message"] for t in told]
+    assert [e["type"] for e in entries] == [0, 1]
+    assert entries[0]["deserializationError"]["recordB64"] == "bm90IGpzb24="
+    assert entries[0]["deserializationError"]["offset"] == 1
+    assert entries[1]["recordProcessingError"]["offset"] == 4
+    assert entries[1]["recordProcessingError"]["errorMessage"] == "Error computing N: null operand"
+
+
+def test_a_failed_write_is_known_at_once_and_ends_the_query(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    source, target = kafka.create_topic(), kafka.create_topic()
+    frame = records(spark, kafka, source)
+    with running(frame, kafka, target, "QF", tmp_path, max_request_size="2000") as query:
+        kafka.produce(source, b"k", "fits", 5)
+        assert kafka.consume_all(target, 1)[0].value == b"fits"
+        assert sink.failure(spark, "QF") is None
+        kafka.produce(source, b"k", "x" * 5000, 6)
+        wait_for(lambda: sink.failure(spark, "QF"), "the failure")
+        assert "RecordTooLargeException" in str(sink.failure(spark, "QF"))
+        wait_for(lambda: not query.isActive, "the end of the query")
+        assert "could not write to topic" in str(query.exception())
+
+
+def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    """Nothing is lost between two runs; what was not yet saved comes again."""
+    source, target = kafka.create_topic(), kafka.create_topic()
+    for run in range(2):
+        with running(records(spark, kafka, source), kafka, target, "QR", tmp_path):
+            kafka.produce(source, b"k", f"run {run}", 7)
+            wait_for(lambda r=run: f"run {r}".encode() in values(kafka, target), "the record")
+    assert set(values(kafka, target)) == {b"run 0", b"run 1"}
+
+
+def values(kafka: Kafka, topic: str) -> list[bytes | None]:
+    return [r.value for r in kafka.consume_all(topic, kafka.ends(topic))]
