@@ -4,16 +4,18 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confluent_kafka import KafkaException
 
 from millstream.engine import topics
+from millstream.engine.commands import Command
 from millstream.engine.kafka import Kafka, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog, Entry, Reading
 from millstream.engine.state import Applied, State, Status, applied, with_status
 from millstream.engine.supervisor import Supervisor
+from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic
 
 LOG = logging.getLogger(__name__)
@@ -98,9 +100,18 @@ class Follower:
             LOG.error("command %d is left out: %s", entry.offset, entry.reason)
             self._publish(entry.offset, Applied(_after(self._state, entry), None))
             return
-        done = applied(self._state, entry.offset, entry.command)
+        done = self._understood(entry.offset, entry.command)
         mine = entry.command.origin == self._server
         self._publish(entry.offset, self._carried_out(done, entry.offset, mine))
+
+    def _understood(self, offset: int, command: Command) -> Applied:
+        try:
+            return applied(self._state, offset, command)
+        except Exception as failure:
+            LOG.exception("command %d (%s) is left out", offset, command.text)
+            status = Status("ERROR", f"internal error: {failure!r}")
+            after = with_status(replace(self._state, position=offset + 1), command.path, status)
+            return Applied(after, None, StatementError(status.message))
 
     def _carried_out(self, done: Applied, offset: int, mine: bool) -> Applied:
         """Make the world agree: under the lease wholly; else later, but a topic that our caller needs now."""
@@ -133,7 +144,10 @@ class Follower:
 
     def _mind_lease(self) -> None:
         if self._lease.held and not self._leading:
-            self._take_over()
+            try:
+                self._take_over()
+            except KafkaException as failure:
+                LOG.warning("cannot take over yet: %s", reason(failure))
         elif self._leading and not self._lease.held:
             self._leading = False
             self._supervisor.halt()
@@ -158,4 +172,4 @@ class Follower:
 
 
 def _after(state: State, entry: Entry) -> State:
-    return State(state.catalog, state.wanted, state.statuses, entry.offset + 1)
+    return replace(state, position=entry.offset + 1)

@@ -1,5 +1,6 @@
 """What the engine asks of Kafka itself: topics, offsets, records written and read."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from millstream.catalog.facts import TopicFacts
 from millstream.model.settings import CLIENT_PREFIXES
 
+LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
 SETTLE = 10.0
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
@@ -62,7 +64,7 @@ class Kafka:
     def __init__(self, settings: Mapping[str, str]) -> None:
         self.client = client_settings(settings)
         self.bootstrap = self.client["bootstrap.servers"]
-        self._admin = AdminClient(dict(self.client))
+        self._admin = AdminClient(dict(self.client), logger=LOG)
         self._producer: Producer | None = None
         self._lock = threading.Lock()
 
@@ -165,7 +167,8 @@ class Kafka:
                 "fetch.wait.max.ms": 100,
                 "auto.offset.reset": "earliest",
                 **{name.replace("_", "."): value for name, value in settings.items()},
-            }
+            },
+            logger=LOG,
         )
         try:
             yield consumer
@@ -212,7 +215,7 @@ class Kafka:
     def _writer(self) -> Producer:
         with self._lock:
             if self._producer is None:
-                self._producer = Producer({**self.client, **WRITER})
+                self._producer = Producer({**self.client, **WRITER}, logger=LOG)
             return self._producer
 
     def groups(self) -> list[Group]:

@@ -33,7 +33,8 @@ class Lease:
                 "session.timeout.ms": timeout_ms,
                 "heartbeat.interval.ms": max(500, timeout_ms // 4),
                 "auto.offset.reset": "earliest",
-            }
+            },
+            logger=LOG,
         )
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 

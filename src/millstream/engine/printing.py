@@ -43,7 +43,8 @@ def lines(statement: tree.Print, kafka: Kafka) -> Iterator[str | None]:
             if (seen - 1) % every:
                 continue
             shown = [key.show(message.key()), value.show(message.value())]
-            yield from (guess.heading() for guess in (key, value) if guess.changed())
+            yield from key.news()
+            yield from value.news()
             yield _line(message, *shown)
             left = None if left is None else left - 1
 

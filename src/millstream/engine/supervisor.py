@@ -188,6 +188,10 @@ class Supervisor:
         except CannotRun as failure:
             self._failed(job, str(failure))
             return
+        except Exception as failure:
+            LOG.exception("query %s", job.wanted.query.id)
+            self._failed(job, f"internal error: {failure!r}")
+            return
         job.since = self._clock()
         job.health = replace(job.health, state="RUNNING")
 

@@ -1,5 +1,6 @@
 """What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
 
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from millstream.engine.kafka import Kafka, reason
 from millstream.engine.state import Wanted
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.spec import spec
+from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
 from millstream.plan.steps import Row
 from millstream.spark import session
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import one_record
+from millstream.spark.evaluate import evaluate
 from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts, location
 
 
@@ -43,6 +46,11 @@ class Workshop:
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
         self._realtime = RealTime(self._session, kafka.client)
         self._bounded = Bounded(self._session)
+        threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        """Have Spark compile its first expression now: it takes a second or two, once."""
+        evaluate(self._session, ["1"], [INTEGER])
 
     def close(self) -> None:
         """End the session."""
