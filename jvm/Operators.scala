@@ -47,7 +47,11 @@ object Operators {
     decimal("ms_decimal_of_double", "decimalOfDouble"),
     decimal("ms_decimal_of_bigint", "decimalOfLong"),
     decimal("ms_decimal_of_decimal", "decimalOfDecimal"),
-    static("ms_like", BooleanType, "like"),
+    Entry("ms_like", {
+      case Seq(text, pattern: Literal, escape) if pattern.value != null =>
+        RLike(text, Literal(s"\\A(?:${regex(pattern.toString, escape.toString.headOption)})\\z"))
+      case args => StaticInvoke(classOf[Operators], BooleanType, "like", args, propagateNull = true)
+    }),
     Entry("ms_same", { case Seq(left, right) => Same(left, right) }),
     Entry("ms_empty", _ => Literal.create(InternalRow(), StructType(Nil))))
 
@@ -195,11 +199,12 @@ object Operators {
   /** Whether all of `text` matches: % any characters of a line, _ one, the escape takes the meaning of the next. */
   def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean = {
     if (patterns.size > 1000) patterns.clear()
-    val compiled = patterns.computeIfAbsent((pattern.toString, escape.toString), p => compile(p._1, p._2.headOption))
+    val compiled = patterns.computeIfAbsent((pattern.toString, escape.toString), p =>
+      Pattern.compile(regex(p._1, p._2.headOption)))
     compiled.matcher(text.toString).matches
   }
 
-  private def compile(pattern: String, escape: Option[Char]): Pattern = {
+  private def regex(pattern: String, escape: Option[Char]): String = {
     val out = new StringBuilder
     var at = 0
     while (at < pattern.length) {
@@ -212,7 +217,7 @@ object Operators {
       })
       at += 1
     }
-    Pattern.compile(out.toString)
+    out.toString
   }
 }
 

@@ -28,7 +28,6 @@ from millstream.spark.constants import constant, quoted
 _PLACES = {m.Where.KEY: "key.K{}", m.Where.VALUE: "value.V{}"}
 _NEVER_NULL = (m.Where.ROWTIME, m.Where.ROWPARTITION, m.Where.ROWOFFSET)
 _BOOLEANS = (m.Comparison, m.Logical, m.Not, m.IsNull, m.InList, m.Like)
-_TRUTH = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 # For quotients and results too wide for Spark's own operators; what loses a digit fails.
 _DECIMALS = {
     "+": "ms_decimal_add",
@@ -249,7 +248,20 @@ def _(meaning: m.Comparison, label: str) -> str:
         return f"({left} <=> {right})"
     if meaning.operator == "IS DISTINCT FROM":
         return f"(NOT ({left} <=> {right}))"
-    return _or_false(f"({left} {_TRUTH[meaning.operator]} {right})", (meaning.left, meaning.right))
+    text = f"({left} {meaning.operator} {right})"
+    if meaning.left.type == DOUBLE:
+        text = _without_nan(text, meaning, left, right)
+    return _or_false(text, (meaning.left, meaning.right))
+
+
+def _without_nan(text: str, meaning: m.Comparison, left: str, right: str) -> str:
+    """For Spark NaN is the greatest number and equals itself; in the language nothing is true of it but <>."""
+    greater, operand = (right, meaning.right) if "<" in meaning.operator else (left, meaning.left)
+    if isinstance(operand, m.Const) or (meaning.operator == "=" and isinstance(meaning.right, m.Const)):
+        return text
+    if meaning.operator == "<>":
+        return f"({text} OR isnan({greater}))"
+    return f"({text} AND NOT isnan({greater}))"
 
 
 def _has_map(t: SqlType) -> bool:
