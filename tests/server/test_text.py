@@ -16,6 +16,7 @@ from millstream.server.text import dumps
     [
         (Decimal("12345678901234567890.10"), "12345678901234567890.10"),
         ([Decimal("1E+3"), "☃"], '[1000,"☃"]'),
+        (Decimal("1E+300"), "1E+300"),
         ({"a": float("nan"), "b": [float("inf"), float("-inf"), 1.0]}, '{"a":"NaN","b":["Infinity","-Infinity",1.0]}'),
         (b"\x00\xff", '"AP8="'),
         ('a "quoted" \\u0000 word', '"a \\"quoted\\" \\\\u0000 word"'),

@@ -164,7 +164,7 @@ class FakeEngine:
 
     def _rows(self, text: str) -> FakeRows:
         query_id = f"transient_ORDERS_{len(self.queries)}"
-        few = [[1, "one"], [2, None], [3, "three ☃"]]
+        few: list[Any] = [[1, "one"], [2, None], [3, "three ☃"]]
         if "nowhere" in text.lower():
             raise RequestFailed(40001, "line 1:15: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text)
         if "broken" in text.lower():

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -198,7 +199,8 @@ def _object(line: str) -> dict[str, Any]:
 def _row(line: str) -> list[Any]:
     if line.startswith("{"):
         _object(line)
-    return list(json.loads(line))
+    # A decimal keeps the digits that it was sent with: 12.50 stays 12.50.
+    return list(json.loads(line, parse_float=Decimal))
 
 
 def _line(line: str) -> str:

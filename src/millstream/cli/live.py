@@ -45,8 +45,9 @@ class Watched:
         """The line below."""
         if not self.count:
             return Text("waiting for rows · Ctrl-C to stop", "dim")
-        rate = self.count / max(time.monotonic() - self._start, 0.001)
-        return Text(f"{self.count:,} row{'' if self.count == 1 else 's'} · {rate:,.0f}/s · Ctrl-C to stop", "dim")
+        rate = round(self.count / max(time.monotonic() - self._start, 0.001))
+        speed = f" · {rate:,}/s" if rate else ""
+        return Text(f"{self.count:,} row{'' if self.count == 1 else 's'}{speed} · Ctrl-C to stop", "dim")
 
 
 def watch(console: Console, watched: Watched, rows: Iterable[Sequence[Any]], draw: Draw) -> None:

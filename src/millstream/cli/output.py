@@ -21,6 +21,7 @@ from millstream.cli.live import Watched, screen_rows, watch
 from millstream.cli.parts import Grid, Part, Sql, Text, cell, numeric, printable
 from millstream.cli.trouble import Trouble
 from millstream.cli.widths import fitted, natural
+from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
 PAGE = 500
@@ -120,7 +121,7 @@ class Output:
         names, right = answer.names, numeric(answer.types)
         if self.format.json:
             for row in counted:
-                self.line(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False))
+                self.line(dumps(dict(zip(names, row, strict=True))))
         elif not self.on_terminal:
             self._plain_rows(answer, counted)
         elif live:

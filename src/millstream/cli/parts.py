@@ -1,9 +1,10 @@
 """What the shell shows, before it is known how: grids of text, pieces of text, SQL."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from millstream.server.text import dumps
 
 NUMBERS = ("INT", "BIGINT", "DOUBLE", "DECIMAL")
 
@@ -41,7 +42,7 @@ def cell(value: Any) -> str:
         return "null"
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return dumps(value)
 
 
 def numeric(types: Sequence[str]) -> frozenset[int]:

@@ -58,7 +58,7 @@ def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
     registry, which may have to be downloaded first, starts in the background: nothing waits for it.
     """
     wish.data.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack, logged(wish.data / "logs" / "server.log"):
+    with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
         broker = Broker(wish.data, wish.kafka_port, wish.host)
         with _timed(tell, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)

@@ -14,6 +14,7 @@ from millstream.server.inserts import inserts
 from millstream.server.queries import close_query, query, query_stream
 from millstream.server.socket import socket_query
 from millstream.server.statements import statements, terminate
+from millstream.server.whole import WholeRequests
 from millstream.server.work import Work
 
 ROUTES = (
@@ -49,7 +50,9 @@ def app(engine: Engine, allow_origins: str = "") -> Starlette:
         ClientDisconnect: on_disconnect,
         Exception: on_failure,
     }
-    made = Starlette(routes=ROUTES, middleware=_cors(allow_origins), exception_handlers=handlers)
+    made = Starlette(
+        routes=ROUTES, middleware=[Middleware(WholeRequests), *_cors(allow_origins)], exception_handlers=handlers
+    )
     made.state.work = Work(engine)
     return made
 

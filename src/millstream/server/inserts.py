@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from millstream.engine.api import Inserter, RequestFailed
 from millstream.server.bodies import parse_object, required
-from millstream.server.errors import failure, respond
+from millstream.server.errors import failure
 from millstream.server.media import DELIMITED, JSON, accepted
 from millstream.server.streamed import HEADERS, LAST, part
 from millstream.server.text import dumps
@@ -21,18 +21,13 @@ from millstream.server.work import Work, work_of
 
 AT_ONCE = 2000
 READ_AHEAD = 50
-DRAIN_SECONDS = 10
 
 
 async def inserts(request: HttpRequest) -> Response:
     """POST /inserts-stream: {"target": …} on the first line, then a row a line; an ack for each row."""
     media = accepted(request, (DELIMITED, JSON))
     lines, work = InputLines(request.stream()), work_of(request)
-    try:
-        inserter = await _open(await lines.first(), work)
-    except RequestFailed as error:
-        return Refusal(error, lines)
-    return Acks(inserter, lines, media, work)
+    return Acks(await _open(await lines.first(), work), lines, media, work)
 
 
 async def _open(line: bytes, work: Work) -> Inserter:
@@ -67,27 +62,6 @@ class InputLines:
         if self._rest.strip():
             last, self._rest = self._rest, b""
             yield [last]
-
-
-class Refusal(Response):
-    """An error that is sent at once, while the rest of the request is read and dropped.
-
-    A client in the middle of sending hears the error this way; a connection cut under it may swallow the answer.
-    """
-
-    def __init__(self, error: RequestFailed, lines: InputLines) -> None:
-        super().__init__()
-        self._answer, self._lines = respond(error), lines
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, and read on for a while."""
-        start = {"status": self._answer.status_code, "headers": self._answer.raw_headers}
-        await send({"type": "http.response.start", **start})
-        await send({"type": "http.response.body", "body": self._answer.body, "more_body": True})
-        with anyio.move_on_after(DRAIN_SECONDS), suppress(ClientDisconnect):
-            async for _ in self._lines:
-                pass
-        await send(LAST)
 
 
 class Acks(Response):

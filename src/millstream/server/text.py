@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 MARK = "\x00"
+MANY_DIGITS = 40
 DECIMAL = re.compile(r'"\\u0000([^"\\]*)\\u0000"')
 
 
@@ -23,10 +24,15 @@ def dumps(value: Any) -> str:
 def _plain(value: object) -> Any:
     if isinstance(value, Decimal):
         # json has no door for a number as text: it goes through as a marked string and the marks are cut off.
-        return f"{MARK}{value:f}{MARK}" if value.is_finite() else str(value)
+        return f"{MARK}{_digits(value)}{MARK}" if value.is_finite() else str(value)
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _digits(value: Decimal) -> str:
+    """A number as text: in plain digits unless that would take very many."""
+    return f"{value:f}" if abs(value.adjusted()) < MANY_DIGITS else str(value)
 
 
 def _without_nan(value: Any) -> Any:
