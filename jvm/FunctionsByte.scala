@@ -45,7 +45,7 @@ object ByteFunctions extends Family {
     else hex
 
   private def read(value: String, encoding: String): Array[Byte] = encoding.toLowerCase match {
-    case "hex" => HexFormat.of.parseHex(value)
+    case "hex" => HexFormat.of.parseHex(if (value.length % 2 == 0) value else s"0$value")
     case "utf8" => value.getBytes(UTF_8)
     case "ascii" => value.getBytes(US_ASCII)
     case "base64" => Base64.getDecoder.decode(value)

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
@@ -15,6 +16,10 @@ object CollectionFunctions extends Family {
       (types.head, strict { case Seq(a: ArrayData, from: Int, to: Int) => slice(a, types.head, from, to) })),
     generic("map")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => map(k, v, types) })),
     generic("newMap")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => newMap(k, v, types) })),
+    generic("hashedEntries") { case Seq(t: MapType) =>
+      val entry = StructType(Seq(StructField("key", t.keyType, nullable = false), StructField("value", t.valueType)))
+      (ArrayType(entry, containsNull = false), strict { case Seq(m: MapData) => hashedEntries(m, t) })
+    },
     generic("cube")(types => (ArrayType(types.head), strict { case Seq(a: ArrayData) => cube(a, types.head) })))
 
   /** Null where an argument is. */
@@ -45,11 +50,22 @@ object CollectionFunctions extends Family {
   }
 
   private def sameMap(x: MapData, y: MapData, t: MapType): Boolean = {
-    def pairs(m: MapData) = items(m.keyArray(), ArrayType(t.keyType)).zip(items(m.valueArray(), ArrayType(t.valueType)))
-    val others = pairs(y)
-    x.numElements() == y.numElements() && pairs(x).forall { case (key, value) =>
+    val others = pairs(y, t)
+    x.numElements() == y.numElements() && pairs(x, t).forall { case (key, value) =>
       others.exists { case (k, v) => same(key, k, t.keyType) && same(value, v, t.valueType) }
     }
+  }
+
+  private def pairs(m: MapData, t: MapType): IndexedSeq[(Any, Any)] =
+    items(m.keyArray(), ArrayType(t.keyType)).zip(items(m.valueArray(), ArrayType(t.valueType)))
+
+  /** The entries in the order in which Java walks through a hash map made for so many, as ksqlDB does. */
+  private def hashedEntries(m: MapData, t: MapType): ArrayData = {
+    val walked = new java.util.HashMap[Any, InternalRow](m.numElements())
+    pairs(m, t).foreach { case (key, value) =>
+      walked.put(if (t.keyType == StringType) key.toString else key, InternalRow(key, value))
+    }
+    array(walked.values.asScala)
   }
 
   private def distinct(a: ArrayData, t: DataType): ArrayData =

@@ -35,7 +35,7 @@ object TimeFunctions extends Family {
   private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else ZoneId.of(name))
 
   def parseDate(value: UTF8String, format: UTF8String): Int =
-    LocalDate.from(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
+    partialDate(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
   def parseTime(value: UTF8String, format: UTF8String): Long =
     LocalTime.from(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
@@ -56,16 +56,18 @@ object TimeFunctions extends Family {
   private def millis(value: String, format: String, in: String): Long = {
     val read = pattern(format).parse(value)
     val where = Option(read.query(TemporalQueries.zone)).getOrElse(zone(in))
-    val date = Option(read.query(TemporalQueries.localDate)).getOrElse(partialDate(read))
     val time = Option(read.query(TemporalQueries.localTime)).getOrElse(partialTime(read))
     if (read.isSupported(ChronoField.INSTANT_SECONDS)) Instant.from(read).toEpochMilli
-    else ZonedDateTime.of(date, time, where).toInstant.toEpochMilli
+    else ZonedDateTime.of(partialDate(read), time, where).toInstant.toEpochMilli
   }
 
   private def field(read: TemporalAccessor, wanted: ChronoField, otherwise: Int): Int =
     if (read.isSupported(wanted)) read.get(wanted) else otherwise
 
-  private def partialDate(read: TemporalAccessor): LocalDate = {
+  private def partialDate(read: TemporalAccessor): LocalDate =
+    Option(read.query(TemporalQueries.localDate)).getOrElse(dateOfFields(read))
+
+  private def dateOfFields(read: TemporalAccessor): LocalDate = {
     val year = field(read, ChronoField.YEAR, field(read, ChronoField.YEAR_OF_ERA, 1970))
     if (read.isSupported(ChronoField.DAY_OF_YEAR)) LocalDate.ofYearDay(year, read.get(ChronoField.DAY_OF_YEAR))
     else LocalDate.of(year, field(read, ChronoField.MONTH_OF_YEAR, 1), field(read, ChronoField.DAY_OF_MONTH, 1))

@@ -34,24 +34,13 @@ class Answer:
 def answers(calls: Sequence[str], spark: SparkSession) -> list[Answer]:
     """What each call gives, all computed as the columns of one row."""
     made = [lowered_call(call) for call in calls]
-    columns = [
-        f"{column} AS c{2 * i + n}" for i, (t, text) in enumerate(made) for n, column in enumerate(_both(t, text))
-    ]
+    columns = (f"{_shown(t, text)} AS c{i}" for i, (t, text) in enumerate(made))
     row = spark.range(1).selectExpr("0 AS partition", "id AS offset").selectExpr(*columns).collect()[0]
-    return [Answer(t, _text(row[2 * i], row[2 * i + 1])) for i, (t, _) in enumerate(made)]
+    return [Answer(t, FAILED if given is None else given) for (t, _), given in zip(made, row, strict=True)]
 
 
-def _both(t: SqlType, text: str) -> tuple[str, str]:
-    return (
-        f"ms_guard({cast(text, t, STRING)}, 'test', partition, offset)",
-        f"ms_guard(isnull({text}), 'test', partition, offset)",
-    )
-
-
-def _text(given: str | None, is_null: bool | None) -> str:
-    if is_null is None:
-        return FAILED
-    return "NULL" if given is None else given
+def _shown(t: SqlType, text: str) -> str:
+    return f"ms_guard(coalesce({cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
 
 
 def lowered_call(call: str) -> tuple[SqlType, str]:

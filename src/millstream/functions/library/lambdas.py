@@ -20,7 +20,7 @@ def _reduce_array(texts: Sequence[str], types: Types, result: SqlType) -> str:
 
 def _reduce_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
     """Spark folds over elements, so each entry is opened again as a map of one, which binds key and value."""
-    entries = f"map_entries(coalesce({texts[0]}, {_empty(types[0], 'map()')}))"
+    entries = f"ms_hashed_entries(coalesce({texts[0]}, {_empty(types[0], 'map()')}))"
     names, body = texts[2].split("->", 1)
     state, key, value = (name.strip() for name in names.strip().strip("()").split(","))
     opened = f"map_values(transform_values(map(e.key, e.value), ({key}, {value}) -> {body}))[0]"
