@@ -1,4 +1,4 @@
-"""The lease: of the servers of one service id, the one that runs the queries (docs/design/lease.md).
+"""The lease: of the servers of one service id, the one that runs the queries (docs/design/002-command-log.md).
 
 It is membership in a consumer group on the command topic: whoever is assigned its one partition holds the lease,
 and the group's committed offset says up to which command the world agrees with the log.

@@ -83,15 +83,12 @@ class _Guess:
         self._possible = kept or [*(self._possible or ()), *found]
         return found[kept[0] if kept else next(iter(found))]
 
-    def changed(self) -> bool:
-        """Whether there is something new to say."""
-        return (self._possible is not None and self.heading() != self._told) or not self._told
-
-    def heading(self) -> str:
-        """`Key format: KAFKA_INT or KAFKA_STRING`."""
-        found = list(dict.fromkeys(self._possible or ()))
-        self._told = f"{self._side} format: {' or '.join(found) or SHRUG}"
-        return self._told
+    def news(self) -> Iterator[str]:
+        """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not said yet."""
+        found = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
+        if found != self._told:
+            self._told = found
+            yield f"{self._side} format: {found}"
 
 
 def candidates(data: bytes) -> dict[str, str]:

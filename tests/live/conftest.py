@@ -1,0 +1,43 @@
+"""Real servers over the session's broker."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.parts.broker import Broker
+from support.kafka import Kafka
+from support.life import Life
+
+Begin = Callable[..., Life]
+
+
+@pytest.fixture(scope="module")
+def begin(broker: Broker, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
+    """Starts a server of this module's own service id; all share one data folder, and end with the module."""
+    folder, service = tmp_path_factory.mktemp("server"), kafka.unique("live").replace("-", "_")
+    lives: list[Life] = []
+
+    def start(name: str = "one", **properties: str) -> Life:
+        settings = {
+            "bootstrap.servers": broker.bootstrap,
+            "ksql.service.id": service,
+            "millstream.server.id": name,
+            "millstream.data.dir": str(folder / "data"),
+            "millstream.slots": "32",
+            "millstream.batch.duration": "5 seconds",
+            "auto.offset.reset": "earliest",
+            **properties,
+        }
+        lives.append(Life(settings, Path(folder) / f"{name}.log"))
+        return lives[-1]
+
+    yield start
+    for life in lives:
+        life.kill()
+
+
+@pytest.fixture(scope="module")
+def server(begin: Begin) -> Life:
+    """One server for the module."""
+    return begin()

@@ -1,0 +1,134 @@
+"""Statements, queries and rows through a real broker and a real Spark."""
+
+import json
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+
+
+def declare(server: Life, kafka: Kafka, partitions: int = 2) -> tuple[str, str]:
+    """A new stream (ID INT KEY, V STRING) and its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    server.execute(f"CREATE STREAM {name} (id INT KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def derive(server: Life, name: str, select: str) -> str:
+    """A stream made of another one; the id of its query."""
+    made = server.execute(f"CREATE STREAM {name} AS {select};")
+    id = made[0]["commandStatus"]["queryId"]
+    assert isinstance(id, str)
+    return id
+
+
+def test_every_input_has_its_output_with_time_headers_and_key(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    derive(server, f"{name}_OUT", f"SELECT id, UCASE(v) AS u FROM {name} WHERE id > 1 EMIT CHANGES")
+    kafka.produce(topic, "1", {"v": "a"}, 1000)
+    kafka.produce(topic, "2", {"v": "b"}, 2000, [("h", b"x")])
+    (record,) = kafka.consume_all(f"{name}_OUT", 1)
+    assert (record.key, record.json, record.timestamp, record.headers) == (b"2", {"U": "B"}, 2000, (("h", b"x"),))
+
+
+def test_a_record_that_cannot_be_read_is_told_and_the_query_goes_on(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+    kafka.produce(topic, "1", b"this is no JSON")
+    kafka.produce(topic, "2", {"v": "b"})
+    assert kafka.consume_all(f"{name}_OUT", 1)[0].key == b"2"
+    assert server.state(id) == "RUNNING"
+    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
+    entries = [r.json for r in kafka.consume_all(log, 1)]
+    assert any(topic in json.dumps(entry) for entry in entries)
+
+
+def test_pause_resume_terminate(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+    kafka.produce(topic, "1", {"v": "before"})
+    kafka.consume_all(f"{name}_OUT", 1)
+    server.execute(f"PAUSE {id};")
+    assert server.state(id) == "PAUSED"
+    kafka.produce(topic, "2", {"v": "while paused"})
+    server.execute(f"RESUME {id};")
+    wait_for(lambda: {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))} == {b"1", b"2"}, "2")
+    server.execute(f"TERMINATE {id};")
+    assert server.state(id) == ""
+    kafka.produce(topic, "3", {"v": "after"})
+    server.execute(f"DROP STREAM {name}_OUT DELETE TOPIC;")
+    assert f"{name}_OUT" not in kafka.topics()
+
+
+def test_a_source_in_use_is_not_dropped(server: Life, kafka: Kafka) -> None:
+    name, _ = declare(server, kafka)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+    with pytest.raises(RequestFailed, match=id):
+        server.execute(f"DROP STREAM {name};")
+    server.execute(f"DROP STREAM {name}_OUT; DROP STREAM {name};")
+
+
+def test_a_push_query_gives_what_comes_after_its_header(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    kafka.produce(topic, "1", {"v": "before"})
+    after = f"INSERT INTO {name} VALUES (2, 'after'); INSERT INTO {name} VALUES (3, 'later');"
+    rows = server.rows(f"SELECT id, v FROM {name} EMIT CHANGES;", 2, after, **{"auto.offset.reset": "latest"})
+    assert sorted(rows) == [[2, "after"], [3, "later"]]
+    assert not [t for t in kafka.topics() if "-transient-one-" in t]
+
+
+def test_a_push_query_ends_at_its_limit(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    for n in range(5):
+        kafka.produce(topic, str(n), {"v": str(n)})
+    assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 3;", 9) == [["0"], ["1"], ["2"]]
+    assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 0;", 9) == []
+
+
+def test_a_pull_query_reads_what_is_there(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    assert server.rows(f"SELECT * FROM {name};", 9) == []
+    for n in range(4):
+        kafka.produce(topic, str(n), {"v": str(n)})
+    assert server.rows(f"SELECT v, id FROM {name} WHERE id > 1;", 9) == [["2", 2], ["3", 3]]
+    assert server.rows(f"SELECT id FROM {name} LIMIT 1;", 9) == [[0]]
+
+
+def test_print_shows_records_and_guesses_their_formats(server: Life, kafka: Kafka) -> None:
+    _, topic = declare(server, kafka, partitions=1)
+    kafka.produce(topic, "key", {"v": "a"}, 1000)
+    kafka.produce(topic, None, None, 2000)
+    assert server.lines(f"PRINT '{topic}' FROM BEGINNING LIMIT 2;") == [
+        "Key format: KAFKA_STRING",
+        "Value format: JSON",
+        'rowtime: 1970/01/01 00:00:01.000 Z, key: key, value: {"v": "a"}, partition: 0',
+        "rowtime: 1970/01/01 00:00:02.000 Z, key: <null>, value: <null>, partition: 0",
+    ]
+
+
+def test_slots_run_out_with_a_word_about_it(server: Life, kafka: Kafka) -> None:
+    name, _ = declare(server, kafka, partitions=33)
+    with pytest.raises(RequestFailed, match="needs 33 task slots"):
+        derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+
+
+def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written(server: Life) -> None:
+    with pytest.raises(RequestFailed, match="would not create"):
+        server.execute(
+            "CREATE STREAM wide (v INT) WITH (kafka_topic='wide', value_format='JSON', partitions=1, replicas=3);"
+        )
+    with pytest.raises(RequestFailed, match="WIDE"):
+        server.execute("DESCRIBE wide;")
+
+
+def test_assert_topic(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    assert server.execute(f"ASSERT TOPIC '{topic}' WITH (PARTITIONS=2);")[0]["exists"] is True
+    with pytest.raises(RequestFailed) as failed:
+        server.execute(f"ASSERT NOT EXISTS TOPIC '{topic}' TIMEOUT 100 MILLISECONDS;")
+    assert failed.value.code == 41700

@@ -1,0 +1,89 @@
+"""A server that dies and comes back, and two servers of one service id."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., Life]
+
+
+def catalog(life: Life) -> list[object]:
+    """What a server says of its catalog."""
+    shown = life.execute("SHOW STREAMS; SHOW TABLES; SHOW TYPES; SHOW QUERIES;")
+    return [[e.get("streams"), e.get("tables"), e.get("types"), e.get("queries")] for e in shown]
+
+
+class Load:
+    """Keeps writing numbered records until it is told to stop."""
+
+    def __init__(self, kafka: Kafka, topic: str) -> None:
+        self.written, self._kafka, self._topic = 0, kafka, topic
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._enough.wait(0.005):
+            for _ in range(10):
+                self._kafka.send(self._topic, str(self.written), {"v": str(self.written)})
+                self.written += 1
+        self._kafka.flush()
+
+    def stop(self) -> int:
+        """How many were written."""
+        self._enough.set()
+        self._thread.join()
+        return self.written
+
+
+def keys(kafka: Kafka, topic: str) -> set[bytes | None]:
+    return {r.key for r in kafka.consume_all(topic, kafka.ends(topic))}
+
+
+def test_killed_under_load_and_started_again(begin: Begin, kafka: Kafka) -> None:
+    """No input without its output, and the catalog as it was; then another server takes over from the dead one."""
+    topic = kafka.create_topic("load-in", partitions=2)
+    first = begin()
+    first.execute(
+        "CREATE TYPE pair AS STRUCT<a INT, b INT>;"
+        "CREATE STREAM load_in (id STRING KEY, v STRING) WITH (kafka_topic='load-in', value_format='JSON');"
+        "CREATE STREAM load_out AS SELECT id, UCASE(v) AS v FROM load_in EMIT CHANGES;"
+        "CREATE STREAM gone AS SELECT * FROM load_in EMIT CHANGES; DROP STREAM gone DELETE TOPIC;"
+        "CREATE STREAM halted AS SELECT * FROM load_in EMIT CHANGES;"
+    )
+    (id,) = [q["id"] for q in first.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == ["HALTED"]]
+    first.execute(f"PAUSE {id};")
+    before, load = catalog(first), Load(kafka, topic)
+    wait_for(lambda: kafka.ends("LOAD_OUT") > 500, "output before the crash")
+    first.kill()
+    kafka.create_topic("GONE")
+    second = begin()
+    assert catalog(second) == before
+    reached = kafka.ends("LOAD_OUT")
+    wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
+    written = load.stop()
+    wanted = {str(n).encode() for n in range(written)}
+    wait_for(lambda: keys(kafka, "LOAD_OUT") == wanted, "an output for every input")
+    assert "GONE" in kafka.topics(), "a replay must not delete a topic that was made again"
+    take_over(begin, kafka, second, topic)
+
+
+def take_over(begin: Begin, kafka: Kafka, leader: Life, topic: str) -> None:
+    other = begin("two")
+    assert catalog(other) == catalog(leader)
+    other.execute("CREATE STREAM said_elsewhere AS SELECT id, v FROM load_in EMIT CHANGES;")
+    wait_for(lambda: kafka.topics().get("SAID_ELSEWHERE"), "the topic")
+    wait_for(lambda: kafka.ends("SAID_ELSEWHERE") > 0, "the leader runs what another server was told")
+    leader.kill()
+    kafka.produce(topic, "the last", {"v": "x"})
+    wait_for(lambda: b"the last" in keys(kafka, "LOAD_OUT"), "the other server takes over")
+    with pytest.raises(RequestFailed, match="already exists"):
+        other.execute(
+            "CREATE TYPE pair AS INT; CREATE STREAM load_in (v INT) WITH (kafka_topic='x', value_format='JSON');"
+        )
