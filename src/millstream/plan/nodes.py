@@ -41,10 +41,12 @@ class Node:
 class Read(Node):
     """The records of a source's topic, decoded; a record that cannot be read is logged and left out.
 
-    Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one.
+    Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one;
+    a record whose time is none is left out, or ends the query where `strict` (ksql.timestamp.throw.on.invalid).
     """
 
     origin: Source
+    strict: bool = False
 
     @property
     def schema(self) -> Schema:

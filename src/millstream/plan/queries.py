@@ -23,6 +23,7 @@ from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 from millstream.syntax.walk import walk
 
+STRICT_TIME = "ksql.timestamp.throw.on.invalid"
 NEW_PLANNER = "ksql.new.query.planner.enabled"
 
 
@@ -156,7 +157,7 @@ def _origin(source: tree.Source, catalog: Catalog) -> Source:
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    node = Read(origin)
+    node = Read(origin, settings.get(STRICT_TIME, "").lower() == "true")
     return Relation(node, Scope(_columns(node.schema, alias), {}, catalog.types, settings), alias)
 
 

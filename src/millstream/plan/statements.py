@@ -53,6 +53,8 @@ def outcome(
 
 @singledispatch
 def _outcome(statement: tree.Statement, world: World) -> Outcome:
+    if isinstance(statement, tree.RunScript):
+        raise StatementError("unknown statement RUN SCRIPT: it is the shell's, not the server's", statement.span)
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
@@ -20,9 +21,9 @@ class EvaluationFailed(ValueError):
 
 
 class Evaluator:
-    """The steps between a `leaf` frame and another frame, ready to be applied to rows; any thread may use it.
+    """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
 
-    Values are Python's as types.to_wire says.
+    Values are Python's as types.to_wire says. A frame with folds remembers the rows it was given.
     """
 
     def __init__(self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType]) -> None:
@@ -30,16 +31,19 @@ class Evaluator:
         made = jvm.module(frame.sparkSession, "Eval")
         self._eval = made.of(jvm.java_frame(frame), _columns(source), _columns(result))
 
-    def __call__(self, rows: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
-        """For each row, the rows made of it: one by a projection, none or more through filters and generators.
+    def __call__(self, rows: Sequence[Sequence[Any]], lanes: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
+        """For each row, the rows made of it: one by a projection, none or more through filters, generators and folds.
 
+        `lanes` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
         Raises EvaluationFailed where an expression throws that no guard catches.
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
         try:
-            answer = bytes(self._eval.run(json.dumps(wire).encode()))
+            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(lanes)))
         except Py4JJavaError as error:
             raise EvaluationFailed(str(error.java_exception.getMessage())) from error
+        except PySparkException as error:
+            raise EvaluationFailed(str(error)) from error
         return [[self._row(made) for made in group] for group in json.loads(answer, parse_float=Decimal)]
 
     def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:

@@ -72,8 +72,8 @@ def text(content: str) -> str:
 
 
 def side_spec(serde: Serde, columns: Sequence[Column], prefix: str) -> str:
-    """The codec's document of one side; a side without columns is neither read nor written, whatever its format."""
-    return spec(serde if columns else Serde("NONE"), columns, prefix)
+    """The codec's document of one side; a key without columns is neither read nor written, whatever its format."""
+    return spec(serde if columns or prefix == "V" else Serde("NONE"), columns, prefix)
 
 
 def _struct(prefix: str, texts: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def _(node: Read, run: _Run) -> DataFrame:
     rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", *RECORD[2:])
     if origin.kind is Kind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
-    return _timed(rows, origin, node.schema)
+    return _timed(rows, origin, node.schema, node.strict)
 
 
 def _with_headers(origin: Source) -> str:
@@ -121,12 +121,16 @@ def _header(column: Column) -> str:
     return f"try_element_at(filter(headers, h -> h.key = {text(column.header)}), -1).value"
 
 
-def _timed(rows: DataFrame, source: Source, schema: Schema) -> DataFrame:
-    """The rows with the source's TIMESTAMP column as rowtime; a row whose time cannot be read, or is negative, goes."""
+def _timed(rows: DataFrame, source: Source, schema: Schema, strict: bool = False) -> DataFrame:
+    """The rows with the source's TIMESTAMP column as rowtime; a row whose time cannot be read, or is negative, goes.
+
+    Where `strict`, a time that cannot be read fails the query.
+    """
     if source.timestamp is None:
         return rows
     ref = next(r for r in refs(schema) if r.name == source.timestamp.column)
-    time = guarded(_milliseconds(ref, source.timestamp.pattern), f"timestamp column {ref.name}")
+    meaning = _milliseconds(ref, source.timestamp.pattern)
+    time = to_sql(meaning) if strict else guarded(meaning, f"timestamp column {ref.name}")
     known = time if ref.where is Where.KEY else f"if(value is null, rowtime, {time})"
     return rows.selectExpr("key", "value", f"{known} as rowtime", *_REST).where("rowtime >= 0")
 

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Bounded
+from millstream.spark.evaluate import EvaluationFailed
 from millstream.tester.cases import Case
 from millstream.tester.check import differences
 from millstream.tester.play import Played, plan, refused, run
@@ -63,4 +64,15 @@ def _refusal(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
         played: Played = plan(case, defaults, bounded)
     except StatementError as error:
         return "" if refused(error, case) else f"refused for another reason: {error}\n  expected: {because}"
-    return f"accepted ({len(played.catalog.sources)} sources), and should be refused: {because}"
+    if _failed_at_run_time(case, played, bounded):
+        return ""
+    return f"neither refused nor failed, and should be: {because}"
+
+
+def _failed_at_run_time(case: Case, played: Played, bounded: Bounded) -> bool:
+    """Whether a query dies of the inputs, as some settings ask for."""
+    try:
+        run(case, played, bounded)
+    except EvaluationFailed:
+        return True
+    return False
