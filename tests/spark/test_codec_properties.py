@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from decimal import Decimal as Number
 from typing import Any
 
@@ -167,10 +168,8 @@ def test_any_bytes_are_a_row_or_a_reason(spark: SparkSession, data: bytes) -> No
         (Serde("DELIMITED"), flat),
         (Serde("KAFKA"), COLUMNS[1:2]),
     ):
-        try:
+        with suppress(UnreadableRecord):
             OneRecord(spark, spec(serde, columns), columns).decode(data)
-        except UnreadableRecord as refused:
-            assert str(refused)
 
 
 def test_a_query_goes_on_past_bad_records_and_tells_of_each(spark: SparkSession) -> None:

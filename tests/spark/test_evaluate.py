@@ -70,9 +70,11 @@ def test_what_fails_for_all_rows_fails_when_they_come_and_not_before(spark: Spar
 
 def test_one_failure_of_two_guards_leaves_the_other(spark: SparkSession, log: Any) -> None:
     """What two guards share is not computed before them, where nothing would catch it."""
+    share = "100 div ms_need(a) + 1"
     both = [
-        "ms_guard(100 div ms_need(a) + 1, 'Q.p|x', partition, offset) as x",
-            "ms_guard(coalesce(if(a is null, 0, 100 div ms_need(a) + 1), 7), 'Q.p|y', partition, offset) as y"]  # fmt: skip
+        f"ms_guard({share}, 'Q.p|x', partition, offset) as x",
+        f"ms_guard(coalesce(if(a is null, 0, {share}), 7), 'Q.p|y', partition, offset) as y",
+    ]
     run = Evaluator(leaf(spark, RECORD).selectExpr(*both), TYPES, [BIGINT, BIGINT])
     assert run([[None, 0, 1], [4, 0, 2]]) == [[(None, 0)], [(26, 26)]]
     assert len(log()) == 1

@@ -92,7 +92,7 @@ _STREAMS = (
     _session(
         "max.request.size", "1048576", "the largest record that a query may write, in bytes", _whole, Scope.STREAMS
     ),
-    _session("linger.ms", "5", "how long a writer may wait to fill a batch", _whole, Scope.STREAMS),
+    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, Scope.STREAMS),
     _session("compression.type", "none", "how written batches are compressed", _anything, Scope.STREAMS),
     _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, Scope.STREAMS),
     _session("max.poll.records", "500", "accepted", _whole, Scope.STREAMS),
