@@ -3,7 +3,7 @@
 import json
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -110,6 +110,20 @@ class Client:
         """Ask for a topic's records as lines; reading ends with the block. Raises as `query` does."""
         with self._streaming(text, context, patience) as lines:
             yield map(_line, lines)
+
+    def insert(self, target: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows, given as column name → JSON value, to a source; they are in Kafka when this returns.
+
+        A few thousand at a time: all are sent before the first answer is read. Raises Refused for the first that is.
+        """
+        lines = [json.dumps({"target": target}), *map(json.dumps, rows)]
+        with self._connection(None) as http:
+            answer = http.post("/inserts-stream", content="\n".join(lines), headers={"Accept": DELIMITED})
+        if answer.is_error:
+            _checked(answer)
+        for told in map(json.loads, filter(None, answer.text.splitlines())):
+            if told.get("status") != "ok":
+                raise Refused(told)
 
     def _get(self, path: str) -> Any:
         with self._connection(CONNECT_SECONDS) as http:

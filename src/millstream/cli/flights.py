@@ -23,9 +23,20 @@ CREATE STREAM flights (
 CREATE TABLE airlines (carrier STRING PRIMARY KEY, name STRING)
   WITH (kafka_topic='airlines', partitions=1, value_format='JSON');
 """
-LATE = "CREATE STREAM late_departures AS SELECT flight_id, carrier, origin, dest, dep_delay FROM flights WHERE dep_delay >= 60 EMIT CHANGES;"
-BY_CARRIER = "CREATE STREAM flights_by_carrier AS SELECT carrier, flight_id, origin + '-' + dest AS route, distance FROM flights PARTITION BY carrier EMIT CHANGES;"
-SPEEDS = "CREATE STREAM speeds AS SELECT flight_id, tailnum, distance * 60 / air_time AS mph, CASE WHEN distance >= 2000 THEN 'long' ELSE 'short' END AS haul FROM flights WHERE air_time IS NOT NULL EMIT CHANGES;"
+LATE = """
+CREATE STREAM late_departures AS
+  SELECT flight_id, carrier, origin, dest, dep_delay FROM flights WHERE dep_delay >= 60 EMIT CHANGES;
+"""
+BY_CARRIER = """
+CREATE STREAM flights_by_carrier AS
+  SELECT carrier, flight_id, origin + '-' + dest AS route, distance FROM flights PARTITION BY carrier EMIT CHANGES;
+"""
+SPEEDS = """
+CREATE STREAM speeds AS
+  SELECT flight_id, tailnum, distance * 60 / air_time AS mph,
+    CASE WHEN distance >= 2000 THEN 'long' ELSE 'short' END AS haul
+  FROM flights WHERE air_time IS NOT NULL EMIT CHANGES;
+"""
 DERIVED = (LATE, BY_CARRIER, SPEEDS)
 WATCH = "SELECT * FROM late_departures EMIT CHANGES;"
 

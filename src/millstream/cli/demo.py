@@ -1,0 +1,150 @@
+"""`millstream demo`: real flights, loaded through the product, derived by three statements, shown live or checked."""
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.console import Console
+
+from millstream.cli import flights
+from millstream.cli.client import Client, ClientError, Context
+from millstream.cli.dev import add_options, wish_of
+from millstream.cli.flights import Expected
+from millstream.cli.output import Format, Output
+from millstream.cli.service import terminable
+from millstream.cli.session import Session
+from millstream.cli.shell import interact
+from millstream.cli.stack import Stack, Wish, running
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Starts Kafka, the engine and the REST server on this machine, loads every flight that left New York City in 2013
+(336,776 of them) through the product itself, derives three streams from them, and shows rows as they come. Ctrl-C
+leaves the rows for the shell; Ctrl-D ends the demo. With --once it checks the derived streams against the source
+data instead, and exits 0 if they agree."""
+BATCH = 2000
+FROM_THE_START = Context({"auto.offset.reset": "earliest"})
+T = TypeVar("T")
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("demo", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--once", action="store_true", help="check the answers against the source data, and end")
+    parser.add_argument("--rows", type=int, metavar="N", help="load only the first N flights")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demo; 0, or 1 where an answer of --once is wrong. Raises SetupError where a part cannot start."""
+    out = Console(highlight=False)
+    once = args.once or not (sys.stdin.isatty() and out.is_terminal)
+    out.print("[bold green]~ millstream demo[/]  [dim]starting; Ctrl-C stops it[/]")
+    with (
+        terminable(),
+        TemporaryDirectory(prefix="millstream-demo-") as folder,
+        running(_wish(args, Path(folder), once), lambda name, where: _tell(out, name, where)) as stack,
+    ):
+        code = _play(stack, args.rows, once, out)
+        out.print("[dim]stopping …[/]")
+    return code
+
+
+def _wish(args: argparse.Namespace, folder: Path, once: bool) -> Wish:
+    """The demo's own data folder unless one is named, and no registry: its formats need none.
+
+    A run that nobody watches takes ports that are free.
+    """
+    wish = wish_of(args)
+    wish = replace(wish, data=wish.data if args.data else folder, registry=False)
+    return replace(wish, port=0, kafka_port=0) if once else wish
+
+
+def _tell(out: Console, name: str, where: str) -> None:
+    out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
+
+
+def _play(stack: Stack, limit: int | None, once: bool, out: Console) -> int:
+    client = Client(stack.url)
+    session = Session(
+        client, Output(out, Console(stderr=True, highlight=False), Format()), properties=dict(FROM_THE_START.properties)
+    )
+    for text in (flights.DECLARED, *flights.DERIVED):
+        out.print(text.strip(), style="dim", markup=False, soft_wrap=True)
+        client.execute(text, FROM_THE_START)
+    return _checked(client, limit, out) if once else _watched(session, limit, out)
+
+
+# ---------------------------------------------------------------- loading
+
+
+def _load(client: Client, limit: int | None) -> int:
+    """Write the airlines and the flights through the REST API; how many flights there were."""
+    client.insert(flights.AIRLINES, flights.airlines())
+    count = 0
+    for batch in _batches(flights.flights(limit), BATCH):
+        client.insert(flights.FLIGHTS, batch)
+        count += len(batch)
+    return count
+
+
+def _batches(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+# ---------------------------------------------------------------- watching
+
+
+def _watched(session: Session, limit: int | None, out: Console) -> int:
+    loader = threading.Thread(target=_load_quietly, args=(session.client, limit), name="loader", daemon=True)
+    loader.start()
+    session.interactive = True
+    out.print(f"\n{flights.WATCH}\n", style="bold", markup=False)
+    session.run(flights.WATCH)
+    interact(session)
+    return 0
+
+
+def _load_quietly(client: Client, limit: int | None) -> None:
+    """Load until all is loaded, or the user has left and the server is gone."""
+    try:
+        _load(client, limit)
+    except ClientError as error:
+        print(f"loading the flights stopped: {error}", file=sys.stderr)
+
+
+# ---------------------------------------------------------------- checking
+
+
+def _checked(client: Client, limit: int | None, out: Console) -> int:
+    began = monotonic()
+    count = _load(client, limit)
+    out.print(f"loaded {count:,} flights in {monotonic() - began:.1f} s")
+    wrong = [e for e in flights.expected(limit) if not _agrees(client, e, out)]
+    return 1 if wrong else 0
+
+
+def _agrees(client: Client, expected: Expected, out: Console) -> bool:
+    """Whether the stream comes to as many rows as it must, and their column to the sum that it must."""
+    text = f"SELECT {expected.column} FROM {expected.stream} EMIT CHANGES LIMIT {expected.count};"
+    with client.query(text, FROM_THE_START, patience=60) as answer:
+        values = [row[0] for row in answer.rows]
+    right = (len(values), sum(values)) == (expected.count, expected.total)
+    verdict = (
+        "[green]as the source data says[/]" if right else f"[red]should be {expected.count:,} and {expected.total:,}[/]"
+    )
+    out.print(
+        f"  {expected.stream:20} {len(values):>9,} rows, {expected.column} adds up to {sum(values):>13,}  {verdict}"
+    )
+    return right
