@@ -56,16 +56,24 @@ object ProcessingLog {
     causes(body, e)
   }
 
-  /** A record could not be read (type 0) or written (type 3). */
+  /** A record could not be read (type 0), written (type 3), or used (type 1). */
   def codec(kind: Int, at: At, error: String, record: Array[Byte]): Unit = write(at.label) { (message, sink) =>
     message.put("type", kind)
-    val body = message.putObject(if (kind == 0) "deserializationError" else "serializationError")
-    place(body, at.partition, at.offset)
-    val verb = if (kind == 0) "deserialize" else "serialize"
-    body.put("target", at.target).put("errorMessage", s"Failed to $verb ${at.target} of topic ${at.topic}: $error")
-    body.put(if (kind == 0) "recordB64" else "record",
-      if (sink.rows && record != null) Base64.getEncoder.encodeToString(record) else null)
-    body.put("topic", at.topic).putArray("cause").add(error)
+    val shown = if (sink.rows && record != null) Base64.getEncoder.encodeToString(record) else null
+    kind match {
+      case 0 => body(message, "deserializationError", at, s"Failed to deserialize ${on(at)}: $error").put("recordB64", shown)
+      case 1 => body(message, "recordProcessingError", at, error).put("record", shown)
+      case _ => body(message, "serializationError", at, s"Failed to serialize ${on(at)}: $error").put("record", shown)
+    }
+  }
+
+  private def on(at: At): String = s"${at.target} of topic ${at.topic}"
+
+  private def body(message: ObjectNode, name: String, at: At, text: String): ObjectNode = {
+    val made = place(message.putObject(name), at.partition, at.offset)
+    made.put("target", at.target).put("topic", at.topic).put("errorMessage", text)
+    made.putArray("cause")
+    made
   }
 
   /** Anything else, by its type number and its body as JSON text: production errors (2), query failures (4). */

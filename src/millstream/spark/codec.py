@@ -50,15 +50,18 @@ def encode(column: SparkColumn, spec: str) -> SparkColumn:
     return jvm.call_column("Codec", "encode", column, spec)
 
 
-def keep_read(frame: DataFrame, query: str, topic: str) -> DataFrame:
+def keep_read(frame: DataFrame, query: str, topic: str, fatal: bool = False) -> DataFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 0).
 
-    Needs raw_key, raw_value, partition and offset beside them.
+    Needs raw_key, raw_value, partition and offset beside them. Where bad records are `fatal` they end the query.
     """
     label = f"{query}.source.deserializer"
-    key = report(READ, "k.error", label, "key", topic, "raw_key")
-    value = report(READ, "v.error", label, "value", topic, "raw_value")
-    return frame.where(key & value)
+    fine = F.lit(True)
+    for side, target in (("k", "key"), ("v", "value")):
+        told = report(READ, f"{side}.error", label, target, topic, f"raw_{target}")
+        death = F.raise_error(F.concat(F.lit(f"cannot read {target} of topic {topic}: "), f"{side}.error"))
+        fine = fine & (F.when(told, F.lit(True)).otherwise(death.cast("boolean")) if fatal else told)
+    return frame.where(fine)
 
 
 def keep_written(frame: DataFrame, query: str, topic: str) -> DataFrame:

@@ -1,5 +1,6 @@
 """Real-time queries that write to a topic, and where their records' failures are told."""
 
+import json
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
@@ -69,6 +70,14 @@ def log_to_memory(session: SparkSession, query_id: str, rows: bool = False, limi
 def drain_log(session: SparkSession, query_id: str) -> list[str]:
     """The kept entries of the query's processing log as JSON, oldest first; they are then forgotten."""
     return [str(entry) for entry in jvm.module(session, "ProcessingLog").drain(query_id)]
+
+
+def tell(session: SparkSession, query_id: str, kind: int, name: str, body: Mapping[str, object]) -> None:
+    """Write an entry of the engine's own to the query's processing log: its type, its field's name, what it holds.
+
+    For example 4, "kafkaStreamsThreadError", {"errorMessage": …, "threadName": …, "cause": []}.
+    """
+    jvm.module(session, "ProcessingLog").other(query_id, kind, name, json.dumps(body))
 
 
 def close_log(session: SparkSession, query_id: str) -> None:

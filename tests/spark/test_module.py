@@ -1,0 +1,49 @@
+"""The Scala module is compiled once for its sources, whoever comes first, and says so when it does not compile."""
+
+import os
+import shutil
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from millstream.parts.errors import SetupError
+from millstream.parts.jars import fetch
+from millstream.spark import jvm
+
+OBJECT = "package org.apache.spark.sql.millstream\nobject Small { def two: Int = %s }\n"
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module of one small file, and an empty cache that has the jars."""
+    libraries = fetch("spark")
+    monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(jvm, "shipped", lambda name: tmp_path / name)
+    (tmp_path / "cache" / "jars").mkdir(parents=True)
+    for library in libraries:
+        os.symlink(library, tmp_path / "cache" / "jars" / library.name)
+    (tmp_path / "jvm").mkdir()
+    (tmp_path / "jvm" / "Small.scala").write_text(OBJECT % "2")
+    return tmp_path / "jvm"
+
+
+def test_two_at_once_get_the_same_whole_jar_and_a_third_finds_it(sources: Path) -> None:
+    libraries = fetch("spark")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: jvm.compiled(libraries), range(2))
+    assert first == second
+    assert "org/apache/spark/sql/millstream/Small.class" in zipfile.ZipFile(first).namelist()
+    made = first.stat().st_mtime_ns
+    assert jvm.compiled(libraries).stat().st_mtime_ns == made
+    assert [p.name for p in first.parent.iterdir()] == [first.name]
+
+
+def test_other_sources_are_another_jar_and_what_is_wrong_is_said(sources: Path) -> None:
+    libraries = fetch("spark")
+    (sources / "Small.scala").write_text(OBJECT % '"two"')
+    with pytest.raises(SetupError, match=r"does not compile: [\s\S]*type mismatch"):
+        jvm.compiled(libraries)
+    assert not list((sources.parent / "cache" / "module").glob("*.jar"))
+    shutil.rmtree(sources.parent / "cache")
