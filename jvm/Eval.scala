@@ -20,31 +20,37 @@ object Eval {
     session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
   }
 
-  /** The steps between a `leaf` and `frame`: projections, filters and generators, nothing that needs a job. */
+  /**
+   * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and folds, nothing that
+   * needs a job. Lane i of the rows enters at leaf i, from left to right.
+   */
   def of(frame: DataFrame, in: String, out: String): Eval = {
     val plan = frame.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan
-    val (source, steps) = chain(plan)
-    val shape = Option(in).map(columns).getOrElse(Shape.of(source).asInstanceOf[Shape.Struct])
-    new Eval(shape, steps, Option(out).map(columns).getOrElse(Shape.of(frame.schema).asInstanceOf[Shape.Struct]))
+    val lanes = chains(plan)
+    val shape = Option(in).map(columns).getOrElse(Shape.of(lanes.head.source).asInstanceOf[Shape.Struct])
+    val made = Option(out).map(columns).getOrElse(Shape.of(frame.schema).asInstanceOf[Shape.Struct])
+    new Eval(shape, lanes.map(_.steps).toArray, made)
   }
 
   private def columns(text: String): Shape.Struct = Shape.columns(Spec.tree(text), "C")
 
   private type Step = InternalRow => Iterator[InternalRow]
 
-  private def chain(plan: LogicalPlan): (StructType, List[Step]) = plan match {
-    case leaf: LogicalRDD => (leaf.schema, Nil)
+  /** A leaf's columns and the steps from there on; steps after a union are the same objects in all its lanes. */
+  private case class Lane(source: StructType, steps: List[Step])
+
+  private def chains(plan: LogicalPlan): Seq[Lane] = plan match {
+    case leaf: LogicalRDD => Seq(Lane(leaf.schema, Nil))
     case Project(list, child) => onto(child, project(list, child.output))
     case Filter(condition, child) => onto(child, filter(condition, child.output))
     case g: Generate => onto(g.child, generate(g))
-    case SubqueryAlias(_, child) => chain(child)
+    case Union(children, _, _) => children.flatMap(chains)
+    case SubqueryAlias(_, child) => chains(child)
     case other => throw new IllegalArgumentException(s"needs a job: ${other.nodeName}")
   }
 
-  private def onto(child: LogicalPlan, step: Step): (StructType, List[Step]) = {
-    val (source, before) = chain(child)
-    (source, before :+ step)
-  }
+  private def onto(child: LogicalPlan, step: Step): Seq[Lane] =
+    chains(child).map(lane => lane.copy(steps = lane.steps :+ step))
 
   private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
     val make = UnsafeProjection.create(list, input)
@@ -73,13 +79,17 @@ object Eval {
 }
 
 /** Rows come and go as JSON arrays of columns in the codec's text forms; safe to call from many threads. */
-class Eval(in: Shape.Struct, steps: List[InternalRow => Iterator[InternalRow]], out: Shape.Struct) {
+class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalRow]]], out: Shape.Struct) {
   private val readers = in.shapes.map(JsonValue.of).toArray
   private val writers = out.shapes.map(JsonPut.of).toArray
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
-  def run(rows: Array[Byte]): Array[Byte] = synchronized {
+  def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
+
+  /** The same where row i enters in lane `entering(i)`, in the first where there is no such i. */
+  def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
     val text = new JsonOut
+    var number = 0
     val parser = JsonValue.factory.createParser(rows)
     parser.nextToken()
     text.byte('[')
@@ -87,14 +97,15 @@ class Eval(in: Shape.Struct, steps: List[InternalRow => Iterator[InternalRow]], 
     while (parser.nextToken() == START_ARRAY) {
       if (!first) text.byte(',')
       first = false
-      write(apply(read(parser)), text)
+      write(apply(read(parser), if (number < entering.length) entering(number) else 0), text)
+      number += 1
     }
     text.byte(']')
     text.toBytes
   }
 
-  def apply(row: InternalRow): Iterator[InternalRow] =
-    steps.foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
+  def apply(row: InternalRow, lane: Int): Iterator[InternalRow] =
+    lanes(lane).foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
 
   private def read(parser: com.fasterxml.jackson.core.JsonParser): InternalRow = {
     val row = new Array[Any](readers.length)

@@ -11,6 +11,6 @@ from millstream.spark.session import SessionOptions, create
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with the module's functions."""
-    session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=2, memory="700m"))
+    session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=8, memory="700m"))
     yield session
     session.stop()

@@ -1,0 +1,403 @@
+package org.apache.spark.sql.millstream
+
+import java.nio.ByteBuffer
+import java.util.{Arrays, HashMap => JavaHashMap, LinkedHashMap, Map => JavaMap, TreeSet}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{DataFrame, Encoders, Row, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
+import org.apache.spark.sql.classic.ExpressionUtils.{column, expression}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
+import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.types._
+
+/**
+ * The one stateful operator (DESIGN.md §4): rows of a key are folded into one state, in order of arrival.
+ * `text` holds the SQL texts that spark/fold.py documents.
+ */
+object Fold {
+
+  /** Over a stream, in real time. */
+  def live(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
+    val recipe = Recipe.of(in, text.asScala.toMap)
+    val frame = in.selectExpr(s"(${text.get("by")}) as k", "struct(*) as row")
+    import frame.sparkSession.implicits._
+    val packed = frame.select(column(Pack(expression(frame("k")))), column(Pack(expression(frame("row")))))
+    val out = packed.as[(Array[Byte], Array[Byte])]
+      .groupByKey(_._1).mapValues(_._2)
+      .transformWithState(new FoldProcessor(recipe), TimeMode.None(), OutputMode.Update())
+    out.select(column(Unpack(expression(out("value")), recipe.out)).as("out")).select("out.*")
+  }
+
+  /** Over rows that the driver's evaluator gives: no job, the state is in memory. */
+  def bounded(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
+    val recipe = Recipe.of(in, text.asScala.toMap)
+    val frame = in.selectExpr(s"(${text.get("by")}) as k", "struct(*) as row")
+    val fold = FoldCall(Pack(expression(frame("k"))), Pack(expression(frame("row"))), recipe)
+    frame.select(column(fold).as("outs")).selectExpr("inline(outs)")
+  }
+
+  def point(bytes: Array[Byte], fields: Int): UnsafeRow =
+    if (bytes == null) null
+    else {
+      val row = new UnsafeRow(fields)
+      row.pointTo(bytes, bytes.length)
+      row
+    }
+}
+
+/** A struct as the bytes of an UnsafeRow. */
+case class Pack(child: Expression) extends UnaryExpression with CodegenFallback {
+  @transient private lazy val project = UnsafeProjection.create(child.dataType.asInstanceOf[StructType])
+  override def dataType: DataType = BinaryType
+  override def nullIntolerant: Boolean = true
+  override def nullSafeEval(in: Any): Any = in match {
+    case row: UnsafeRow => row.copy().getBytes
+    case row: InternalRow => project(row).copy().getBytes
+  }
+  override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
+}
+
+/** The bytes of an UnsafeRow as a struct. */
+case class Unpack(child: Expression, dataType: StructType) extends UnaryExpression with CodegenFallback {
+  override def nullIntolerant: Boolean = true
+  override def nullSafeEval(in: Any): Any = Fold.point(in.asInstanceOf[Array[Byte]], dataType.size)
+  override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
+}
+
+/** Expressions bound to an environment; several projections where the optimizer made several of one. */
+case class Bound(steps: Seq[Seq[Expression]]) {
+  def make(): InternalRow => InternalRow = {
+    val projections = steps.map { expressions =>
+      val made = UnsafeProjection.create(expressions)
+      made.initialize(0)
+      made
+    }
+    row => projections.foldLeft(row)((in, project) => project(in))
+  }
+}
+
+object Bound {
+  /** `text` over the columns of `environment`, as `wanted`. */
+  def of(session: SparkSession, environment: StructType, text: String, wanted: DataType): Bound = {
+    val frame = session.asInstanceOf[ClassicSession].createDataFrame(session.sparkContext.emptyRDD[Row], environment)
+    val given = frame.selectExpr(s"($text) as r").schema.head.dataType
+    val same = DataType.equalsStructurally(given, wanted, ignoreNullability = true)
+    val made = frame.selectExpr(if (same) s"($text) as r" else s"cast(($text) as ${wanted.sql}) as r")
+    Bound(steps(made.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan))
+  }
+
+  private def steps(plan: LogicalPlan): Seq[Seq[Expression]] = plan match {
+    case Project(list, child) => steps(child) :+ list.map(BindReferences.bindReference[Expression](_, child.output))
+    case _ => Nil
+  }
+}
+
+/** What the advance of stream time does to a state: when (`due`, ties by `order`), what stays, what comes out. */
+case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean)
+
+/** Everything a fold needs; environments are (state, row, new, clock). `part` divides a group, in place. */
+case class Recipe(row: StructType, state: StructType, out: StructType, part: Bound, update: Bound, emit: Bound,
+    expiring: Option[Expiring], label: String, whole: Boolean) {
+  private def at(name: String) = row.getFieldIndex(name).getOrElse(-1)
+  val clock: Int = at("clock")
+  val partition: Int = at("partition")
+  val offset: Int = at("offset")
+}
+
+object Recipe {
+  def of(in: DataFrame, text: Map[String, String]): Recipe = {
+    val session = in.sparkSession
+    val Seq(state, out) = Seq("state", "out").map(name => DataType.fromDDL(text(name)).asInstanceOf[StructType])
+    val environment = new StructType().add("state", state).add("row", in.schema).add("new", state).add("clock", LongType)
+    def bound(name: String, wanted: DataType) = Bound.of(session, environment, text(name), wanted)
+    val made = ArrayType(out)
+    val due = new StructType().add("due", LongType).add("order", BinaryType)
+    val expiring = text.get("due").map { _ =>
+      Expiring(bound("due", due), bound("expire", state), bound("expired", made), text("before").toBoolean)
+    }
+    val part = bound("part", BinaryType)
+    Recipe(in.schema, state, out, part, bound("update", state), bound("emit", made), expiring, text("label"),
+      text("whole").toBoolean)
+  }
+}
+
+/** Where a fold keeps its states, and the queue of those that wait for stream time. */
+trait Memory {
+  def get(key: Array[Byte]): Array[Byte]
+  def put(key: Array[Byte], state: Array[Byte]): Unit
+  def dues: TreeSet[Array[Byte]]
+  def enqueue(entry: Array[Byte]): Unit = dues.add(entry)
+  def dequeue(entry: Array[Byte]): Unit = dues.remove(entry)
+  def clock(partition: Int): java.lang.Long
+  def advance(partition: Int, clock: Long): Unit
+}
+
+object Memory {
+  def queue(): TreeSet[Array[Byte]] = new TreeSet[Array[Byte]]((a, b) => Arrays.compareUnsigned(a, b))
+}
+
+/** A place in the queue: partition, due time, tie breaker and key as bytes that sort in that order. */
+object Due {
+  def apply(partition: Int, due: Long, order: Array[Byte], key: Array[Byte]): Array[Byte] =
+    ByteBuffer.allocate(16 + order.length + key.length).putInt(partition).putLong(due ^ Long.MinValue)
+      .put(order).put(key).putInt(order.length).array
+
+  def time(entry: Array[Byte]): Long = ByteBuffer.wrap(entry).getLong(4) ^ Long.MinValue
+
+  def key(entry: Array[Byte]): Array[Byte] = {
+    val order = ByteBuffer.wrap(entry).getInt(entry.length - 4)
+    Arrays.copyOfRange(entry, 12 + order, entry.length - 4)
+  }
+
+  def first(partition: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(partition).array
+}
+
+/** One task's fold: gives the outputs of each row. */
+class Folding(recipe: Recipe, memory: Memory) {
+  import recipe._
+  private val parting = part.make()
+  private val updating = update.make()
+  private val emitting = emit.make()
+  private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
+  private val environment = new GenericInternalRow(4)
+
+  def apply(group: Array[Byte], bytes: Array[Byte]): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    val in = Fold.point(bytes, row.size)
+    val key = divided(group, in)
+    val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
+    val now = tick(in, partition)
+    if (expiring.exists(_.before)) settle(in, partition, now, outs)
+    guarded(in) { change(key, in, partition, now, updating, emitting, outs) }
+    if (expiring.exists(!_.before)) settle(in, partition, now, outs)
+    outs
+  }
+
+  /** The group, and the part of it where it has parts. */
+  private def divided(group: Array[Byte], in: UnsafeRow): Array[Byte] = {
+    set(null, in, null, null)
+    val part = parting(environment)
+    if (part.isNullAt(0)) group
+    else {
+      val more = part.getBinary(0)
+      val all = Arrays.copyOf(group, group.length + more.length)
+      System.arraycopy(more, 0, all, group.length, more.length)
+      all
+    }
+  }
+
+  /** Stream time, with this row's. */
+  private def tick(in: UnsafeRow, partition: Int): java.lang.Long = {
+    val known = memory.clock(partition)
+    if (clock < 0 || in.isNullAt(clock)) known
+    else {
+      val own = in.getLong(clock)
+      if (known != null && known >= own) known
+      else { memory.advance(partition, own); own }
+    }
+  }
+
+  /** One state changed: the outputs, and whether the state is another now. A failure leaves everything as it was. */
+  private def change(key: Array[Byte], in: UnsafeRow, partition: Int, now: java.lang.Long,
+      updating: InternalRow => InternalRow, emitting: InternalRow => InternalRow,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
+    val old = memory.get(key)
+    set(Fold.point(old, state.size), in, null, now)
+    val updated = updating(environment)
+    val next = if (updated.isNullAt(0)) null else bytesOf(updated.getStruct(0, state.size))
+    environment.update(2, Fold.point(next, state.size))
+    val made = emitting(environment)
+    if (!made.isNullAt(0)) {
+      val array = made.getArray(0)
+      var i = 0
+      while (i < array.numElements) {
+        outs += array.getStruct(i, out.size).asInstanceOf[UnsafeRow].copy()
+        i += 1
+      }
+    }
+    val changed = !Arrays.equals(old, next)
+    if (changed) {
+      requeue(key, old, next, partition)
+      memory.put(key, next)
+    }
+    changed
+  }
+
+  private def set(old: UnsafeRow, in: UnsafeRow, next: UnsafeRow, now: java.lang.Long): Unit = {
+    environment.update(0, old)
+    environment.update(1, in)
+    environment.update(2, next)
+    environment.update(3, now)
+  }
+
+  private def bytesOf(row: InternalRow): Array[Byte] = row.asInstanceOf[UnsafeRow].copy().getBytes
+
+  private def requeue(key: Array[Byte], old: Array[Byte], next: Array[Byte], partition: Int): Unit =
+    if (waiting.nonEmpty) {
+      val (before, after) = (entry(key, old, partition), entry(key, next, partition))
+      if (!Arrays.equals(before, after)) {
+        if (before != null) memory.dequeue(before)
+        if (after != null) memory.enqueue(after)
+      }
+    }
+
+  private def entry(key: Array[Byte], bytes: Array[Byte], partition: Int): Array[Byte] =
+    if (bytes == null) null
+    else {
+      set(Fold.point(bytes, state.size), null, null, null)
+      val made = waiting.get._1(environment).getStruct(0, 2)
+      if (made.isNullAt(0)) null
+      else Due(partition, made.getLong(0), if (made.isNullAt(1)) Array.emptyByteArray else made.getBinary(1), key)
+    }
+
+  /** Settle what stream time has reached, first things first. A place that is no longer its state's is left out. */
+  private def settle(in: UnsafeRow, partition: Int, now: java.lang.Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    val (from, to) = (Due.first(partition), Due.first(partition + 1))
+    def head = if (now == null) null else memory.dues.ceiling(from)
+    var next = head
+    while (next != null && Arrays.compareUnsigned(next, to) < 0 && Due.time(next) <= now) {
+      val key = Due.key(next)
+      val valid = Arrays.equals(entry(key, memory.get(key), partition), next)
+      memory.dequeue(next)
+      if (valid) guarded(in) {
+        if (change(key, in, partition, now, waiting.get._2, waiting.get._3, outs)) {
+          val again = entry(key, memory.get(key), partition)
+          if (again != null) memory.enqueue(again)
+        }
+      }
+      next = head
+    }
+  }
+
+  private def guarded(in: UnsafeRow)(work: => Unit): Unit =
+    try work
+    catch { case e: Throwable => Faults.caught(e, label, number(in, recipe.partition), number(in, offset)) }
+
+  private def number(in: UnsafeRow, at: Int): Long =
+    if (at < 0 || in.isNullAt(at)) -1L
+    else if (recipe.row(at).dataType == IntegerType) in.getInt(at).toLong
+    else in.getLong(at)
+}
+
+/** In the driver's JVM, for one run. */
+class DriverMemory extends Memory {
+  private val states = new JavaHashMap[ByteBuffer, Array[Byte]]
+  private val clocks = new JavaHashMap[Int, java.lang.Long]
+  override val dues: TreeSet[Array[Byte]] = Memory.queue()
+  override def get(key: Array[Byte]): Array[Byte] = states.get(ByteBuffer.wrap(key))
+  override def put(key: Array[Byte], state: Array[Byte]): Unit =
+    if (state == null) states.remove(ByteBuffer.wrap(key)) else states.put(ByteBuffer.wrap(key), state)
+  override def clock(partition: Int): java.lang.Long = clocks.get(partition)
+  override def advance(partition: Int, clock: Long): Unit = clocks.put(partition, clock)
+}
+
+/** The fold as an expression that remembers: key and row as bytes in, an array of outputs out. */
+case class FoldCall(left: Expression, right: Expression, recipe: Recipe)
+    extends BinaryExpression with Nondeterministic with CodegenFallback {
+  @transient private var folding: Folding = _
+  override def stateful: Boolean = true
+  override def nullable: Boolean = false
+  override def dataType: DataType = ArrayType(recipe.out)
+  override def prettyName: String = "ms_fold"
+  override protected def initializeInternal(partition: Int): Unit = folding = new Folding(recipe, new DriverMemory)
+  override protected def evalInternal(row: InternalRow): Any = {
+    val outs = folding(left.eval(row).asInstanceOf[Array[Byte]], right.eval(row).asInstanceOf[Array[Byte]])
+    new GenericArrayData(outs.toArray[Any])
+  }
+  override protected def withNewChildrenInternal(left: Expression, right: Expression): FoldCall = copy(left, right)
+}
+
+/** A task's states in Spark's state store, the latest of them in memory too. */
+class StoredMemory(states: ValueState[Array[Byte]], queue: MapState[Array[Byte], Array[Byte]],
+    times: MapState[Int, Long]) extends Memory {
+  private val latest = new LinkedHashMap[ByteBuffer, Array[Byte]](1024, 0.75f, true) {
+    override def removeEldestEntry(eldest: JavaMap.Entry[ByteBuffer, Array[Byte]]): Boolean =
+      size > StoredMemory.Most
+  }
+  private val none = Array.emptyByteArray
+  private val clocks = new JavaHashMap[Int, java.lang.Long]
+  private val saved = new JavaHashMap[Int, java.lang.Long]
+  override lazy val dues: TreeSet[Array[Byte]] = {
+    val all = Memory.queue()
+    within(none) { queue.keys().foreach(all.add) }
+    all
+  }
+
+  override def get(key: Array[Byte]): Array[Byte] = {
+    val at = ByteBuffer.wrap(key)
+    val known = latest.get(at)
+    if (known == null) {
+      val found = within(key) { states.get() }
+      latest.put(at, if (found == null) none else found)
+      found
+    } else if (known.length == 0) null
+    else known
+  }
+
+  override def put(key: Array[Byte], state: Array[Byte]): Unit = {
+    within(key) { if (state == null) states.clear() else states.update(state) }
+    latest.put(ByteBuffer.wrap(key), if (state == null) none else state)
+  }
+
+  override def enqueue(entry: Array[Byte]): Unit = if (dues.add(entry)) within(none) { queue.updateValue(entry, none) }
+  override def dequeue(entry: Array[Byte]): Unit = if (dues.remove(entry)) within(none) { queue.removeKey(entry) }
+
+  override def clock(partition: Int): java.lang.Long = {
+    val known = clocks.get(partition)
+    if (known != null || clocks.containsKey(partition)) known
+    else {
+      val found: java.lang.Long = within(none) { if (times.containsKey(partition)) times.getValue(partition) else null }
+      clocks.put(partition, found)
+      saved.put(partition, found)
+      found
+    }
+  }
+
+  /** Saved once a second of stream time: a restart reads the records since its checkpoint again anyway. */
+  override def advance(partition: Int, clock: Long): Unit = {
+    clocks.put(partition, clock)
+    val before = saved.get(partition)
+    if (before == null || clock - before >= StoredMemory.Coarse) {
+      within(none) { times.updateValue(partition, clock) }
+      saved.put(partition, clock)
+    }
+  }
+
+  /** The store under another key than that of the row at hand. */
+  private def within[T](key: Array[Byte])(work: => T): T = {
+    val current = ImplicitGroupingKeyTracker.getImplicitKeyOption
+    if (current.exists(_.asInstanceOf[AnyRef] eq key)) work
+    else {
+      ImplicitGroupingKeyTracker.setImplicitKey(key)
+      try work
+      finally current.fold(ImplicitGroupingKeyTracker.removeImplicitKey())(ImplicitGroupingKeyTracker.setImplicitKey)
+    }
+  }
+}
+
+object StoredMemory {
+  val Most = 50000
+  val Coarse = 1000L
+}
+
+class FoldProcessor(recipe: Recipe) extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
+  @transient private var folding: Folding = _
+
+  override def init(mode: OutputMode, time: TimeMode): Unit = {
+    val states = getHandle.getValueState[Array[Byte]]("states", Encoders.BINARY, TTLConfig.NONE)
+    val queue = getHandle.getMapState[Array[Byte], Array[Byte]]("dues", Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
+    val clocks = getHandle.getMapState[Int, Long]("clocks", Encoders.scalaInt, Encoders.scalaLong, TTLConfig.NONE)
+    folding = new Folding(recipe, new StoredMemory(states, queue, clocks))
+  }
+
+  override def handleInputRows(key: Array[Byte], rows: Iterator[Array[Byte]], timers: TimerValues): Iterator[Array[Byte]] =
+    rows.flatMap(row => folding(key, row).iterator.map(_.getBytes))
+}

@@ -1,0 +1,81 @@
+"""The one stateful operator: the rows of a group folded into one state, in order of arrival (DESIGN.md §4).
+
+Its texts are Spark SQL over `state` (before the row; null where there is none), `row` (a struct of all columns
+of the frame), `new` (the state after it) and `clock` (stream time: the greatest column `clock` of the partition
+so far, this row's included; null where the frame has no such column).
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from millstream.spark import jvm
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """What the advance of stream time alone does to a state; rows of other groups advance it too.
+
+    `due` (over state) is the stream time, bigint, at which a state is settled, null for never. States that are due
+    are settled one by one in the order of (due, `order`, group), `order` being a binary (over state); `update` gives
+    the state that stays (null deletes it), `emit` the array of outputs, as a fold's do, `row` being the row that
+    moved the clock. `before`: that row is folded after them, else before.
+    """
+
+    due: str
+    update: str
+    emit: str
+    order: str = "cast(null as binary)"
+    before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A fold: `by` (over the frame's columns) is the group, a struct that is never null.
+
+    `update` gives the next state (null: none), `emit` an array of structs; a row on which one of them throws is told
+    to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and changes
+    nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's columns.
+    `part` (over row: binary) divides a group: each part has a state of its own, but they share the group's task, and
+    with it stream time. `whole`: one clock for all partitions.
+    """
+
+    by: str
+    state: str
+    update: str
+    emit: str
+    out: str
+    label: str
+    expiry: Expiry | None = None
+    part: str = "cast(null as binary)"
+    whole: bool = False
+
+
+def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
+    """The outputs of a fold over the rows: of a stream in real time, else of a frame that the driver evaluates.
+
+    Raises pyspark's AnalysisException where a text makes no sense.
+    """
+    session = rows.sparkSession
+    made = jvm.module(session, "Fold")
+    run = made.live if live else made.bounded
+    return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, _texts(what))))
+
+
+def _texts(what: Fold) -> dict[str, str]:
+    texts = {
+        "by": what.by,
+        "state": what.state,
+        "update": what.update,
+        "emit": what.emit,
+        "out": what.out,
+        "part": what.part,
+        "label": what.label,
+        "whole": str(what.whole).lower(),
+    }
+    expiry = what.expiry
+    if expiry is None:
+        return texts
+    due = f"named_struct('due', cast({expiry.due} as bigint), 'order', cast({expiry.order} as binary))"
+    before = str(expiry.before).lower()
+    return {**texts, "due": due, "expire": expiry.update, "expired": expiry.emit, "before": before}

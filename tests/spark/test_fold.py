@@ -1,0 +1,125 @@
+"""The fold, over given rows and over a real topic: states, outputs, failures and what stream time settles."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.model.types import BIGINT, INTEGER, STRING
+from millstream.spark import sink
+from millstream.spark.evaluate import Evaluator, leaf
+from millstream.spark.fold import Expiry, Fold, fold
+from support.kafka import Kafka, wait_for
+
+COUNT = Fold(
+    by="struct(k)",
+    state="struct<k: string, n: bigint>",
+    update="if(row.v is null, null, struct(row.k, coalesce(state.n, 0) + 10 div row.v))",
+    emit="array(struct(row.k as k, new.n as n))",
+    out="struct<k: string, n: bigint>",
+    label="q.count",
+)
+WINDOWS = Fold(
+    by="struct(k)",
+    part="cast(row.w as binary)",
+    state="struct<k: string, w: bigint, n: bigint>",
+    update="if(row.w + 10 <= clock, state, named_struct('k', row.k, 'w', row.w, 'n', coalesce(state.n, 0) + 1))",
+    emit="array()",
+    out="struct<k: string, n: bigint>",
+    label="q.windows",
+    expiry=Expiry(
+        due="state.w + 10",
+        update="cast(null as struct<k: string, w: bigint, n: bigint>)",
+        emit="array(struct(concat(state.k, '@', state.w) as k, state.n as n))",
+        order="encode(state.k, 'UTF-8')",
+    ),
+)
+COLUMNS = [("k", STRING), ("v", BIGINT), ("partition", INTEGER), ("offset", BIGINT)]
+
+
+def rows(spark: SparkSession) -> DataFrame:
+    return leaf(spark, COLUMNS)
+
+
+def test_states_are_kept_by_group_and_deleted_by_null(spark: SparkSession) -> None:
+    run = Evaluator(fold(rows(spark), COUNT, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
+    given = [("a", 1, 0, 0), ("b", 5, 0, 1), ("a", 2, 0, 2), ("a", None, 0, 3), ("a", 10, 0, 4)]
+    assert run(given) == [[("a", 10)], [("b", 2)], [("a", 15)], [("a", None)], [("a", 1)]]
+
+
+def test_a_row_that_fails_is_logged_and_changes_nothing(spark: SparkSession) -> None:
+    sink.log_to_memory(spark, "q")
+    failing = Fold(**{**_fields(COUNT), "update": "struct(row.k, ms_need(10 div row.v) + coalesce(state.n, 0))"})
+    run = Evaluator(fold(rows(spark), failing, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
+    assert run([("a", 1, 0, 7), ("a", 0, 3, 8), ("a", 1, 0, 9)]) == [[("a", 10)], [], [("a", 20)]]
+    (entry,) = sink.drain_log(spark, "q")
+    assert '"q.count"' in entry or "count" in entry
+
+
+def _fields(what: Fold) -> dict[str, object]:
+    return {name: getattr(what, name) for name in what.__slots__}
+
+
+def test_folds_follow_folds_and_unions(spark: SparkSession) -> None:
+    left = rows(spark).selectExpr("k", "v", "partition", "offset")
+    right = rows(spark).selectExpr("concat(k, '!') as k", "v", "partition", "offset")
+    first = fold(left.union(right), COUNT, live=False).selectExpr("k", "n as v", "0 as partition", "0L as offset")
+    second = fold(first, COUNT, live=False)
+    run = Evaluator(second, [t for _, t in COLUMNS], [STRING, BIGINT])
+    given = [("a", 10, 0, 0), ("a", 10, 0, 1), ("a!", 5, 0, 2)]
+    assert run(given, [0, 1, 0]) == [[("a", 10)], [("a!", 10)], [("a!", 10 + 10 // 3)]]
+
+
+def test_stream_time_settles_states_in_order(spark: SparkSession) -> None:
+    timed = rows(spark).selectExpr("k", "v div 10 * 10 as w", "v as clock", "partition", "offset")
+    run = Evaluator(fold(timed, WINDOWS, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
+    given = [("b", 1, 0, 0), ("c", 11, 0, 1), ("a", 12, 0, 2), ("a", 3, 0, 3), ("x", 5, 1, 0), ("b", 99, 0, 4)]
+    assert run(given) == [[], [("b@0", 1)], [], [], [], [("a@10", 1), ("c@10", 1)]]
+
+
+@pytest.mark.parametrize("kind", ["count", "windows"])
+def test_live_gives_the_same_and_goes_on_after_a_stop(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path, kind: str
+) -> None:
+    topics = (f"fold-{kind}-in", f"fold-{kind}-out")
+    for topic in topics:
+        kafka.create_topic(topic)
+    if kind == "count":
+        what: Fold = COUNT
+        columns: tuple[str, ...] = ("string(key) as k", "bigint(string(value)) as v")
+        halves = [[("a", 1), ("b", 5), ("a", 5)], [("a", 2)]]
+        expected = [b"a=10", b"b=2", b"a=12", b"a=17"]
+    else:
+        what = WINDOWS
+        columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
+        halves = [[("b", 1), ("b", 11), ("b", 12)], [("b", 3), ("b", 99)]]
+        expected = [b"b@0=1", b"b@10=2"]
+    for n, half in enumerate(halves):
+        for key, value in half:
+            kafka.produce(topics[0], key.encode(), str(value).encode())
+        source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
+        source = source.option("subscribe", topics[0]).option("startingOffsets", "earliest")
+        given = source.load().selectExpr(*columns, "partition", "offset")
+        out = fold(given, what, live=True).selectExpr(
+            "cast(null as binary) as key",
+            "encode(concat(k, '=', coalesce(string(n), 'null')), 'UTF-8') as value",
+            "0L as rowtime",
+            "cast(null as array<struct<key: string, value: binary>>) as headers",
+        )
+        producer = {"bootstrap.servers": kafka.bootstrap}
+        query = sink.run_realtime(out, topics[1], producer, str(tmp_path), f"fold-{kind}", "2 seconds")
+        try:
+            wanted = len(expected) if n else 1 if kind == "windows" else 3
+            wait_for(lambda: kafka.ends(topics[1]) >= wanted, f"{wanted} records")  # noqa: B023
+            wait_for(lambda: _past_batch(query, n), "a saved batch")  # noqa: B023
+        finally:
+            query.stop()
+    values = [r.value for r in kafka.consume_all(topics[1], kafka.ends(topics[1]))]
+    assert sorted(set(values)) == sorted(set(expected))
+
+
+def _past_batch(query: StreamingQuery, batch: int) -> bool:
+    """Whether a batch with the records so far is saved, so that the next start begins after them."""
+    last = query.lastProgress
+    return last is not None and last["batchId"] > batch
