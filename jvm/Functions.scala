@@ -33,7 +33,7 @@ case class Computed(name: String, children: Seq[Expression], code: Seq[DataType]
     extends Expression
     with CodegenFallback {
   private lazy val made = code(children.map(_.dataType))
-  override def dataType: DataType = made._1
+  override def dataType: DataType = made._1.asNullable
   override def nullable: Boolean = true
   override def eval(row: InternalRow): Any = made._2(children.map(_.eval(row)))
   override def prettyName: String = name

@@ -16,14 +16,22 @@ object CollectionFunctions extends Family {
       (types.head, strict { case Seq(a: ArrayData, from: Int, to: Int) => slice(a, types.head, from, to) })),
     generic("map")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => map(k, v, types) })),
     generic("newMap")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => newMap(k, v, types) })),
+    generic("concat")(types =>
+      (types.head, either { case Seq(a: ArrayData, b: ArrayData) => array(items(a, types.head) ++ items(b, types.head)) })),
+    generic("mapUnion")(types =>
+      (types.head, either { case Seq(a: MapData, b: MapData) => union(a, b, types.head.asInstanceOf[MapType]) })),
     generic("hashedEntries") { case Seq(t: MapType) =>
-      val entry = StructType(Seq(StructField("key", t.keyType, nullable = false), StructField("value", t.valueType)))
-      (ArrayType(entry, containsNull = false), strict { case Seq(m: MapData) => hashedEntries(m, t) })
+      val entry = StructType(Seq(StructField("key", t.keyType), StructField("value", t.valueType)))
+      (ArrayType(entry), strict { case Seq(m: MapData) => hashedEntries(m, t) })
     },
     generic("cube")(types => (ArrayType(types.head), strict { case Seq(a: ArrayData) => cube(a, types.head) })))
 
   /** Null where an argument is. */
   private def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
+
+  /** One of the two where the other is null. */
+  private def either(code: Seq[Any] => Any): Seq[Any] => Any =
+    args => if (args.contains(null)) args.find(_ != null).orNull else code(args)
 
   private def elementOf(t: DataType): DataType = t match { case ArrayType(element, _) => element; case _ => NullType }
   private def mapOf(types: Seq[DataType]): DataType = MapType(elementOf(types.head), elementOf(types(1)))
@@ -68,6 +76,9 @@ object CollectionFunctions extends Family {
     array(walked.values.asScala)
   }
 
+  /** The later of equal keys wins. */
+  private def union(a: MapData, b: MapData, t: MapType): MapData = mapOfPairs(pairs(a, t) ++ pairs(b, t))
+
   private def distinct(a: ArrayData, t: DataType): ArrayData =
     array(items(a, t).foldLeft(Vector.empty[Any]) { (seen, value) =>
       if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
@@ -81,8 +92,12 @@ object CollectionFunctions extends Family {
 
   /** The last of equal keys wins; a key without a value has null. */
   private def map(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
-    val found = mutable.LinkedHashMap[Any, Any]()
-    items(keys, types.head).zipAll(items(values, types(1)).take(keys.numElements()), null, null).foreach(found += _)
+    val given = items(values, types(1)).take(keys.numElements())
+    mapOfPairs(items(keys, types.head).zipAll(given, null, null))
+  }
+
+  private def mapOfPairs(pairs: Iterable[(Any, Any)]): MapData = {
+    val found = mutable.LinkedHashMap.from(pairs)
     new ArrayBasedMapData(array(found.keys), array(found.values))
   }
 

@@ -106,7 +106,7 @@ COLLECTIONS = (
     _row(
         "ARRAY_CONCAT",
         "The elements of the one and then of the other; a NULL array is left out.",
-        (shape("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "coalesce(concat({0}, {1}), {0}, {1})"),),
+        (shape("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "ms_concat({0}, {1})"),),
         "ARRAY_CONCAT(ARRAY[1, 2], ARRAY[2, 3])",
         "[1, 2, 2, 3]",
     ),
@@ -258,8 +258,7 @@ COLLECTIONS = (
         (
             shape(
                 "(left MAP<K, V>, right MAP<K, V>) -> MAP<K, V>",
-                "coalesce(ms_map(concat(map_keys({0}), map_keys({1})), concat(map_values({0}), map_values({1}))),"
-                " {0}, {1})",
+                "ms_map_union({0}, {1})",
             ),
         ),
         "MAP_UNION(MAP('a' := 1, 'b' := 2), MAP('b' := 3))",

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from millstream.functions.library.collections import same
+from millstream.functions.library.collections import holds_map
 from millstream.functions.shapes import scalar, shape
 from millstream.model.types import SqlType
 
 
 def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    return f"if({same(texts[0], texts[1], result)}, null, {texts[0]})"
+    if holds_map(result):
+        return f"if(ms_equal({texts[0]}, {texts[1]}), null, {texts[0]})"
+    return f"nullif({texts[0]}, {texts[1]})"
 
 
 NULLS = (
