@@ -163,6 +163,23 @@ def test_a_refused_insert_stream_is_told_in_the_middle_of_the_sending(server: Se
         assert client.status(other) == 200
 
 
+def test_a_server_that_stops_refuses_new_streams_without_an_error(
+    server: Server, engine: FakeEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Requests go on coming over a connection whose push query keeps it open while the server stops."""
+    with Http2(server.port) as client, ThreadPoolExecutor(1) as pool:
+        first = client.open("/query-stream")
+        client.send(first, PUSH, end=True)
+        client.part(first)
+        stopping = pool.submit(server.stop)
+        with suppress(OSError):
+            for _ in range(50):
+                client.send(client.open("/ksql"), '{"ksql":"SHOW STREAMS;"}', end=True)
+        client.leave()
+        stopping.result()
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 def test_an_insert_stream_whose_client_leaves_is_closed(server: Server, engine: FakeEngine) -> None:
     with Http1(server.port, "/inserts-stream") as client:
         client.send('{"target":"ORDERS"}\n{"ID":1}\n')

@@ -18,6 +18,7 @@ from millstream.parts.errors import SetupError
 from millstream.parts.ports import need_free
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
+from millstream.server.http2 import install
 
 PORT = 8088
 GRACE_SECONDS = 5.0
@@ -101,6 +102,7 @@ async def _serve(application: Starlette, descriptor: int, ready: threading.Event
 
 
 def _config(descriptor: int) -> Config:
+    install()
     config = Config()
     config.bind = [f"fd://{descriptor}"]
     config.accesslog, config.errorlog = None, LOGGING

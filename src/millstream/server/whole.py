@@ -9,8 +9,7 @@ DRAIN_SECONDS = 10
 class WholeRequests:
     """Drops what is left of a request's body when its answer is ready, for a while.
 
-    A client in the middle of sending hears a refusal this way: a connection cut under it may swallow the answer,
-    and hypercorn cuts an HTTP/2 connection, with all streams on it, where data comes for a stream that has ended.
+    A client in the middle of sending hears a refusal this way: a connection cut under it may swallow the answer.
     """
 
     def __init__(self, app: ASGIApp) -> None:
