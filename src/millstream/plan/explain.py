@@ -1,20 +1,22 @@
 """A plan as text: one line a node, the sink first, its source indented below (EXPLAIN)."""
 
+from collections.abc import Iterator
 from functools import singledispatch
 
 from millstream.catalog.catalog import Kind, Source
 from millstream.model.names import identifier
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, Write
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, Write, inputs
 
 
 def explain(node: Node) -> str:
     """The plan from `node` down, a line a node."""
-    lines, depth = [], 0
-    at: Node | None = node
-    while at is not None:
-        lines.append("  " * depth + sentence(at))
-        at, depth = getattr(at, "source", None), depth + 1
-    return "\n".join(lines)
+    return "\n".join(_lines(node, 0))
+
+
+def _lines(node: Node, depth: int) -> Iterator[str]:
+    yield "  " * depth + sentence(node)
+    for inner in inputs(node):
+        yield from _lines(inner, depth + 1)
 
 
 @singledispatch

@@ -176,12 +176,22 @@ def known(meaning: Meaning) -> SqlType:
     return meaning.type
 
 
+def inputs(node: Node) -> tuple[Node, ...]:
+    """The nodes whose rows a node takes: its fields `source`, or `left` and `right`."""
+    found = (getattr(node, name, None) for name in ("source", "left", "right"))
+    return tuple(n for n in found if isinstance(n, Node))
+
+
+def leaves(node: Node) -> tuple[Read, ...]:
+    """Where a plan reads, left to right; a source that is read twice is there twice."""
+    if isinstance(node, Read):
+        return (node,)
+    return tuple(leaf for inner in inputs(node) for leaf in leaves(inner))
+
+
 def reads(node: Node) -> tuple[Source, ...]:
     """The sources that a plan reads, left to right, each once."""
-    if isinstance(node, Read):
-        return (node.origin,)
-    inner: Node = node.source  # type: ignore[attr-defined]
-    return reads(inner)
+    return tuple({leaf.origin.name: leaf.origin for leaf in leaves(node)}.values())
 
 
 def refs(schema: Schema) -> Iterator[Ref]:

@@ -38,10 +38,14 @@ class Bounded:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    def run(self, step: StartQuery, records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-        """What the query writes for `records` of its one topic, each with the index of the record it comes from."""
+    def run(self, step: StartQuery, given: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
+        """What the query writes for records in order of arrival, each with the index of the record it comes from.
+
+        A record is given with the place, among the plan's leaves, where it is read.
+        """
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
-        made = Evaluator(frame, _TYPES, _TYPES)([_wire(r) for r in records])
+        evaluator = Evaluator(frame, _TYPES, _TYPES)
+        made = evaluator([_wire(record) for _, record in given], [lane for lane, _ in given])
         for index, group in enumerate(made):
             for key, value, rowtime, headers, partition, offset in group:
                 named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())

@@ -29,13 +29,15 @@ _REST = ("headers", "partition", "offset")
 Records = Callable[[Read], DataFrame]
 
 
-def written(plan: Write, records: Records, query: str) -> DataFrame:
+def written(plan: Write, records: Records, query: str, live: bool = False) -> DataFrame:
     """The records that a query writes, in the columns RECORD; partition and offset are those of the record in.
+
+    `live`: the records are streams and the query runs in real time; else the driver evaluates it.
 
     A record that cannot be read or written is left out and told to the processing log of `query`.
     """
     sink = plan.sink
-    rows = _timed(_rows(plan.source, _Run(records, query)), sink, sink.schema)
+    rows = _timed(_rows(plan.source, _Run(records, query, live)), sink, sink.schema)
     encoded = rows.select(
         encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
         encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
@@ -45,9 +47,9 @@ def written(plan: Write, records: Records, query: str) -> DataFrame:
     return fine.selectExpr("k.bytes as key", "v.bytes as value", *RECORD[2:])
 
 
-def answered(plan: Answer, records: Records, query: str) -> DataFrame:
+def answered(plan: Answer, records: Records, query: str, live: bool = False) -> DataFrame:
     """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
-    rows = _rows(plan.source, _Run(records, query))
+    rows = _rows(plan.source, _Run(records, query, live))
     row = _struct("V", [guarded(c.meaning, c.name) for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
@@ -55,10 +57,10 @@ def answered(plan: Answer, records: Records, query: str) -> DataFrame:
 class _Run:
     """What the nodes of one query share."""
 
-    __slots__ = ("query", "records")
+    __slots__ = ("live", "query", "records")
 
-    def __init__(self, records: Records, query: str) -> None:
-        self.records, self.query = records, query
+    def __init__(self, records: Records, query: str, live: bool) -> None:
+        self.records, self.query, self.live = records, query, live
 
 
 @singledispatch

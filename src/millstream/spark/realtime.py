@@ -102,12 +102,12 @@ class RealTime:
 
     def write(self, plan: Write, job: Job) -> Started:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
-        rows = lambda: pipeline.written(plan, self._stream(job), job.id)  # noqa: E731
+        rows = lambda: pipeline.written(plan, self._stream(job), job.id, live=True)  # noqa: E731
         return self._start(rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
 
     def answer(self, plan: Answer, topic: str, job: Job) -> Started:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
-        rows = lambda: _as_records(pipeline.answered(plan, self._stream(job), job.id), plan)  # noqa: E731
+        rows = lambda: _as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
         return self._start(rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:

@@ -9,12 +9,12 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millstream.catalog.catalog import Catalog, Serde, Source
+from millstream.catalog.catalog import Catalog, Serde
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
 from millstream.plan.inserts import row as insert_row
-from millstream.plan.nodes import reads
+from millstream.plan.nodes import leaves, reads
 from millstream.plan.statements import outcome
 from millstream.plan.steps import CreateTopic, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
@@ -148,12 +148,19 @@ def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
 
 def _run(step: StartQuery, played: Played, bounded: Bounded) -> None:
     number = list(played.queries).index(step.query.id)
-    origins: dict[str, Source] = {o.topic: o for o in reads(step.plan)}
-    (topic,) = origins
-    placed = sorted(played.records.get(topic, ()), key=lambda p: p.order)
-    given = [p.record.at(0, offset) for offset, p in enumerate(placed)]
-    for position, (offset, record) in enumerate(bounded.run(step, given)):
-        _append(played, step.plan.sink.topic, record, (*placed[offset].order, number, position))
+    given = _arrivals(step, played)
+    answers = bounded.run(step, [(lane, placed.record) for lane, placed in given])
+    for position, (index, record) in enumerate(answers):
+        _append(played, step.plan.sink.topic, record, (*given[index][1].order, number, position))
+
+
+def _arrivals(step: StartQuery, played: Played) -> list[tuple[int, Placed]]:
+    """The records that a query reads in their order, each with the leaf of its plan that reads it."""
+    arrivals = []
+    for lane, leaf in enumerate(leaves(step.plan)):
+        placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
+        arrivals += [(lane, Placed(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
+    return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 
 
 def refused(error: StatementError, case: Case) -> bool:
