@@ -101,8 +101,10 @@ case class Anchor() extends LeafExpression with Unevaluable {
 
 /** The child's value; null is a failure. */
 case class Need(child: Expression) extends UnaryExpression {
-  // Never null in fact; but an expression known not to be null would be left out under IS NULL, and would not fail.
+  // Not null in fact, and deterministic; but then the optimizer would leave it out under IS NULL, or before equal
+  // branches of a CASE, and it would not fail.
   override def nullable: Boolean = true
+  override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def dataType: DataType = child.dataType
   override def prettyName: String = "ms_need"

@@ -68,9 +68,9 @@ def _constant(text: str, wanted: SqlType, scope: Scope) -> Meaning:
 
 
 def _row(case: Case, spark: SparkSession) -> DataFrame:
-    """The file's row behind a shuffle, which no constant is folded through."""
+    """The file's row behind a shuffle, with values that the optimizer cannot know."""
     texts = [to_sql(_constant(text, t, Scope())) for _, t, text in case.columns]
-    fields = ", ".join(f"'V{i}', {text}" for i, text in enumerate(texts))
+    fields = ", ".join(f"'V{i}', if(id = 0, {text}, NULL)" for i, text in enumerate(texts))
     value = f"named_struct({fields}) AS value"
     rest = ("1234L AS rowtime", "3 AS partition", "42L AS offset")
     return spark.range(1).selectExpr("named_struct('K0', 0) AS key", value, *rest).repartition(1)

@@ -289,13 +289,19 @@ def _(meaning: m.Logical, label: str) -> str:
 @_sql.register
 def _(meaning: m.Not, label: str) -> str:
     if isinstance(meaning.operand, m.IsNull):
-        return f"({_sql(meaning.operand.operand, label)} IS NOT NULL)"
+        return f"({_asked(meaning.operand.operand, label)} IS NOT NULL)"
     return f"(NOT {_sure(meaning.operand, label)})"
 
 
 @_sql.register
 def _(meaning: m.IsNull, label: str) -> str:
-    return f"({_sql(meaning.operand, label)} IS NULL)"
+    return f"({_asked(meaning.operand, label)} IS NULL)"
+
+
+def _asked(meaning: m.Meaning, label: str) -> str:
+    """What is asked for null; Spark would leave out what cannot be, though it can fail."""
+    text = _sql(meaning, label)
+    return f"ms_need({text})" if may_fail(meaning) and not may_be_null(meaning) else text
 
 
 @_sql.register
