@@ -105,7 +105,7 @@ def test_print_shows_records_and_guesses_their_formats(server: Life, kafka: Kafk
     kafka.produce(topic, None, None, 2000)
     assert server.lines(f"PRINT '{topic}' FROM BEGINNING LIMIT 2;") == [
         "Key format: KAFKA_STRING",
-        "Value format: JSON",
+        "Value format: JSON or KAFKA_STRING",
         'rowtime: 1970/01/01 00:00:01.000 Z, key: key, value: {"v": "a"}, partition: 0',
         "rowtime: 1970/01/01 00:00:02.000 Z, key: <null>, value: <null>, partition: 0",
     ]

@@ -3,6 +3,7 @@
 `python -m support.life PROPERTIES` is the process; `Life` starts it and talks to it.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,8 @@ class Life:
 
     def kill(self) -> None:
         """End it as a crash would, with the JVM that it started."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def close(self) -> None:
@@ -103,7 +106,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
     engine = MillstreamEngine(json.loads(sys.argv[1]))
-    for asked in (["open"], *map(json.loads, sys.stdin)):
+    for asked in chain([["open"]], map(json.loads, sys.stdin)):
         try:
             answer = "open" if asked == ["open"] else _answer(engine, *asked)
         except RequestFailed as failure:

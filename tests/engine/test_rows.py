@@ -1,0 +1,93 @@
+"""Values on their way out to JSON and in from it."""
+
+from decimal import Decimal as Number
+
+import pytest
+
+from millstream.engine.api import Tombstone
+from millstream.engine.rows import Unfit, fitted, row_of, shown
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "text"),
+    [
+        (0, DATE, "1970-01-01"),
+        (-1, DATE, "1969-12-31"),
+        (0, TIME, "00:00"),
+        (1000, TIME, "00:00:01"),
+        (86_399_999, TIME, "23:59:59.999"),
+        (0, TIMESTAMP, "1970-01-01T00:00:00.000"),
+        (1577836800123, TIMESTAMP, "2020-01-01T00:00:00.123"),
+        (Number("1.10"), Decimal(4, 2), Number("1.10")),
+        (Number("1.5"), DOUBLE, 1.5),
+        ([0, None], Array(DATE), ["1970-01-01", None]),
+        ({"a": 0}, Map(STRING, TIME), {"a": "00:00"}),
+        ({"A": 1, "B": 0}, Struct((Field("A", INTEGER), Field("B", DATE))), {"A": 1, "B": "1970-01-01"}),
+    ],
+)
+def test_shown(value: object, type: SqlType, text: object) -> None:
+    assert shown(value, type) == text
+
+
+def test_a_row_in_its_columns_order() -> None:
+    assert row_of(b'{"C1": 2, "C0": "x"}', [STRING, INTEGER, DATE]) == ["x", 2, None]
+    assert isinstance(row_of(b'{"C0": 1}', [INTEGER], tombstone=True), Tombstone)
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "fit"),
+    [
+        (1, DOUBLE, 1.0),
+        (1, Decimal(3, 1), Number("1.0")),
+        (1.5, Decimal(3, 1), Number("1.5")),
+        ("1970-01-02", DATE, 1),
+        ("00:00:01.5", TIME, 1500),
+        ("1970-01-01T00:00:01", TIMESTAMP, 1000),
+        ("1970-01-01T01:00:00+01:00", TIMESTAMP, 0),
+        ("aGk=", BYTES, b"hi"),
+        (None, BOOLEAN, None),
+        ({"a": 1}, Struct((Field("A", BIGINT),)), {"A": 1}),
+        ([1], Array(DOUBLE), [1.0]),
+    ],
+)
+def test_fitted(value: object, type: SqlType, fit: object) -> None:
+    assert fitted(value, type) == fit
+
+
+@pytest.mark.parametrize(
+    ("value", "type"),
+    [
+        ("1", INTEGER),
+        (True, INTEGER),
+        (1.5, INTEGER),
+        (2**31, INTEGER),
+        (2**63, BIGINT),
+        (1, STRING),
+        ("true", BOOLEAN),
+        (1.55, Decimal(3, 1)),
+        (1000, Decimal(3, 1)),
+        ("yesterday", DATE),
+        ("not base64!", BYTES),
+        (1, Array(INTEGER)),
+    ],
+)
+def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
+    with pytest.raises(Unfit):
+        fitted(value, type)

@@ -1,0 +1,63 @@
+"""SET, UNSET, DEFINE and UNDEFINE, and which properties a session may set."""
+
+import pytest
+
+from millstream.engine.api import Request, RequestFailed
+from millstream.engine.session import Session
+from millstream.model.settings import SettingRefused, effective
+from millstream.syntax.parser import parse_one
+
+SERVER = effective({"ksql.streams.auto.offset.reset": "latest", "ksql.properties.overrides.denylist": "linger.ms"})
+
+
+def session(**properties: object) -> Session:
+    return Session(Request("", properties), SERVER)
+
+
+def hear(heard: Session, text: str) -> bool:
+    return heard.hear(parse_one(text))
+
+
+def test_a_session_overrides_the_server_until_unset() -> None:
+    heard = session()
+    assert heard.settings["auto.offset.reset"] == "latest"
+    assert hear(heard, "SET 'auto.offset.reset'='earliest';")
+    assert heard.settings["auto.offset.reset"] == "earliest"
+    assert hear(heard, "UNSET 'ksql.streams.auto.offset.reset';")
+    assert heard.settings["auto.offset.reset"] == "latest"
+
+
+def test_properties_of_a_request_are_sets() -> None:
+    assert session(**{"ksql.streams.auto.offset.reset": "earliest"}).settings["auto.offset.reset"] == "earliest"
+    assert (
+        session(**{"ksql.query.pull.table.scan.enabled": False}).settings["ksql.query.pull.table.scan.enabled"]
+        == "false"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("auto.offset.rest", "earliest", "auto.offset.reset"),
+        ("auto.offset.reset", "soon", "not a valid value"),
+        ("ksql.service.id", "x", "Cannot override"),
+        ("linger.ms", "1", "Cannot override"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_with_a_reason(name: str, value: str, why: str) -> None:
+    with pytest.raises(RequestFailed, match=why) as refused:
+        session(**{name: value})
+    assert refused.value.code == 40000
+
+
+def test_variables_are_defined_and_undefined_without_case() -> None:
+    heard = session()
+    assert hear(heard, "DEFINE Where = 'here';")
+    assert heard.variables == {"WHERE": "here"}
+    assert hear(heard, "UNDEFINE where;")
+    with pytest.raises(SettingRefused, match="where"):
+        hear(heard, "UNDEFINE where;")
+
+
+def test_other_statements_are_none_of_its_business() -> None:
+    assert not hear(session(), "SHOW STREAMS;")

@@ -1,0 +1,107 @@
+"""The fold of the command log: catalog, wanted queries, statuses, without Kafka or Spark."""
+
+from collections.abc import Mapping
+
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.engine import commands
+from millstream.engine.commands import Command
+from millstream.engine.state import Applied, State, applied
+from millstream.model.settings import effective
+from millstream.plan.steps import CreateTopic, DeleteTopic
+
+TOPICS = {"s": TopicFacts(3)}
+SOURCE = "CREATE STREAM s (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON');"
+MADE = "CREATE STREAM big AS SELECT id, UCASE(v) AS u FROM s WHERE id > 1;"
+
+
+def said(text: str, topics: Mapping[str, TopicFacts] = TOPICS, **settings: str) -> Command:
+    """A command as a server would log it."""
+    return commands.new("server", "path", text, effective(settings), Facts(topics), {"s": {0: 5}})
+
+
+def after(*texts: str) -> State:
+    """The state after statements, each of which must be understood."""
+    state = State()
+    for offset, text in enumerate(texts):
+        done = applied(state, offset, said(text))
+        assert done.failure is None, done.failure
+        state = done.state
+    return state
+
+
+def last(*texts: str) -> Applied:
+    """What the last of the statements comes to."""
+    return applied(after(*texts[:-1]), len(texts) - 1, said(texts[-1]))
+
+
+def test_a_declared_source_is_in_the_catalog() -> None:
+    state = after(SOURCE)
+    assert list(state.catalog.sources) == ["S"]
+    assert state.position == 1
+    assert state.statuses["stream/`S`/create"].state == "SUCCESS"
+
+
+def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
+    state = after(SOURCE, MADE)
+    (wanted,) = state.wanted.values()
+    assert (wanted.query.id, wanted.starts, wanted.slots, wanted.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
+    assert state.slots == 3
+
+
+def test_topics_are_made_and_deleted_by_steps() -> None:
+    (create,) = last(SOURCE, MADE).topics
+    assert isinstance(create, CreateTopic)
+    assert (create.name, create.partitions) == ("BIG", 3)
+    assert last(SOURCE, MADE, "DROP STREAM big DELETE TOPIC;").topics == (DeleteTopic("BIG"),)
+
+
+def test_pause_takes_no_slots_and_resume_takes_them_again() -> None:
+    paused = after(SOURCE, MADE, "PAUSE CSAS_BIG_0;")
+    assert not paused.wanted["CSAS_BIG_0"].running
+    assert paused.slots == 0
+    assert after(SOURCE, MADE, "PAUSE ALL;", "RESUME ALL;").slots == 3
+
+
+def test_a_terminated_query_is_gone_and_its_sink_stays() -> None:
+    state = after(SOURCE, MADE, "TERMINATE CSAS_BIG_0;")
+    assert not state.wanted
+    assert "BIG" in state.catalog.sources
+
+
+def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on() -> None:
+    insert = "INSERT INTO t WITH (QUERY_ID='mine') SELECT * FROM s;"
+    other = "CREATE STREAM t (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON');"
+    one = after(SOURCE, other, insert).wanted["MINE"]
+    two = after(SOURCE, other, insert, "TERMINATE mine;", insert).wanted["MINE"]
+    assert one.birth != two.birth
+    before = after(SOURCE, MADE)
+    replaced = applied(before, 2, said(MADE.replace("CREATE STREAM", "CREATE OR REPLACE STREAM").replace("> 1", "> 2")))
+    assert replaced.failure is None
+    (old,), (new,) = before.wanted.values(), replaced.state.wanted.values()
+    assert (new.birth, new.starts, new.running) == (old.birth, old.starts, True)
+    assert new.plan != old.plan
+
+
+def test_a_command_that_makes_no_sense_changes_its_status_only() -> None:
+    state = after(SOURCE)
+    done = applied(state, 1, said("DROP STREAM nowhere;"))
+    assert done.failure is not None
+    assert (done.state.catalog, done.state.position) == (state.catalog, 2)
+    assert done.state.statuses["path"].state == "ERROR"
+    assert not done.topics
+
+
+def test_the_same_log_gives_the_same_state() -> None:
+    texts = (SOURCE, MADE, "CREATE TYPE pair AS STRUCT<a INT>;", "PAUSE ALL;")
+    one, two = after(*texts), after(*texts)
+    assert one.catalog == two.catalog
+    assert list(one.wanted) == list(two.wanted)
+
+
+def test_a_command_survives_its_record() -> None:
+    command = said(MADE, **{"auto.offset.reset": "earliest", "bootstrap.servers": "secret:9092"})
+    record = commands.dump(command)
+    assert commands.load(record) == command
+    assert command.settings == {"auto.offset.reset": "earliest"}
+    assert command.effective["auto.offset.reset"] == "earliest"
+    assert b"secret" not in record
