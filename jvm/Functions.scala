@@ -25,6 +25,9 @@ trait Family {
   protected def generic(method: String)(code: Seq[DataType] => (DataType, Seq[Any] => Any)): Entry =
     Entry(named(method), args => Computed(named(method), args, code))
 
+  /** Fails with these words where the condition does not hold. */
+  protected def insist(holds: Boolean, otherwise: => String): Unit = if (!holds) throw new Fault(otherwise)
+
   private def named(method: String) = "ms_" + method.replaceAll("([A-Z])", "_$1").toLowerCase
 }
 

@@ -31,21 +31,21 @@ object ByteFunctions extends Family {
     fn("uuidOf", text, bytes))
 
   def encode(value: UTF8String, from: UTF8String, to: UTF8String): UTF8String = {
-    require(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
+    insist(!from.equalsIgnoreCase(to), s"ENCODE from $from to $to changes nothing")
     val written = write(read(if (from.equalsIgnoreCase("hex")) bare(value) else value, from), to)
     if (to.equalsIgnoreCase("hex")) written.toLowerCase else written
   }
   def toBytes(value: UTF8String, encoding: UTF8String): Array[Byte] = read(value, encoding)
   def fromBytes(value: Array[Byte], encoding: UTF8String): UTF8String = write(value, encoding)
 
-  /** Hexadecimal digits without what SQL and C write around them. */
+  /** Hexadecimal digits without what SQL and C write around them; C leaves out a leading zero. */
   private def bare(hex: String): String =
-    if (hex.startsWith("0x")) hex.drop(2)
+    if (hex.startsWith("0x")) (if (hex.length % 2 == 0) hex.drop(2) else "0" + hex.drop(2))
     else if (hex.matches("(?i)x'.*'")) hex.substring(2, hex.length - 1)
     else hex
 
   private def read(value: String, encoding: String): Array[Byte] = encoding.toLowerCase match {
-    case "hex" => HexFormat.of.parseHex(if (value.length % 2 == 0) value else s"0$value")
+    case "hex" => HexFormat.of.parseHex(value)
     case "utf8" => value.getBytes(UTF_8)
     case "ascii" => value.getBytes(US_ASCII)
     case "base64" => Base64.getDecoder.decode(value)
@@ -59,17 +59,17 @@ object ByteFunctions extends Family {
     case _ => throw unknown(encoding)
   }
   private def unknown(encoding: String) =
-    new IllegalArgumentException(s"unknown encoding $encoding: use hex, utf8, ascii or base64")
+    new Fault(s"unknown encoding $encoding: use hex, utf8, ascii or base64")
 
   def intFrom(value: Array[Byte], order: UTF8String): Int = number(value, order, 4).getInt
   def bigintFrom(value: Array[Byte], order: UTF8String): Long = number(value, order, 8).getLong
   def doubleFrom(value: Array[Byte], order: UTF8String): Double = number(value, order, 8).getDouble
   private def number(value: Array[Byte], order: String, size: Int): ByteBuffer = {
-    require(value.length == size, s"the number needs $size bytes, not ${value.length}")
+    insist(value.length == size, s"the number needs $size bytes, not ${value.length}")
     ByteBuffer.wrap(value).order(order.toUpperCase match {
       case "BIG_ENDIAN" => ByteOrder.BIG_ENDIAN
       case "LITTLE_ENDIAN" => ByteOrder.LITTLE_ENDIAN
-      case _ => throw new IllegalArgumentException(s"unknown byte order $order: use BIG_ENDIAN or LITTLE_ENDIAN")
+      case _ => throw new Fault(s"unknown byte order $order: use BIG_ENDIAN or LITTLE_ENDIAN")
     })
   }
 
@@ -79,8 +79,10 @@ object ByteFunctions extends Family {
     given.reduceOption((all, part) => all ++ separator ++ part).getOrElse(Array.emptyByteArray)
   }
 
-  def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] = padded(value, length, padding, left = true)
-  def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] = padded(value, length, padding, left = false)
+  def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
+    padded(value, length, padding, left = true)
+  def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
+    padded(value, length, padding, left = false)
   private def padded(value: Array[Byte], length: Int, padding: Array[Byte], left: Boolean): Array[Byte] =
     if (length < 0 || padding.isEmpty) null
     else if (length <= value.length) value.take(length)

@@ -17,7 +17,7 @@ object CollectionFunctions extends Family {
     generic("map")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => map(k, v, types) })),
     generic("newMap")(types => (mapOf(types), strict { case Seq(k: ArrayData, v: ArrayData) => newMap(k, v, types) })),
     generic("concat")(types =>
-      (types.head, either { case Seq(a: ArrayData, b: ArrayData) => array(items(a, types.head) ++ items(b, types.head)) })),
+      (types.head, either { case Seq(a: ArrayData, b: ArrayData) => concat(a, b, types.head) })),
     generic("mapUnion")(types =>
       (types.head, either { case Seq(a: MapData, b: MapData) => union(a, b, types.head.asInstanceOf[MapType]) })),
     generic("hashedEntries") { case Seq(t: MapType) =>
@@ -79,6 +79,8 @@ object CollectionFunctions extends Family {
   /** The later of equal keys wins. */
   private def union(a: MapData, b: MapData, t: MapType): MapData = mapOfPairs(pairs(a, t) ++ pairs(b, t))
 
+  private def concat(a: ArrayData, b: ArrayData, t: DataType): ArrayData = array(items(a, t) ++ items(b, t))
+
   private def distinct(a: ArrayData, t: DataType): ArrayData =
     array(items(a, t).foldLeft(Vector.empty[Any]) { (seen, value) =>
       if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
@@ -102,17 +104,17 @@ object CollectionFunctions extends Family {
   }
 
   private def newMap(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
-    require(!items(values, types(1)).contains(null), "a value of the new map is null")
+    insist(!items(values, types(1)).contains(null), "a value of the new map is null")
     val made = map(keys, values, types)
-    require(made.numElements() == keys.numElements(), "two keys of the new map are equal")
-    require(!items(keys, types.head).contains(null), "a key of the new map is null")
+    insist(made.numElements() == keys.numElements(), "two keys of the new map are equal")
+    insist(!items(keys, types.head).contains(null), "a key of the new map is null")
     made
   }
 
   /** Each way to put null for some elements, counting up in binary; an element that is null counts once. */
   private def cube(a: ArrayData, t: DataType): ArrayData = {
     val values = items(a, t)
-    require(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")
+    insist(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")
     val ways = values.foldLeft(Seq(Vector.empty[Any])) { (rows, value) =>
       rows.flatMap(row => (if (value == null) Seq(null) else Seq(null, value)).map(row :+ _))
     }

@@ -54,7 +54,7 @@ object JsonFunctions extends Family {
   private def steps(path: String): Seq[JsonNode => JsonNode] = {
     val found = step.findAllMatchIn(path).toSeq
     val valid = path.startsWith("$") && found.map(_.matched).mkString == path.drop(1)
-    require(valid, s"$path is not a path like $$.name[0]: use names and positions only")
+    insist(valid, s"$path is not a path like $$.name[0]: use names and positions only")
     found.map { one =>
       if (one.group(2) != null) { val at = Integer.parseInt(one.group(2)); (node: JsonNode) => node.path(at) }
       else { val name = one.subgroups.find(_ != null).get; (node: JsonNode) => node.path(name) }
@@ -92,7 +92,7 @@ object JsonFunctions extends Family {
 
   def jsonItems(json: UTF8String): ArrayData = {
     val node = parse(json)
-    require(node.isArray, s"not a JSON array: $json")
+    insist(node.isArray, s"not a JSON array: $json")
     array(node.elements.asScala.map(_.toString).toSeq)
   }
 

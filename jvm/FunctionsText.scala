@@ -83,8 +83,10 @@ object TextFunctions extends Family {
   def trim(text: UTF8String): UTF8String = text.toString.trim
   def len(text: UTF8String): Int = text.toString.length
 
-  def lpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String = padded(text, length, padding, (s, p) => p + s)
-  def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String = padded(text, length, padding, (s, p) => s + p)
+  def lpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
+    padded(text, length, padding, (s, p) => p + s)
+  def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
+    padded(text, length, padding, (s, p) => s + p)
   private def padded(text: String, length: Int, padding: String, join: (String, String) => String): UTF8String =
     if (length < 0 || padding.isEmpty) null
     else if (length <= text.length) text.substring(0, length)
@@ -161,7 +163,7 @@ object TextFunctions extends Family {
 
   /** Cuts the text where `at` says, given its size and the count, and joins the two parts again. */
   private def cut(text: String, n: Int, at: (Int, Int) => Int)(join: (String, String) => String): UTF8String = {
-    require(n >= 0, s"the number of characters must not be negative: $n")
+    insist(n >= 0, s"the number of characters must not be negative: $n")
     val (left, right) = text.splitAt(at(text.length, Math.min(n, text.length)))
     join(left, right)
   }

@@ -40,9 +40,10 @@ object TimeFunctions extends Family {
     LocalTime.from(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
   /** The text as `format` reads it, which must say nothing of the `unwanted` fields. */
-  private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean): TemporalAccessor = {
+  private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean) = {
     val read = pattern(format).parse(value)
-    require(!ChronoField.values.exists(f => unwanted(f) && read.isSupported(f)), s"the pattern $format has a $kind field")
+    val wrong = ChronoField.values.exists(field => unwanted(field) && read.isSupported(field))
+    insist(!wrong, s"the pattern $format has a $kind field")
     read
   }
 
@@ -73,8 +74,11 @@ object TimeFunctions extends Family {
     else LocalDate.of(year, field(read, ChronoField.MONTH_OF_YEAR, 1), field(read, ChronoField.DAY_OF_MONTH, 1))
   }
 
+  private def hourOfHalfDay(read: TemporalAccessor): Int =
+    12 * field(read, ChronoField.AMPM_OF_DAY, 0) + field(read, ChronoField.HOUR_OF_AMPM, 0)
+
   private def partialTime(read: TemporalAccessor): LocalTime = LocalTime.of(
-    field(read, ChronoField.HOUR_OF_DAY, 12 * field(read, ChronoField.AMPM_OF_DAY, 0) + field(read, ChronoField.HOUR_OF_AMPM, 0)),
+    field(read, ChronoField.HOUR_OF_DAY, hourOfHalfDay(read)),
     field(read, ChronoField.MINUTE_OF_HOUR, 0),
     field(read, ChronoField.SECOND_OF_MINUTE, 0),
     field(read, ChronoField.NANO_OF_SECOND, 1000000 * field(read, ChronoField.MILLI_OF_SECOND, 0)))

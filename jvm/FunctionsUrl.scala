@@ -12,8 +12,16 @@ object UrlFunctions extends Family {
 
   private val text = StringType
 
-  val entries: Seq[Entry] = Seq("urlEncode", "urlDecode", "urlFragment", "urlHost", "urlPath", "urlProtocol", "urlQuery")
-    .map(fn(_, text, text)) ++ Seq(fn("urlPort", IntegerType, text), fn("urlParameter", text, text, text))
+  val entries: Seq[Entry] = Seq(
+    fn("urlEncode", text, text),
+    fn("urlDecode", text, text),
+    fn("urlFragment", text, text),
+    fn("urlHost", text, text),
+    fn("urlPath", text, text),
+    fn("urlProtocol", text, text),
+    fn("urlQuery", text, text),
+    fn("urlPort", IntegerType, text),
+    fn("urlParameter", text, text, text))
 
   def urlEncode(value: UTF8String): UTF8String = URLEncoder.encode(value, UTF_8)
   def urlDecode(value: UTF8String): UTF8String = URLDecoder.decode(value, UTF_8)

@@ -36,7 +36,7 @@ def _section(function: Function) -> str:
 
 
 def _call(name: str, signature: Signature) -> str:
-    return f"{call_text(name, signature)} -> {signature.doc.replace('`', '')}"
+    return f"{call_text(name, signature)} -> {signature.returns}".replace("`", "")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ two equally good ones are an ambiguous call. A bare NULL fits anything.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from enum import IntEnum
 
 from millstream.functions import FUNCTIONS, lookup
@@ -29,6 +28,7 @@ from millstream.functions.declare import (
 from millstream.functions.units import MILLISECONDS
 from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
 from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.names import did_you_mean
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
 
 Types = Sequence[SqlType | None]
@@ -57,12 +57,8 @@ def resolve(
     """
     function = lookup(name)
     if function is None:
-        near = get_close_matches(name.upper(), FUNCTIONS, n=1)
-        raise StatementError(
-            f"there is no function named '{name}'",
-            at,
-            f"did you mean {near[0]}?" if near else "SHOW FUNCTIONS lists all",
-        )
+        hint = did_you_mean(name.upper(), FUNCTIONS) or "SHOW FUNCTIONS lists all"
+        raise StatementError(f"there is no function named '{name}'", at, hint)
     if function.kind is FunctionKind.AGGREGATE:
         raise NotSupported(f"aggregate functions are not supported yet: {function.name}", at)
     for unit in (value for t, value in zip(arguments, literals or (), strict=False) if t == UNIT):

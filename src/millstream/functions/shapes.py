@@ -6,6 +6,7 @@ and `(K, V) => T` is a lambda.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from millstream.functions.declare import (
     ANY,
@@ -97,13 +98,27 @@ class _Reader:
         return tuple(read), variadic
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A rule for the type of a result, and the pattern that the result is `shown` as."""
+
+    shown: SqlType
+    rule: TypeRule
+
+    def __str__(self) -> str:
+        return str(self.shown)
+
+    def __call__(self, types: Sequence[SqlType | None]) -> SqlType:
+        return self.rule(types)
+
+
 def shape(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> Signature:
     """The signature that `text` says, computed by `spark`; `returns` tells the result where `text` cannot quite."""
     reader = _Reader(text)
     parameters, variadic = reader.parameters()
     reader.take("->")
     result = reader.type()
-    return Signature(parameters, returns or result, spark, variadic, str(result))
+    return Signature(parameters, Told(result, returns) if returns else result, spark, variadic)
 
 
 def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:

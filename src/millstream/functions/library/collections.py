@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.shapes import fill, scalar, shape
 from millstream.model.errors import StatementError
-from millstream.model.types import BYTES, STRING, Array, Decimal, Map, SqlType, Struct, children
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, Map, SqlType, children
 
 Types = Sequence[SqlType | None]
 
@@ -46,11 +46,14 @@ def _set(native: str, general: str) -> Lowering:
     return lower
 
 
+_PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
+
+
 def _plain_elements(types: Types) -> SqlType:
     """ARRAY_JOIN gives STRING, of elements that print as one word."""
     element = _element(types[0])
-    if isinstance(element, Array | Map | Struct) or element == BYTES:
-        raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="elements must be plain values")
+    if element not in _PLAIN and not isinstance(element, Decimal | None):
+        raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="numbers, text or BOOLEAN only")
     return STRING
 
 
