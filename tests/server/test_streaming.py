@@ -1,20 +1,19 @@
 """Rows and acks leave one by one while the exchange is open, and a query ends with its client or its server."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from urllib.parse import quote
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
 
 from millstream.engine.api import RequestFailed
 from millstream.parts.errors import SetupError
 from millstream.server.run import Server
 from support.engine import FakeEngine
-from support.wire import Http1, Http2
+from support.wire import Http1, Http2, WebSocket
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
 AT_ONCE = 1.0
@@ -191,24 +190,25 @@ def test_an_insert_stream_whose_client_leaves_is_closed(server: Server, engine: 
 
 def test_socket_sends_schema_rows_and_done(server: Server) -> None:
     with _socket(server, "SELECT * FROM odd;") as socket:
-        assert json.loads(socket.recv())[0] == {
-            "name": "ID",
-            "schema": {"type": "INTEGER", "fields": None, "memberSchema": None},
-        }
-        assert socket.recv() == '{"row":{"columns":[1.50,"NaN"]}}'
-        assert socket.recv() == '{"row":{"columns":[2,null],"tombstone":true}}'
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.recv()
-    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1000, "done")
+        schema = {"type": "INTEGER", "fields": None, "memberSchema": None}
+        assert json.loads(socket.message())[0] == {"name": "ID", "schema": schema}
+        assert socket.message() == '{"row":{"columns":[1.50,"NaN"]}}'
+        assert socket.message() == '{"row":{"columns":[2,null],"tombstone":true}}'
+        assert socket.message() == ""
+        assert socket.closed == (1000, "done")
 
 
-def test_socket_that_closes_ends_its_query(server: Server, engine: FakeEngine) -> None:
-    with _socket(server, "SELECT * FROM orders EMIT CHANGES;") as socket:
-        socket.recv()
-        (rows,) = engine.wait_for_queries(1)
-        rows.emit([7, "seven"])
-        while "seven" not in str(socket.recv()):
-            pass
+@pytest.mark.parametrize("leave", [WebSocket.close, WebSocket.leave])
+def test_socket_that_closes_ends_its_query(
+    server: Server, engine: FakeEngine, leave: Callable[[WebSocket], None]
+) -> None:
+    socket = _socket(server, "SELECT * FROM orders EMIT CHANGES;")
+    socket.message()
+    (rows,) = engine.wait_for_queries(1)
+    rows.emit([7, "seven"])
+    while "seven" not in socket.message():
+        pass
+    leave(socket)
     assert rows.closed.wait(AT_ONCE), "the query outlived its socket"
 
 
@@ -218,14 +218,15 @@ def test_socket_that_closes_ends_its_query(server: Server, engine: FakeEngine) -
 )
 def test_socket_tells_errors_as_it_closes(server: Server, statement: str, reason: str) -> None:
     with _socket(server, statement) as socket:
-        with suppress(ConnectionClosed):
-            list(socket)
-        assert reason in (socket.close_reason or "")
+        while socket.message():
+            pass
+        assert socket.closed is not None
+        assert reason in socket.closed[1]
 
 
 def test_socket_prints_a_topic(server: Server) -> None:
     with _socket(server, "PRINT orders;") as socket:
-        assert socket.recv() == "Key format: KAFKA_STRING"
+        assert socket.message() == "Key format: KAFKA_STRING"
 
 
 def test_a_busy_port_is_a_sentence(server: Server, engine: FakeEngine) -> None:
@@ -251,9 +252,9 @@ def test_a_server_that_is_not_ready_says_when_to_come_again(server: Server, engi
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
 
 
-def _socket(server: Server, statement: str) -> ClientConnection:
+def _socket(server: Server, statement: str) -> WebSocket:
     request = quote(json.dumps({"ksql": statement, "streamsProperties": {}}))
-    return connect(f"{server.url.replace('http', 'ws')}/ws/query?request={request}")
+    return WebSocket(server.port, f"/ws/query?request={request}")
 
 
 def _until_closed(engine: FakeEngine) -> bool:

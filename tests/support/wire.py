@@ -7,6 +7,8 @@ from typing import Self
 import h2.config
 import h2.connection
 import h2.events
+import wsproto.events
+from wsproto import ConnectionType, WSConnection
 
 PATIENCE = 20
 
@@ -114,3 +116,46 @@ class Http2:
 
     def _flush(self) -> None:
         self._socket.sendall(self._h2.data_to_send())
+
+
+class WebSocket:
+    """A WebSocket client: the messages that come, and in the end the close frame's code and reason."""
+
+    def __init__(self, port: int, target: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self._wire = WSConnection(ConnectionType.CLIENT)
+        self._messages: list[str] = []
+        self.closed: tuple[int, str] | None = None
+        self._socket.sendall(self._wire.send(wsproto.events.Request("x", target)))
+
+    def message(self) -> str:
+        """The next message, "" when there are no more."""
+        while not self._messages and self.closed is None:
+            self._receive()
+        return self._messages.pop(0) if self._messages else ""
+
+    def close(self) -> None:
+        """Say goodbye and leave."""
+        self._socket.sendall(self._wire.send(wsproto.events.CloseConnection(1000)))
+        self._socket.close()
+
+    def leave(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.leave()
+
+    def _receive(self) -> None:
+        data = self._socket.recv(65536)
+        assert data, "the server closed the connection without a word"
+        self._wire.receive_data(data)
+        for event in self._wire.events():
+            if isinstance(event, wsproto.events.TextMessage):
+                self._messages.append(event.data)
+            elif isinstance(event, wsproto.events.Ping):
+                self._socket.sendall(self._wire.send(event.response()))
+            elif isinstance(event, wsproto.events.CloseConnection):
+                self.closed = event.code, event.reason or ""
