@@ -1,0 +1,80 @@
+"""Configuration of a server: files, words and addresses."""
+
+from pathlib import Path
+
+import pytest
+
+from millstream.cli import server
+from millstream.cli.main import main
+from millstream.cli.properties import address_of, parse_properties, settings_of
+from millstream.parts.errors import SetupError
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a=b", {"a": "b"}),
+        ("# no\n! no\n\n  a.b : c d  \nx\n", {"a.b": "c d  ", "x": ""}),
+        ("a = one,\\\n    two\nb=3", {"a": "one,two", "b": "3"}),
+        (r"a\:b\=c=\u00e9\t\\", {"a:b=c": "é\t\\"}),
+        ("url=http://x:8081/a=b", {"url": "http://x:8081/a=b"}),
+        ("a=b\r\nc=d\r\n", {"a": "b", "c": "d"}),
+    ],
+)
+def test_properties(text: str, found: dict[str, str]) -> None:
+    assert parse_properties(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("0.0.0.0:8088", ("0.0.0.0", 8088)),
+        ("8088", ("0.0.0.0", 8088)),
+        (":8088", ("0.0.0.0", 8088)),
+        ("http://host:80/", ("host", 80)),
+        ("[::1]:80", ("::1", 80)),
+    ],
+)
+def test_address(text: str, address: tuple[str, int]) -> None:
+    assert address_of(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "host", "host:", "host:http", "host:65536"])
+def test_no_address(text: str) -> None:
+    with pytest.raises(SetupError, match="HOST:PORT"):
+        address_of(text)
+
+
+def test_no_setting() -> None:
+    with pytest.raises(SetupError, match="--set KEY=VALUE"):
+        settings_of(["novalue"])
+
+
+def test_options_outrank_words_and_words_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.service.id=file\nbootstrap.servers=file:9092\nlisteners=http://0.0.0.0:1\nother=file\n")
+    seen = []
+    monkeypatch.setattr(server, "run", lambda args: seen.append(server.properties(args)) or 0)
+    words = ["--config-file", str(file), "--set", "ksql.service.id=word", "--set", "x=y", "--listen", "127.0.0.1:9"]
+    assert main(["server", *words, "--bootstrap-servers", "option:9092"]) == 0
+    assert seen == [
+        {
+            "ksql.service.id": "word",
+            "bootstrap.servers": "option:9092",
+            "listeners": "http://127.0.0.1:9",
+            "other": "file",
+            "x": "y",
+        }
+    ]
+
+
+def test_a_server_without_kafka_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["server", "--listen", "127.0.0.1:0"]) == 1
+    assert "bootstrap.servers is not set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["dev", "server"])
+def test_help_of_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"millstream {command}" in capsys.readouterr().out
