@@ -55,7 +55,7 @@ def _check_scalar(expression: tree.Call, chosen: Chosen) -> None:
     name = expression.name
     if chosen.function.kind is FunctionKind.AGGREGATE:
         hint = "an aggregate function stands in the SELECT or HAVING of a query with GROUP BY"
-        raise NotSupported(f"the aggregate function {name} here", expression.span, hint)
+        raise StatementError(f"the aggregate function {name} is not supported here", expression.span, hint)
     if chosen.function.kind is FunctionKind.TABLE:
         hint = "it can stand only in the SELECT of a query on a stream, and not inside another of its kind"
         raise NotSupported(f"the table function {name} here", expression.span, hint)

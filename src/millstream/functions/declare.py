@@ -5,7 +5,7 @@ A signature's types are SQL types or patterns of them: `Generic("T")` (the same 
 Nothing else in the engine knows a function by name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -63,12 +63,35 @@ Lowering = Callable[[Sequence[str], Sequence[SqlType | None], SqlType], str]
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulator:
+    """How an aggregate is computed: its state's type in Spark's words, and Spark SQL text for what happens to it.
+
+    In the texts {s} is the state, {0}, {1} … the arguments of a row, {a} and {b} two states: `add` takes a row in,
+    `undo` takes one back (None: it cannot), `merge` makes one state of two, the older first. `nested`: a state that
+    a format without nested types has no room for.
+    """
+
+    state: str
+    initial: str
+    add: str
+    result: str = "{s}"
+    undo: str | None = None
+    merge: str = ""
+    nested: bool = False
+
+
+# From the argument types, the values of the constant arguments (None for the others) and the session's settings.
+Accumulating = Callable[[Sequence[SqlType], Sequence[object], Mapping[str, str]], Accumulator]
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """One way to call a function.
 
     `variadic` is the index of the parameter that may be repeated (zero or more times), None where none may.
     `spark` is Spark SQL text with {0}, {1} for arguments and {*} for all of them joined by commas, or a Lowering.
     A signature may fail at run time only by throwing: the engine's guard turns that into null and a log entry.
+    An aggregate's has `accumulating` in place of `spark`; its last `constants` arguments have to be constants.
     """
 
     parameters: tuple[Parameter, ...]
@@ -76,6 +99,8 @@ class Signature:
     spark: str | Lowering
     variadic: int | None = None
     doc: str = ""
+    accumulating: Accumulating | None = None
+    constants: int = 0
 
 
 @dataclass(frozen=True, slots=True)

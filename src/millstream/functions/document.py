@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from millstream.functions import FUNCTIONS
-from millstream.functions.declare import Function, FunctionKind, Signature
+from millstream.functions.declare import Function, Signature
 from millstream.functions.resolve import call_text
 
 _OPENING = """\
@@ -29,10 +29,11 @@ def _chapter(category: str, functions: Sequence[Function]) -> str:
 
 def _section(function: Function) -> str:
     parts = [f"### {function.name}", function.description]
-    if function.kind is FunctionKind.AGGREGATE:
-        return "\n\n".join([*parts, "Not supported yet."])
     calls = "\n".join(_call(function.name, s) for s in function.signatures)
-    return "\n\n".join([*parts, f"```sql\n{calls}\n```", f"`{function.example}` gives `{function.answer}`"])
+    parts.append(f"```sql\n{calls}\n```")
+    if function.example:
+        parts.append(f"`{function.example}` gives `{function.answer}`")
+    return "\n\n".join(parts)
 
 
 def _call(name: str, signature: Signature) -> str:

@@ -17,7 +17,6 @@ from millstream.functions.declare import (
     UNIT,
     Chosen,
     Function,
-    FunctionKind,
     Generic,
     LambdaArgument,
     LambdaType,
@@ -27,7 +26,7 @@ from millstream.functions.declare import (
 )
 from millstream.functions.units import MILLISECONDS
 from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
-from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
 
@@ -52,15 +51,13 @@ def resolve(
     """The signature that `name(arguments)` means, the types to cast its arguments to, and its result type.
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
-    Raises StatementError where nothing fits, several do, or a lambda does not type; NotSupported for aggregates.
+    Raises StatementError where nothing fits, several do, or a lambda does not type.
     `literals` holds the names of the units, each where it stands.
     """
     function = lookup(name)
     if function is None:
         hint = did_you_mean(name.upper(), FUNCTIONS) or "SHOW FUNCTIONS lists all"
         raise StatementError(f"there is no function named '{name}'", at, hint)
-    if function.kind is FunctionKind.AGGREGATE:
-        raise NotSupported(f"aggregate functions are not supported yet: {function.name}", at)
     for unit in (value for t, value in zip(arguments, literals or (), strict=False) if t == UNIT):
         if unit not in MILLISECONDS:
             raise StatementError(f"{unit} is not a unit here", at, f"units are {', '.join(MILLISECONDS)}")

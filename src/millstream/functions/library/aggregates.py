@@ -1,37 +1,38 @@
 """Aggregate functions: a row each, with how the state begins, takes a row, gives it back, and becomes the result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from millstream.functions.declare import Accumulator, Function, FunctionKind, Signature
+from millstream.functions.declare import Accumulating, Accumulator, Function, FunctionKind, Signature, TypeRule
 from millstream.functions.rules import same_decimal
 from millstream.functions.shapes import each, shape
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
 from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct, children, computed
 
-# The argument types, and the values of those arguments that are constants (None where they are not).
 Types = Sequence[SqlType]
+Constants = Sequence[object]
 Settings = Mapping[str, str]
-Making = Callable[[Types, Sequence[object], Settings], Accumulator]
 
 _NUMBERS = "INTEGER BIGINT DOUBLE"
 _ORDERED = f"{_NUMBERS} STRING BYTES DATE TIME TIMESTAMP"
 
 
-def _always(made: Accumulator) -> Making:
-    return lambda types, literals, settings: made
+def _always(made: Accumulator) -> Accumulating:
+    return lambda types, constants, settings: made
 
 
-def _aggregate(name: str, description: str, *signatures: Signature, constants: int = 0) -> Function:
-    return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures, constants=constants)
+def _aggregate(name: str, description: str, *signatures: Signature) -> Function:
+    return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures)
 
 
-def _shape(text: str, making: Making, returns: Callable[..., SqlType] | None = None, **more: int) -> Signature:
-    return shape(text, "", returns, accumulate=making, **more)
+def _shape(text: str, making: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
+    """A signature of an aggregate; its last `constants` arguments have to be constants."""
+    return replace(shape(text, "", returns), accumulating=making, constants=constants)
 
 
-def _each(types: str, text: str, making: Making) -> tuple[Signature, ...]:
-    return each(types, text, "", accumulate=making)
+def _each(types: str, text: str, making: Accumulating, constants: int = 0) -> tuple[Signature, ...]:
+    return tuple(replace(s, accumulating=making, constants=constants) for s in each(types, text, ""))
 
 
 def _if_there(value: str, otherwise: str = "{s}") -> str:
@@ -56,7 +57,7 @@ _ROWS = Accumulator("bigint", "0L", "{s} + 1L", undo="{s} - 1L", merge="{a} + {b
 _VALUES = Accumulator("bigint", "0L", _if_there("{s} + 1L"), undo=_if_there("{s} - 1L"), merge="{a} + {b}")
 
 
-def _sum(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     of, held = types[0], spark_type(types[0])
     plus, minus = ("({0} + {1})", "({0} - {1})")
     if isinstance(of, Decimal):
@@ -66,7 +67,7 @@ def _sum(types: Types, literals: Sequence[object], settings: Settings) -> Accumu
     return Accumulator(held, f"cast(0 as {held})", add, undo=undo, merge=plus.format("{a}", "{b}"))
 
 
-def _sum_list(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _sum_list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     assert isinstance(types[0], Array)
     held = spark_type(types[0].element)
     total = f"aggregate({{0}}, cast(0 as {held}), (x, y) -> cast(x + coalesce(y, cast(0 as {held})) as {held}))"
@@ -74,7 +75,7 @@ def _sum_list(types: Types, literals: Sequence[object], settings: Settings) -> A
     return Accumulator(held, f"cast(0 as {held})", add, undo=undo, merge="{a} + {b}")
 
 
-def _average(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _average(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     held = "double" if isinstance(types[0], Decimal) else spark_type(types[0])
 
     def moved(sign: str) -> str:
@@ -92,8 +93,8 @@ def _average(types: Types, literals: Sequence[object], settings: Settings) -> Ac
     )
 
 
-def _extreme(best: str) -> Making:
-    def made(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _extreme(best: str) -> Accumulating:
+    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         held = spark_type(types[0])
         return Accumulator(held, f"cast(null as {held})", f"{best}({{s}}, {{0}})", merge=f"{best}({{a}}, {{b}})")
 
@@ -103,10 +104,10 @@ def _extreme(best: str) -> Making:
 # ---------------------------------------------------------------- statistics
 
 
-def _variance(result: str) -> Making:
+def _variance(result: str) -> Accumulating:
     """Welford's way, as Youngs and Cramer update it: sum, count and the sum of squared distances."""
 
-    def made(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         x = "cast({0} as double)"
         more = (
             f"power(({{s}}.n + 1) * {x} - ({{s}}.total + {x}), 2) / (({{s}}.n + 1) * {{s}}.n)",
@@ -135,7 +136,7 @@ def _variance(result: str) -> Making:
 _MOMENTS = ("x", "y", "xx", "yy", "xy")
 
 
-def _correlation(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _correlation(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     x, y = "cast({0} as double)", "cast({1} as double)"
     terms = {"x": x, "y": y, "xx": f"{x} * {x}", "yy": f"{y} * {y}", "xy": f"{x} * {y}"}
 
@@ -144,10 +145,11 @@ def _correlation(types: Types, literals: Sequence[object], settings: Settings) -
         return f"if({{0}} is null or {{1}} is null, {{s}}, named_struct('n', {{s}}.n {sign} 1L, {sums}))"
 
     merged = ", ".join(f"'{name}', {{a}}.{name} + {{b}}.{name}" for name in _MOMENTS)
+    zeros = ", ".join(f"'{name}', 0.0D" for name in _MOMENTS)
     spread = "sqrt({s}.n * {s}.xx - {s}.x * {s}.x) * sqrt({s}.n * {s}.yy - {s}.y * {s}.y)"
     return Accumulator(
         f"struct<n: bigint, {', '.join(f'{name}: double' for name in _MOMENTS)}>",
-        f"named_struct('n', 0L, {', '.join(f"'{name}', 0.0D" for name in _MOMENTS)})",
+        f"named_struct('n', 0L, {zeros})",
         moved("+"),
         f"ms_divide({{s}}.n * {{s}}.xy - {{s}}.x * {{s}}.y, {spread})",
         moved("-"),
@@ -159,24 +161,22 @@ def _correlation(types: Types, literals: Sequence[object], settings: Settings) -
 # ---------------------------------------------------------------- collections
 
 
-def _list(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     held, most = spark_type(types[0]), settings["ksql.functions.collect_list.limit"]
-    at = f"array_max(filter(transform({{s}}, (x, i) -> if({_same(types[0], 'x', '{0}')}, i, null)), i -> i is not null))"
+    at = (
+        f"array_max(filter(transform({{s}}, (x, i) -> if({_same(types[0], 'x', '{0}')}, i, null)), i -> i is not null))"
+    )
     return Accumulator(
         f"array<{held}>",
         f"cast(array() as array<{held}>)",
         f"if(size({{s}}) >= {most}, {{s}}, array_append({{s}}, {{0}}))",
-        undo=f"coalesce(filter({{s}}, (x, i) -> i <> {at}), {{s}})" if False else _without(types[0], at),
+        undo=f"if({at} is null, {{s}}, filter({{s}}, (x, i) -> i <> {at}))",
         merge=f"slice(concat({{a}}, {{b}}), 1, {most})",
         nested=True,
     )
 
 
-def _without(of: SqlType, at: str) -> str:
-    return f"if({at} is null, {{s}}, filter({{s}}, (x, i) -> i <> {at}))"
-
-
-def _set(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     held, most = spark_type(types[0]), settings["ksql.functions.collect_set.limit"]
     there = f"exists({{s}}, x -> {_same(types[0], 'x', '{0}')})"
     new = f"filter({{b}}, y -> not exists({{a}}, x -> {_same(types[0], 'x', 'y')}))"
@@ -219,9 +219,9 @@ _HISTOGRAM = Accumulator(
 # ---------------------------------------------------------------- the greatest
 
 
-def _top(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The k greatest; with more columns, structs in the order of the first of them."""
-    k, columns = _at_least_one("TOPK", literals[-1]), types[:-1]
+    k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
         return _greatest(spark_type(columns[0]), "{0}", k, "", undo=True)
     made = ", ".join(f"'F{i}', {{{i}}}" for i in range(len(columns)))
@@ -250,16 +250,22 @@ def _top_rows(types: Sequence[SqlType | None]) -> SqlType:
     return Array(_top_row([t for t in types[:-1] if t is not None]))
 
 
-def _top_distinct(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
-    k, held = _at_least_one("TOPKDISTINCT", literals[-1]), spark_type(types[0])
+def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    k, held = _at_least_one("TOPKDISTINCT", constants[-1]), spark_type(types[0])
     order = "(x, y) -> case when x < y then 1 when x > y then -1 else 0 end"
     return Accumulator(
         f"array<{held}>",
         f"cast(array() as array<{held}>)",
-        _if_there(f"if(array_contains({{s}}, {{0}}), {{s}}, slice(array_sort(array_append({{s}}, {{0}}), {order}), 1, {k}))"),
+        _if_there(
+            f"if(array_contains({{s}}, {{0}}), {{s}}, slice(array_sort(array_append({{s}}, {{0}}), {order}), 1, {k}))"
+        ),
         merge=f"slice(array_sort(array_union({{a}}, {{b}}), {order}), 1, {k})",
         nested=True,
     )
+
+
+def _decimals(types: Sequence[SqlType | None]) -> SqlType:
+    return Array(same_decimal(types))
 
 
 def _at_least_one(name: str, value: object) -> int:
@@ -271,15 +277,18 @@ def _at_least_one(name: str, value: object) -> int:
 # ---------------------------------------------------------------- first and last
 
 
-def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Making:
+def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Accumulating:
     """The first or last value, or the first or last n; nulls count only where the flag says so."""
 
-    def made(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
-        skip = literals[-1] is not False if flagged else True
-        n = _at_least_one(name, literals[1]) if counted else 1
+    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+        skip = constants[-1] is not False if flagged else True
+        n = _at_least_one(name, constants[1]) if counted else 1
         held = spark_type(types[0])
         if first:
-            add, merge = f"if(size({{s}}) >= {n}, {{s}}, array_append({{s}}, {{0}}))", f"slice(concat({{a}}, {{b}}), 1, {n})"
+            add, merge = (
+                f"if(size({{s}}) >= {n}, {{s}}, array_append({{s}}, {{0}}))",
+                f"slice(concat({{a}}, {{b}}), 1, {n})",
+            )
         else:
             add, merge = _last("array_append({s}, {0})", n), _last("concat({a}, {b})", n)
         return Accumulator(
@@ -295,7 +304,7 @@ def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Making:
 
 
 def _last(values: str, n: int) -> str:
-    return f"slice({values}, -least(size({values}), {n}), {n})" if n > 1 else f"slice({values}, -1, 1)"
+    return f"slice({values}, -greatest(1, least(size({values}), {n})), {n})" if n > 1 else f"slice({values}, -1, 1)"
 
 
 def _both_ends(name: str, first: bool, description: str) -> Function:
@@ -305,14 +314,16 @@ def _both_ends(name: str, first: bool, description: str) -> Function:
         _shape("(value T) -> T", _by_offset(name, first, False, False)),
         _shape("(value T, ignoreNulls BOOLEAN) -> T", _by_offset(name, first, False, True), constants=1),
         _shape("(value T, n INTEGER) -> ARRAY<T>", _by_offset(name, first, True, False), constants=1),
-        _shape("(value T, n INTEGER, ignoreNulls BOOLEAN) -> ARRAY<T>", _by_offset(name, first, True, True), constants=2),
+        _shape(
+            "(value T, n INTEGER, ignoreNulls BOOLEAN) -> ARRAY<T>", _by_offset(name, first, True, True), constants=2
+        ),
     )
 
 
 # ---------------------------------------------------------------- whether all agree
 
 
-def _agreed(types: Types, literals: Sequence[object], settings: Settings) -> Accumulator:
+def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The distinct values and how often each is there."""
     held = spark_type(types[0])
     entry = f"struct<v: {held}, n: bigint>"
@@ -326,7 +337,7 @@ def _agreed(types: Types, literals: Sequence[object], settings: Settings) -> Acc
         f"if(exists({{s}}, x -> {same}), {more}, {new})",
         "if(size({s}) = 1, {s}[0].v, null)",
         less,
-        "concat({a}, {b})" if False else _merged_counts(types[0]),
+        _merged_counts(types[0]),
         nested=True,
     )
 
@@ -420,7 +431,7 @@ AGGREGATES = (
     _aggregate(
         "TOPK",
         "The k greatest values, or structs of the rows with the k greatest values in the first column.",
-        *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top),
+        *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top, 1),
         *(
             _shape(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
             for name in (*_NUMBERS.split(), "STRING")
@@ -429,7 +440,7 @@ AGGREGATES = (
     _aggregate(
         "TOPKDISTINCT",
         "The k greatest distinct values.",
-        *_each(_ORDERED, "(value N, k INTEGER) -> ARRAY<N>", _top_distinct),
-        _shape("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, lambda types: Array(same_decimal(types))),
+        *_each(_ORDERED, "(value N, k INTEGER) -> ARRAY<N>", _top_distinct, 1),
+        _shape("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
     ),
 )
