@@ -251,7 +251,7 @@ def _constant(const: Const, wanted: SqlType, at: Span) -> Meaning:
         return Const(wanted, None)
     if isinstance(value, str):
         return read(value, wanted, at)
-    if wanted == STRING and not isinstance(value, float):
+    if wanted == STRING and (const.type == BOOLEAN or as_decimal(const.type or STRING)):
         return Const(STRING, format(value, "f") if isinstance(value, Number) else str(value).lower())
     if wanted == DOUBLE and isinstance(value, int | Number):
         return Const(DOUBLE, float(value))

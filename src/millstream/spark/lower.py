@@ -39,10 +39,11 @@ _DECIMALS = {
 _HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
-def to_sql(meaning: m.Meaning, label: str = "") -> str:
-    """Spark SQL text that computes `meaning`, throwing where it fails; `label` names its place in the processing log.
+def to_sql(meaning: m.Meaning, label: str | None = None) -> str:
+    """Spark SQL text that computes `meaning`, throwing where it fails.
 
-    Only elements of array, map and struct constructors guard themselves: one that fails is null by itself.
+    With a label, elements of constructors and calls as arguments guard themselves: one that fails is null by itself,
+    and the label names it in the processing log. Without one nothing is guarded, and no column is needed.
     """
     return _sql(meaning, label)
 
@@ -112,11 +113,11 @@ def _conditions(meaning: m.Logical | m.Not | m.Case) -> list[m.Meaning]:
 
 
 @singledispatch
-def _sql(meaning: m.Meaning, label: str) -> str:
+def _sql(meaning: m.Meaning, label: str | None) -> str:
     raise TypeError(f"no Spark SQL for {type(meaning).__name__}")
 
 
-def _sure(meaning: m.Meaning, label: str) -> str:
+def _sure(meaning: m.Meaning, label: str | None) -> str:
     """A value that fails where it is null."""
     text = _sql(meaning, label)
     return f"ms_need({text})" if may_be_null(meaning) else text
@@ -130,39 +131,39 @@ def _or_false(text: str, operands: Sequence[m.Meaning]) -> str:
 
 
 @_sql.register
-def _(meaning: m.Ref, label: str) -> str:
+def _(meaning: m.Ref, label: str | None) -> str:
     return _PLACES.get(meaning.where, meaning.where.value).format(meaning.index)
 
 
 @_sql.register
-def _(meaning: m.Const, label: str) -> str:
+def _(meaning: m.Const, label: str | None) -> str:
     return constant(meaning.value, meaning.type)
 
 
 @_sql.register
-def _(meaning: m.Variable, label: str) -> str:
+def _(meaning: m.Variable, label: str | None) -> str:
     return meaning.name
 
 
 @_sql.register
-def _(meaning: m.UnitOf, label: str) -> str:
+def _(meaning: m.UnitOf, label: str | None) -> str:
     return meaning.name
 
 
 @_sql.register
-def _(meaning: m.LambdaOf, label: str) -> str:
+def _(meaning: m.LambdaOf, label: str | None) -> str:
     names = [p.name for p in meaning.parameters]
     head = names[0] if len(names) == 1 else f"({', '.join(names)})"
     return f"{head} -> {_sql(meaning.body, label)}"
 
 
 @_sql.register
-def _(meaning: m.FieldOf, label: str) -> str:
+def _(meaning: m.FieldOf, label: str | None) -> str:
     return f"{_sql(meaning.base, label)}.F{meaning.index}"
 
 
 @_sql.register
-def _(meaning: m.Element, label: str) -> str:
+def _(meaning: m.Element, label: str | None) -> str:
     base, index = _sql(meaning.base, label), _sql(meaning.index, label)
     if isinstance(meaning.base.type, Map):
         return f"element_at({base}, {index})"
@@ -178,7 +179,7 @@ def _(meaning: m.Element, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Arithmetic, label: str) -> str:
+def _(meaning: m.Arithmetic, label: str | None) -> str:
     if meaning.type == STRING:
         parts = (_text(_sql(p, label), may_be_null(p)) for p in (meaning.left, meaning.right))
         return f"concat({', '.join(parts)})"
@@ -207,7 +208,7 @@ def _is_number(meaning: m.Meaning) -> bool:
     return isinstance(meaning, m.Const) and isinstance(meaning.value, int | float | Number) and meaning.value != 0
 
 
-def _arithmetic(meaning: m.Meaning, label: str) -> str:
+def _arithmetic(meaning: m.Meaning, label: str | None) -> str:
     """Arithmetic that passes nulls on."""
     if isinstance(meaning, m.Negate):
         return f"(-{_arithmetic(meaning.operand, label)})"
@@ -231,7 +232,7 @@ def _arithmetic(meaning: m.Meaning, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Negate, label: str) -> str:
+def _(meaning: m.Negate, label: str | None) -> str:
     text = _arithmetic(meaning, label)
     return f"ms_need({text})" if _needs(meaning) else text
 
@@ -240,7 +241,7 @@ def _(meaning: m.Negate, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Comparison, label: str) -> str:
+def _(meaning: m.Comparison, label: str | None) -> str:
     left, right = _sql(meaning.left, label), _sql(meaning.right, label)
     if meaning.left.type is not None and _has_map(meaning.left.type):
         return _compared_maps(meaning.operator, left, right)
@@ -282,30 +283,30 @@ def _compared_maps(operator: str, left: str, right: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Logical, label: str) -> str:
+def _(meaning: m.Logical, label: str | None) -> str:
     return f"({_sure(meaning.left, label)} {meaning.operator} {_sure(meaning.right, label)})"
 
 
 @_sql.register
-def _(meaning: m.Not, label: str) -> str:
+def _(meaning: m.Not, label: str | None) -> str:
     if isinstance(meaning.operand, m.IsNull):
         return f"({_asked(meaning.operand.operand, label)} IS NOT NULL)"
     return f"(NOT {_sure(meaning.operand, label)})"
 
 
 @_sql.register
-def _(meaning: m.IsNull, label: str) -> str:
+def _(meaning: m.IsNull, label: str | None) -> str:
     return f"({_asked(meaning.operand, label)} IS NULL)"
 
 
-def _asked(meaning: m.Meaning, label: str) -> str:
+def _asked(meaning: m.Meaning, label: str | None) -> str:
     """What is asked for null; Spark would leave out what cannot be, though it can fail."""
     text = _sql(meaning, label)
     return f"ms_need({text})" if may_fail(meaning) and not may_be_null(meaning) else text
 
 
 @_sql.register
-def _(meaning: m.InList, label: str) -> str:
+def _(meaning: m.InList, label: str | None) -> str:
     operand, items = meaning.operand, meaning.items
     if operand.type is not None and _has_map(operand.type):
         equal = (_sql(m.Comparison(meaning.type, "=", operand, i), label) for i in items)
@@ -315,14 +316,14 @@ def _(meaning: m.InList, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Like, label: str) -> str:
+def _(meaning: m.Like, label: str | None) -> str:
     operand, pattern = _sql(meaning.operand, label), _sql(meaning.pattern, label)
     text = f"ms_like({operand}, {pattern}, {quoted(meaning.escape or '')})"
     return _or_false(text, (meaning.operand, meaning.pattern))
 
 
 @_sql.register
-def _(meaning: m.Case, label: str) -> str:
+def _(meaning: m.Case, label: str | None) -> str:
     whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in meaning.whens)
     return f"(CASE {' '.join(whens)} ELSE {_sql(meaning.otherwise, label)} END)"
 
@@ -331,7 +332,7 @@ def _(meaning: m.Case, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Cast, label: str) -> str:
+def _(meaning: m.Cast, label: str | None) -> str:
     wanted, operand = meaning.type, meaning.operand
     assert wanted is not None
     if operand.type is None:
@@ -340,50 +341,50 @@ def _(meaning: m.Cast, label: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.ArrayOf, label: str) -> str:
+def _(meaning: m.ArrayOf, label: str | None) -> str:
     return f"array({', '.join(_part(i, label) for i in meaning.items)})"
 
 
 @_sql.register
-def _(meaning: m.MapOf, label: str) -> str:
+def _(meaning: m.MapOf, label: str | None) -> str:
     pairs = (f"{_key(k, label)}, {_part(v, label)}" for k, v in meaning.entries)
     return f"map({', '.join(pairs)})"
 
 
-def _key(key: m.Meaning, label: str) -> str:
+def _key(key: m.Meaning, label: str | None) -> str:
     """Spark's maps have no null keys; where ksqlDB writes one, it is the word."""
     text = _part(key, label)
     return _text(text, may_be_null(key) or may_fail(key)) if key.type == STRING else f"ms_need({text})"
 
 
 @_sql.register
-def _(meaning: m.StructOf, label: str) -> str:
+def _(meaning: m.StructOf, label: str | None) -> str:
     if not meaning.values:
         return "ms_empty()"
     fields = (f"'F{i}', {_part(v, label)}" for i, v in enumerate(meaning.values))
     return f"named_struct({', '.join(fields)})"
 
 
-def _part(meaning: m.Meaning, label: str) -> str:
-    """An element of a constructor: one that fails is null, and the rest stays."""
-    return guarded(meaning, label)
+def _part(meaning: m.Meaning, label: str | None) -> str:
+    """A part that is null by itself where it fails."""
+    return _sql(meaning, None) if label is None else guarded(meaning, label)
 
 
 # ---------------------------------------------------------------- calls
 
 
 @_sql.register
-def _(meaning: m.Call, label: str) -> str:
+def _(meaning: m.Call, label: str | None) -> str:
     texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
     return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
 
 
-def _argument(argument: m.Meaning, label: str) -> str:
+def _argument(argument: m.Meaning, label: str | None) -> str:
     """A call, cast or field as an argument is null where it fails, so that IFNULL and COALESCE can replace it."""
     alone = isinstance(argument, m.Call | m.Cast | m.FieldOf)
-    return guarded(argument, label) if alone else _sql(argument, label)
+    return _part(argument, label) if alone else _sql(argument, label)
 
 
 def _argument_type(argument: m.Meaning) -> SqlType | None:

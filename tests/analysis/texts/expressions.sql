@@ -412,7 +412,8 @@ COALESCE(I, L, 1.5)
 -- → DECIMAL(20, 1)
 
 COUNT(*)
--- → NotSupported: line 1:1: aggregate functions are not supported yet: COUNT
+-- → StatementError: line 1:1: the aggregate function COUNT is not supported here
+-- →   hint: an aggregate function stands in the SELECT or HAVING of a query with GROUP BY
 
 EXPLODE(A)
 -- → NotSupported: line 1:1: the table function EXPLODE here
