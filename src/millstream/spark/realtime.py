@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.catalog import Serde
+from millstream.catalog.catalog import Kind, Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.plan.nodes import Answer, Read, Write
@@ -215,6 +215,8 @@ def _as_records(rows: DataFrame, plan: Answer) -> DataFrame:
     """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)
+    # A null value says something of a table only: in a stream it is no row.
+    rows = rows.where("not tombstone") if plan.kind is Kind.STREAM else rows
     encoded = rows.select(codec.encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
     return encoded.select(
         F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
