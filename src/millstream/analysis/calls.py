@@ -16,9 +16,7 @@ Typer = Callable[[tree.Expression], m.Meaning]
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[m.Variable, ...], m.Meaning]]
 
 
-def call(
-    expression: tree.Call, typed: Typer, bind: Binder, kind: FunctionKind = FunctionKind.SCALAR
-) -> m.Meaning:
+def call(expression: tree.Call, typed: Typer, bind: Binder, kind: FunctionKind = FunctionKind.SCALAR) -> m.Meaning:
     """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
     given = [None if isinstance(a, tree.Lambda | tree.Unit) else typed(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
