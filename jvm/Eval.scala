@@ -152,6 +152,26 @@ class OneRecord(text: String) {
     out.toBytes
   }
 
+  /**
+   * Rows as lines of JSON to their bytes: for each its length and itself. A length of -1 is a null payload; -2 is
+   * followed by the error's text, with its own length.
+   */
+  def encodeAll(lines: Array[Byte]): Array[Byte] = {
+    val bytes = new java.io.ByteArrayOutputStream(lines.length)
+    val out = new java.io.DataOutputStream(bytes)
+    def sized(data: Array[Byte]): Unit = { out.writeInt(data.length); out.write(data) }
+    var from = 0
+    while (from < lines.length) {
+      val end = lines.indexOf('\n'.toByte, from) match { case -1 => lines.length case found => found }
+      try {
+        val data = encode(java.util.Arrays.copyOfRange(lines, from, end))
+        if (data == null) out.writeInt(-1) else sized(data)
+      } catch { case bad: BadRecord => out.writeInt(-2); sized(bad.getMessage.getBytes("UTF-8")) }
+      from = end + 1
+    }
+    bytes.toByteArray
+  }
+
   /** A row as JSON with the user's names to bytes; throws BadRecord. */
   def encode(row: Array[Byte]): Array[Byte] = synchronized {
     val parser = JsonValue.factory.createParser(row)

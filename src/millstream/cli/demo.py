@@ -141,10 +141,7 @@ def _agrees(client: Client, expected: Expected, out: Console) -> bool:
     with client.query(text, FROM_THE_START, patience=60) as answer:
         values = [row[0] for row in answer.rows]
     right = (len(values), sum(values)) == (expected.count, expected.total)
-    verdict = (
-        "[green]as the source data says[/]" if right else f"[red]should be {expected.count:,} and {expected.total:,}[/]"
-    )
-    out.print(
-        f"  {expected.stream:20} {len(values):>9,} rows, {expected.column} adds up to {sum(values):>13,}  {verdict}"
-    )
+    verdict = "as the source data says" if right else f"should be {expected.count:,} and {expected.total:,}"
+    sums = f"{len(values):>9,} rows, {expected.column} adds up to {sum(values):,}"
+    out.print(f"  {expected.stream:20}{sums:48}{verdict}", style="green" if right else "red", soft_wrap=True)
     return right

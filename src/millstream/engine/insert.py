@@ -13,10 +13,12 @@ from millstream.engine.kafka import Bytes, reason
 from millstream.engine.parts import Parts, Said
 from millstream.engine.rows import Unfit, fitted
 from millstream.engine.session import Session
+from millstream.engine.workshop import Pair
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.types import BIGINT
 from millstream.plan import inserts
+from millstream.spark.codec import UnreadableRecord
 from millstream.syntax import tree
 
 BAD_REQUEST, SERVER_ERROR = 40000, 50000
@@ -68,6 +70,7 @@ class RowWriter:
         if session.settings[inserts.ENABLED] == "false":
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self._source, self._parts = writable(target, parts), parts
+        self._types = {c.name: c.type for c in self._source.schema}
 
     def insert(self, row: Mapping[str, Any]) -> None:
         """See api.Inserter."""
@@ -77,7 +80,7 @@ class RowWriter:
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
         """See api.Inserter."""
-        records = [self._record(row) for row in rows]
+        records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
         outcomes = iter(self._parts.kafka.write_all(self._source.topic, sent))
         return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
@@ -85,17 +88,23 @@ class RowWriter:
     def close(self) -> None:
         """See api.Inserter."""
 
-    def _record(self, row: Mapping[str, Any]) -> tuple[Bytes, Bytes, int] | RequestFailed:
+    def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
+        """The record of each row, or why it has none; all that can be written are encoded in one go."""
+        named = [self._checked(row) for row in rows]
+        fit = [given for given in named if not isinstance(given, RequestFailed)]
+        encoded = iter(self._parts.workshop.records(self._source, fit))
+        now = int(time.time() * 1000)
+        return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in named]
+
+    def _checked(self, row: Mapping[str, Any]) -> dict[str, Any] | RequestFailed:
         try:
-            given = self._named(row)
-            rowtime = given.pop(TIMESTAMP_COLUMN, None) if TIMESTAMP_COLUMN not in self._columns() else None
-            return (*self._parts.workshop.record(self._source, given), rowtime or int(time.time() * 1000))
+            return self._named(row)
         except ValueError as failure:
             return RequestFailed(BAD_REQUEST, str(failure))
 
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row by the source's own column names, each value fitted to its column. Raises ValueError."""
-        types = self._columns()
+        types = self._types
         given = {}
         for name, value in row.items():
             column = name if name in types else _bare(name)
@@ -107,13 +116,18 @@ class RowWriter:
         self._check_key(given)
         return given
 
-    def _columns(self) -> dict[str, Any]:
-        return {c.name: c.type for c in self._source.schema}
-
     def _check_key(self, given: Mapping[str, Any]) -> None:
         missing = [c.name for c in self._source.schema.key if given.get(c.name) is None]
         if missing and self._source.kind.value == "TABLE":
             raise Unfit(f"Key field must be specified: {', '.join(map(identifier, missing))}")
+
+
+def _record(
+    pair: Pair | UnreadableRecord, row: Mapping[str, Any], now: int
+) -> tuple[Bytes, Bytes, int] | RequestFailed:
+    if isinstance(pair, UnreadableRecord):
+        return RequestFailed(BAD_REQUEST, str(pair))
+    return (*pair, row.get(TIMESTAMP_COLUMN) or now)
 
 
 def _fit(column: str, value: Any, type: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,18 @@ from millstream.catalog.catalog import Source
 from millstream.engine.kafka import Kafka, reason
 from millstream.engine.state import Wanted
 from millstream.engine.supervisor import CannotRun
-from millstream.formats.spec import spec
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
 from millstream.plan.steps import Row
 from millstream.spark import session
 from millstream.spark.bounded import Bounded, Record
-from millstream.spark.codec import one_record
+from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import evaluate
+from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts, location
+
+# Key and value of a record.
+Pair = tuple[bytes | None, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,11 @@ class Workshop:
         """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""
         return self._bounded.constant(row, int(time.time() * 1000))
 
-    def record(self, source: Source, row: Mapping[str, Any]) -> tuple[bytes | None, bytes | None]:
-        """Key and value of a row given by column names. Raises ValueError where the formats cannot hold it."""
-        key = one_record(spec(source.key, source.schema.key, "K"), source.schema.key).encode(row)
-        value = one_record(spec(source.value, source.schema.value), source.schema.value).encode(row)
-        return key, value
+    def records(self, source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Pair | UnreadableRecord]:
+        """Key and value of rows given by column names; in place of one that the formats cannot hold, why."""
+        keys = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key).encode_all(rows)
+        values = one_record(side_spec(source.value, source.schema.value, "V"), source.schema.value).encode_all(rows)
+        return [_pair(key, value) for key, value in zip(keys, values, strict=True)]
 
     def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> Job:
         return Job(id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows)
@@ -110,3 +113,13 @@ class Workshop:
         missing = [topic for topic in needed if topic not in there]
         if missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
+
+
+Encoded = bytes | UnreadableRecord | None
+
+
+def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
+    """Both sides of a record, or the first reason why there is none."""
+    if isinstance(key, UnreadableRecord):
+        return key
+    return value if isinstance(value, UnreadableRecord) else (key, value)
