@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from millstream.cli.client import Client
+from millstream.cli.main import formatter
 from millstream.cli.output import Format, Output
 from millstream.cli.properties import settings_of
 from millstream.cli.service import terminable, until_told
@@ -27,7 +28,7 @@ everything; data stays, and the next start goes on from it."""
 
 def add(subparsers: "Subparsers") -> None:
     """Declare the command."""
-    parser = subparsers.add_parser("dev", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = subparsers.add_parser("dev", description=ABOUT, formatter_class=formatter)
     add_options(parser)
     parser.add_argument("--no-shell", action="store_true", help="only the servers, until Ctrl-C")
 

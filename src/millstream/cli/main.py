@@ -4,7 +4,6 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from millstream.parts.errors import SetupError
 
@@ -22,9 +21,6 @@ INTERRUPTED = 130
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command that `words` (default: the command line) spell; its exit code."""
     given = list(sys.argv[1:] if words is None else words)
-    if given[:1] == ["--version"]:
-        print(f"millstream {version('millstream')}")
-        return 0
     name, rest = (given[0], given[1:]) if given and given[0] in COMMANDS else (SHELL, given)
     args = _parser(name).parse_args([name, *rest])
     try:
@@ -44,6 +40,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
     module.add(parser.add_subparsers())
     parser.set_defaults(run=module.run)
     return parser
+
+
+def formatter(prog: str) -> argparse.HelpFormatter:
+    """How --help is laid out: texts as they stand, options in one column."""
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=32)
 
 
 def command_list() -> str:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millstream.cli.main import formatter
 from millstream.cli.properties import address_of, read_properties, settings_of
 from millstream.cli.service import LISTENERS, serving, terminable, until_told
 
@@ -31,9 +32,7 @@ FLAGS = {
 
 def add(subparsers: "Subparsers") -> None:
     """Declare the command."""
-    parser = subparsers.add_parser(
-        "server", description=ABOUT, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = subparsers.add_parser("server", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
     parser.add_argument("--listen", metavar="HOST:PORT", help="where the REST API listens (default 0.0.0.0:8088)")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from millstream.cli.properties import address_of
@@ -14,6 +14,7 @@ from millstream.parts.ports import need_free
 from millstream.server.run import PORT, Server
 
 LISTENERS = "listeners"
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
@@ -27,12 +28,11 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     # The engine takes seconds to start: what is wrong with the port should be said before.
     if port:
         need_free(host, port, "the REST server", "--listen HOST:PORT")
-    engine = _started(properties)
-    try:
-        with Server(engine, host, port) as server:
-            yield server
-    finally:
-        engine.close()
+    with ExitStack() as stack:
+        with undisturbed():
+            engine = _started(properties)
+            stack.callback(engine.close)
+        yield stack.enter_context(Server(engine, host, port))
 
 
 def _started(properties: Mapping[str, str]) -> MillstreamEngine:
@@ -41,6 +41,26 @@ def _started(properties: Mapping[str, str]) -> MillstreamEngine:
     except EngineCannotStart as error:
         fact, _, hint = str(error).partition("\n  hint: ")
         raise SetupError(fact, hint) from error
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect when the block has ended.
+
+    Spark's JVM stays behind for good where its start is broken off halfway.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -53,7 +73,7 @@ def until_told() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         told.set()
 
-    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, tell) for number in STOPPING}
     try:
         yield told
     finally:

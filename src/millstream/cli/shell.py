@@ -4,14 +4,16 @@ import argparse
 import getpass
 import sys
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
 from millstream.cli.client import Client, ClientError
 from millstream.cli.commands import Leave
-from millstream.cli.main import command_list
+from millstream.cli.main import command_list, formatter
 from millstream.cli.output import Format, Output
 from millstream.cli.prompt import Prompt, history_file
 from millstream.cli.session import Limits, Session
@@ -45,10 +47,10 @@ def add(subparsers: "Subparsers") -> None:
         usage=USAGE,
         description=ABOUT,
         epilog=f"{command_list()}\n{EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=formatter,
     )
     parser.add_argument("url", nargs="?", default=URL, metavar="URL", help=f"the server (default {URL})")
-    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--version", action="version", version=f"millstream {version('millstream')}")
     what = parser.add_argument_group("what to carry out")
     what.add_argument("-e", "--execute", action="append", metavar="SQL", help="these statements, then exit")
     what.add_argument("-f", "--file", type=Path, metavar="FILE", help="the statements of a file, then exit")
@@ -100,7 +102,9 @@ def interact(session: Session, prompt: Prompt | None = None) -> int:
 
 def _once(session: Session, prompt: Prompt) -> None:
     try:
-        text = prompt.read()
+        # What comes from other threads meanwhile goes above the line that is being typed.
+        with patch_stdout(raw=True):
+            text = prompt.read()
         if text.strip():
             session.output.spool(f"millstream> {text}")
             session.run(text)

@@ -13,6 +13,7 @@ from pathlib import Path
 from millstream.cli.service import LISTENERS, serving
 from millstream.parts.broker import Broker
 from millstream.parts.errors import SetupError
+from millstream.parts.ports import need_free
 from millstream.parts.progress import Counter
 from millstream.parts.registry import Registry
 from millstream.server.run import PORT
@@ -57,6 +58,7 @@ def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
     `tell` hears of each part as it answers: its name, and where. Raises SetupError where one cannot start. The
     registry, which may have to be downloaded first, starts in the background: nothing waits for it.
     """
+    _check_ports(wish)
     wish.data.mkdir(parents=True, exist_ok=True)
     with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
         broker = Broker(wish.data, wish.kafka_port, wish.host)
@@ -67,6 +69,16 @@ def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
         with _timed(tell, "engine and REST server", lambda: server.url):
             server = stack.enter_context(serving(_properties(wish, broker.bootstrap, registry)))
         yield Stack(server.url, broker.bootstrap, registry, wish.data)
+
+
+def _check_ports(wish: Wish) -> None:
+    """Raise SetupError where a port is busy: better now than when half of the parts run."""
+    wanted = [(wish.port, "the REST server", "--port"), (wish.kafka_port, "Kafka", "--kafka-port")]
+    if wish.registry:
+        wanted.append((wish.registry_port, "the schema registry", "--registry-port"))
+    for port, what, setting in wanted:
+        if port:
+            need_free(wish.host, port, what, setting)
 
 
 def _properties(wish: Wish, bootstrap: str, registry: str) -> dict[str, str]:

@@ -1,0 +1,93 @@
+"""`millstream dev` as its user starts and stops it: a process of its own, with a real Kafka and Spark."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.cli.client import Client, Context
+from millstream.cli.main import main
+
+PATIENCE = 120
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The process, started on free ports without the registry."""
+    words = ["dev", "--data", str(tmp_path), "--port", "0", "--kafka-port", "0", "--no-registry", "--no-shell"]
+    code = f"import sys; from millstream.cli.main import main; sys.exit(main({words!r}))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.live
+def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None:
+    shown = _read_until(dev, "everything runs")
+    url = re.search(r"http://localhost:\d+", shown)
+    assert url is not None, shown
+    entity = Client(url[0]).execute("SHOW STREAMS;", Context())[0]
+    assert (entity["@type"], entity["streams"]) == ("streams", [])
+    children = _descendants(dev.pid)
+    assert len(children) >= 2, "Kafka and Spark run beside it"
+    dev.send_signal(signal.SIGTERM)
+    assert dev.wait(PATIENCE) == 0
+    _gone(children)
+
+
+@pytest.mark.live
+def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[str]) -> None:
+    _read_until(dev, "Kafka")
+    time.sleep(0.5)  # somewhere in the start of Spark; wherever it is, nothing may be left
+    children = _descendants(dev.pid)
+    dev.send_signal(signal.SIGINT)
+    assert dev.wait(PATIENCE) == 130
+    _gone(children)
+
+
+def test_a_busy_port_is_told_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        assert main(["dev", "--data", str(tmp_path / "data"), "--port", str(port)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"millstream: port {port} is in use, so the REST server cannot listen on it\n  hint: ")
+    assert not (tmp_path / "data").exists()
+
+
+def _read_until(process: subprocess.Popen[str], word: str) -> str:
+    assert process.stdout is not None
+    shown = ""
+    for line in process.stdout:
+        shown += line
+        if word in line:
+            return shown
+    raise AssertionError(f"it ended: {shown}")
+
+
+def _descendants(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid:
+            child = int(stat.parent.name)
+            found += [child, *_descendants(child)]
+    return found
+
+
+def _gone(processes: list[int]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while left := [pid for pid in processes if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.1)
