@@ -63,7 +63,7 @@ class Answering:
         self.column_types = [c.type for c in columns]
         self.types: Sequence[str] = [str(t) for t in self.column_types]
         self.schema = str(query.plan.schema)
-        self.ending = COMPLETED if query.plan.limit is None else LIMIT_REACHED
+        self.ending = COMPLETED
 
 
 def _id(query: Transient) -> str:
@@ -191,13 +191,18 @@ class Pull(Answering):
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""
-        if self._query.plan.limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
+        limit, given = self._query.plan.limit, 0
+        if limit == 0:
+            self.ending = LIMIT_REACHED
+        if limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
             return
         try:
             found = self._parts.workshop.pull(self._query.plan, self.query_id, self._settings, self._ends)
             for record in found:
                 if self._closed.is_set():
                     return
+                given += 1
+                self.ending = LIMIT_REACHED if given == limit else COMPLETED
                 yield row_of(record, self.column_types)
         except (CannotRun, KafkaException) as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
