@@ -13,7 +13,7 @@ from millstream.cli.parts import Grid, printable
 from millstream.cli.plain import grid_text
 from millstream.cli.statements import split
 from millstream.cli.trouble import trouble
-from millstream.cli.widths import fitted
+from millstream.cli.widths import comfortable, fitted
 from support import golden
 
 HERE = Path(__file__).parent
@@ -63,6 +63,13 @@ def test_an_error_of_the_server_may_have_no_reason() -> None:
 )
 def test_widths(wanted: list[int], room: int, given: list[int]) -> None:
     assert fitted(wanted, room) == given
+
+
+@pytest.mark.parametrize(
+    ("wanted", "room", "count"), [([3, 5], 20, 2), ([30, 30], 22, 2), ([30, 30], 21, 1), ([3] * 19, 60, 12), ([], 9, 0)]
+)
+def test_comfort(wanted: list[int], room: int, count: int) -> None:
+    assert comfortable(wanted, room) == count
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,12 @@ from millstream.cli.entities import parts
 from millstream.cli.live import Watched, screen_rows, watch
 from millstream.cli.parts import Grid, Part, Sql, Text, cell, numeric, printable
 from millstream.cli.trouble import Trouble
-from millstream.cli.widths import fitted, natural
+from millstream.cli.widths import BETWEEN, comfortable, fitted, natural
 from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
 PAGE = 500
 KEPT = 10_000
-BETWEEN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +139,21 @@ class Output:
         screen = screen_rows(self.console)
         watched = Watched(head.columns, KEPT if all_of_them else screen, screen)
         try:
-            watch(self.console, watched, rows, lambda shown, wanted: self._table(head, shown, wanted, wrap=False))
+            watch(self.console, watched, rows, lambda shown, wanted: self._cut(head, shown, wanted))
         finally:
-            self.console.print(self._table(head, watched.kept, watched.widths(), wrap=all_of_them))
-            self.spool(plain.grid_text(replace(head, rows=watched.kept)))
+            if all_of_them:
+                self._pages(head, watched.kept)
+            else:
+                self.console.print(self._cut(head, watched.kept, watched.widths()))
+                self.spool(plain.grid_text(replace(head, rows=watched.kept)))
+
+    def _cut(self, head: Grid, rows: Iterable[Sequence[str]], wanted: Sequence[int]) -> Table:
+        """A line for each row, whatever that costs: long cells are cut, and columns left out that do not fit."""
+        count = comfortable(wanted, self._room - 2)
+        if count == len(wanted):
+            return self._table(head, rows, wanted, wrap=False)
+        fewer = Grid([*head.columns[:count], "…"], (), head.right)
+        return self._table(fewer, ([*row[:count], "…"] for row in rows), [*wanted[:count], 1], wrap=False)
 
     def _pages(self, head: Grid, rows: Iterable[Sequence[Any]]) -> None:
         """Rows that come all at once: the first of them say how wide the columns are."""
@@ -151,10 +161,24 @@ class Output:
         while page := [[printable(cell(value)) for value in row] for row in islice(source, PAGE)]:
             first = not widths
             widths = widths or natural(head.columns, page)
-            self.console.print(self._table(head, page, widths, show_header=first))
+            if self.format.wrap and not self.format.width and comfortable(widths, self._room) < len(widths):
+                self._records(head, page)
+            else:
+                self.console.print(self._table(head, page, widths, show_header=first))
             self.spool(plain.grid_text(replace(head, rows=page)))
         if not widths:
             self.console.print(self._table(head, (), natural(head.columns, ())))
+
+    def _records(self, head: Grid, rows: Iterable[Sequence[str]]) -> None:
+        """Rows of more columns than fit side by side: a line for each column."""
+        for row in rows:
+            self.console.rule(style="dim")
+            pairs = list(zip(head.columns, row, strict=True))
+            self.console.print(self._table(Grid(("", ""), ()), pairs, natural(("", ""), pairs)))
+
+    @property
+    def _room(self) -> int:
+        return self.console.width - 1
 
     def _drawn(self, part: Part) -> RenderableType:
         match part:
@@ -174,7 +198,7 @@ class Output:
         show_header: bool = True,
         wrap: bool = True,
     ) -> Table:
-        room = self.console.width - BETWEEN * len(wanted)
+        room = self._room - BETWEEN * (len(wanted) - 1)
         widths = [self.format.width] * len(wanted) if self.format.width else fitted(wanted, room)
         table = Table(
             box=box.SIMPLE_HEAD,

@@ -1,10 +1,14 @@
 """How wide the columns of a table may be so that it fits the terminal."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from rich.cells import cell_len
 
 NARROWEST = 6
+COMFORT = 10
+# Blanks between two columns.
+BETWEEN = 2
 
 
 def natural(names: Sequence[str], rows: Sequence[Sequence[str]], at_least: Sequence[int] = ()) -> list[int]:
@@ -20,6 +24,12 @@ def fitted(wanted: Sequence[int], room: int) -> list[int]:
     """
     measure = next((m for m in range(max(wanted, default=0), 0, -1) if sum(min(w, m) for w in wanted) <= room), 0)
     return [min(width, max(measure, NARROWEST)) for width in wanted]
+
+
+def comfortable(wanted: Sequence[int], room: int) -> int:
+    """How many columns fit side by side, each at its width or at one that is still good to read."""
+    taken = [min(width, COMFORT) + BETWEEN for width in wanted]
+    return sum(total - BETWEEN <= room for total in accumulate(taken))
 
 
 def _widest_line(text: str) -> int:
