@@ -46,7 +46,7 @@ VALUES: dict[SqlType, SearchStrategy[Any]] = {
     BYTES: st.binary(max_size=12),
     DATE: st.integers(-(2**31), 2**31 - 1),
     TIME: st.integers(0, 86_399_999),
-    TIMESTAMP: st.integers(-(2**63) // 1000, (2**63 - 1) // 1000),
+    TIMESTAMP: st.integers(-(2**63 // 1000), (2**63 - 1) // 1000),
 }
 decimals = st.integers(1, 38).flatmap(lambda p: st.builds(Decimal, st.just(p), st.integers(0, p)))
 scalars = st.sampled_from(list(VALUES)) | decimals
