@@ -31,7 +31,9 @@ def main(report: Path) -> None:
     for verdict in map(json.loads, report.read_text().splitlines()):
         if not verdict["passed"]:
             gaps[heading(verdict["reason"])].append((verdict["id"], f"{verdict['file']} :: {verdict['name']}"))
-    lines = ["# Cases that are known to fail, by reason. A listed case that passes, or another that fails, breaks the build."]
+    lines = [
+        "# Cases that are known to fail, by reason. A listed case that passes, or another that fails, breaks the build."
+    ]
     for name, cases in sorted(gaps.items()):
         rows = [f'    "{id}",  # {title.splitlines()[0]}' for id, title in cases]
         lines += ["", f'"{name}" = [', *rows, "]"]

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import Serde
-from millstream.formats.registry import Format, find
+from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
 from millstream.model.types import Map, SqlType, children
 
@@ -37,7 +38,9 @@ def known(name: str, at: Span) -> Format:
     """The format of that name, in any case. Raises StatementError."""
     format = find(name)
     if format is None:
-        raise StatementError(f"Unknown format: {name}", at, "formats are JSON, DELIMITED, KAFKA, NONE")
+        raise StatementError(
+            f"Unknown format: {name}", at, did_you_mean(name.upper(), FORMATS) or f"formats are {', '.join(FORMATS)}"
+        )
     return format
 
 

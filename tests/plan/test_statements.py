@@ -1,0 +1,74 @@
+"""Data files: what statements come to on a small catalog, and what is said of those that are refused."""
+
+from pathlib import Path
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.errors import StatementError
+from millstream.model.settings import effective
+from millstream.plan.explain import explain
+from millstream.plan.inserts import row
+from millstream.plan.queries import transient
+from millstream.plan.statements import outcome
+from millstream.plan.steps import Outcome, StartQuery
+from millstream.syntax import parser, tree
+from support import golden
+
+TEXTS = Path(__file__).parent / "texts"
+FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(1)})
+SETTINGS = effective({}, {})
+GIVEN = """
+CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
+  place STRUCT<city STRING, zip INT>, placed TIMESTAMP) WITH (kafka_topic='orders', value_format='JSON');
+CREATE TABLE people (name STRING PRIMARY KEY, age INT) WITH (kafka_topic='people', value_format='DELIMITED');
+CREATE STREAM pairs (a INT KEY, b INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=1, format='JSON');
+CREATE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+"""
+
+
+def _catalog(text: str, catalog: Catalog) -> Outcome:
+    made = Outcome(catalog, (), "", "")
+    for parsed in parser.split(text):
+        made = outcome(parsed.statement, parsed.text, made.catalog, FACTS, SETTINGS)
+    return made
+
+
+KNOWN = _catalog(GIVEN, Catalog()).catalog
+
+
+def test_what_statements_come_to() -> None:
+    golden.check(TEXTS / "outcomes.sql", _told)
+
+
+def test_what_is_refused_and_why() -> None:
+    golden.check(TEXTS / "refused.sql", _told)
+
+
+def test_a_dry_run_changes_nothing() -> None:
+    before = KNOWN
+    _catalog("CREATE STREAM other AS SELECT * FROM orders; DROP TABLE people;", KNOWN)
+    assert before == _catalog(GIVEN, Catalog()).catalog
+
+
+def _told(text: str) -> str:
+    try:
+        return "\n".join(_answer(parsed) for parsed in parser.split(text))
+    except StatementError as error:
+        return str(error)
+
+
+def _answer(parsed: parser.Parsed) -> str:
+    match parsed.statement:
+        case tree.QueryStatement() as query:
+            return explain(transient(query, KNOWN, SETTINGS).plan)
+        case tree.InsertValues() as insert:
+            made = row(insert, KNOWN, SETTINGS)
+            return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}"
+        case statement:
+            return _outcome(outcome(statement, parsed.text, KNOWN, FACTS, SETTINGS))
+
+
+def _outcome(made: Outcome) -> str:
+    plans = [explain(step.plan) for step in made.steps if isinstance(step, StartQuery)]
+    sources = [f"{s.name} ({s.schema})" for n, s in made.catalog.sources.items() if KNOWN.sources.get(n) != s]
+    return "\n".join([made.message, *(step.sentence for step in made.steps), *sources, *plans])

@@ -1,0 +1,170 @@
+CREATE STREAM s (k STRING KEY) WITH (value_format='JSON');
+-- → line 1:1: Missing required property "KAFKA_TOPIC" which has no default value.
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='odrers', value_format='JSON');
+-- → line 1:45: Kafka topic does not exist: odrers
+-- →   hint: did you mean `orders`?
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', partitions=9, value_format='JSON');
+-- → line 1:67: A Kafka topic with the name 'orders' already exists, with different partitions: 2, not 9
+-- →   hint: leave PARTITIONS out, or choose another topic
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_fromat='JSON');
+-- → line 1:67: invalid config variable in the WITH clause: VALUE_FROMAT
+-- →   hint: did you mean VALUE_FORMAT?
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='XML');
+-- → line 1:67: Unknown format: XML
+-- →   hint: formats are AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROTOBUF, PROTOBUF_NOSR
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders');
+-- → line 1:1: Statement is missing the 'VALUE_FORMAT' property from the WITH clause.
+-- →   hint: set VALUE_FORMAT, FORMAT, or the default ksql.persistence.default.format.value
+
+CREATE STREAM s (k STRING PRIMARY KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:18: column K is a 'PRIMARY KEY' column: streams have 'KEY' columns
+-- →   hint: write K … KEY
+
+CREATE TABLE t (v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Tables require a PRIMARY KEY. Please define the PRIMARY KEY.
+-- →   hint: mark the column that identifies a row: name type PRIMARY KEY
+
+CREATE STREAM s (k MAP<STRING, INT> KEY, v INT) WITH (kafka_topic='orders', format='JSON');
+-- → line 1:77: Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due to inconsistent serialization. Key column name: `K`.
+
+CREATE STREAM s (k BOOLEAN KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Key format does not support schema: The 'KAFKA' format does not support type 'BOOLEAN', column: `K`
+
+CREATE STREAM s (k STRING KEY, k INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:32: duplicate column name: K
+
+CREATE STREAM s (k STRING KEY, rowtime BIGINT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:32: 'ROWTIME' is a reserved column name. You cannot use it as a name for a column.
+
+CREATE STREAM s (k STRING KEY, a INT, b INT) WITH (kafka_topic='orders', value_format='JSON', wrap_single_value=false);
+-- → line 1:95: 'WRAP_SINGLE_VALUE' is only valid for single-field value schemas
+
+CREATE STREAM s (k STRING KEY, seen STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='sene');
+-- → line 1:94: The TIMESTAMP column set in the WITH clause does not exist in the schema: 'SENE'
+-- →   hint: did you mean SEEN?
+
+CREATE STREAM s (k STRING KEY, seen STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='seen');
+-- → line 1:94: a TIMESTAMP column of type STRING needs TIMESTAMP_FORMAT
+
+CREATE STREAM orders (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Cannot add stream 'ORDERS': A stream with the same name already exists
+-- →   hint: use CREATE OR REPLACE, or DROP it first
+
+CREATE STREAM s AS SELECT * FROM oders;
+-- → line 1:34: ODERS does not exist: no stream or table has that name
+-- →   hint: did you mean ORDERS?
+
+CREATE STREAM s AS SELECT id, amuont FROM orders;
+-- → line 1:31: there is no column AMUONT
+-- →   hint: did you mean AMOUNT?
+
+CREATE STREAM s AS SELECT item FROM orders;
+-- → line 1:20: The query used to build S must include the key column ID in its projection.
+-- →   hint: SELECT ID, …
+
+CREATE STREAM s AS SELECT id FROM orders;
+-- → line 1:20: The projection contains no value columns.
+-- →   hint: select a value column too, or AS_VALUE(key)
+
+CREATE STREAM s AS SELECT id, item, amount AS item FROM orders;
+-- → line 1:37: The projection contains column ITEM more than once.
+
+CREATE STREAM s AS SELECT id, id AS again, item FROM orders;
+-- → line 1:20: The projection contains a key column (ID) more than once, aliased as: ID and AGAIN.
+-- →   hint: use AS_VALUE(ID) to copy the key into the value
+
+CREATE STREAM s AS SELECT id, ROWTIME FROM orders;
+-- → line 1:31: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
+
+CREATE STREAM s AS SELECT id, NULL AS nothing FROM orders;
+-- → line 1:31: a bare NULL has no type and cannot be a column
+-- →   hint: give it one: CAST(NULL AS STRING)
+
+CREATE STREAM s AS SELECT id, item FROM orders WHERE item;
+-- → line 1:54: WHERE wants a BOOLEAN, and ITEM (STRING) is none
+
+CREATE STREAM s AS SELECT * FROM people;
+-- → line 1:1: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
+
+CREATE TABLE t AS SELECT * FROM orders;
+-- → line 1:1: Invalid result type. Your SELECT query produces a STREAM. Please use CREATE STREAM AS SELECT statement instead.
+
+CREATE TABLE t AS SELECT * FROM people PARTITION BY age;
+-- → line 1:19: PARTITION BY is not supported on tables
+-- →   hint: tables keep their key
+
+CREATE STREAM s AS SELECT id, amount FROM orders PARTITION BY item, amount;
+-- → line 1:20: The query used to build S must include the partitioning expressions ITEM and AMOUNT in its projection.
+-- →   hint: SELECT ITEM, AMOUNT, …
+
+CREATE STREAM s AS SELECT * FROM orders PARTITION BY item, amount;
+-- → line 1:1: Key format does not support schema: The 'KAFKA' format only supports a single field. Got: [ITEM STRING, AMOUNT INTEGER]
+
+CREATE STREAM s WITH (key_format='KAFKA') AS SELECT * FROM orders PARTITION BY NULL;
+-- → line 1:23: Key format specified for stream without key columns.
+-- →   hint: leave KEY_FORMAT out, or use NONE
+
+CREATE STREAM s AS SELECT id, EXPLODE(EXPLODE(tags)) FROM orders;
+-- → line 1:39: Table functions cannot be nested
+
+CREATE STREAM s WITH (value_format='DELIMITED') AS SELECT id, tags FROM orders;
+-- → line 1:23: Value format does not support schema: The 'DELIMITED' format does not support type 'ARRAY', column: `TAGS`
+
+CREATE OR REPLACE STREAM orders (id BIGINT KEY, item INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Cannot replace stream ORDERS: its columns must stay, in place and type; new ones come after them
+-- →   hint: it has ITEM STRING, AMOUNT INTEGER, PRICE DECIMAL(6, 2), TAGS ARRAY<STRING>, PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, PLACED TIMESTAMP
+
+CREATE OR REPLACE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:1: Cannot add stream 'GIVEN': CREATE OR REPLACE is not supported on source streams.
+
+ALTER STREAM given ADD COLUMN w INT;
+-- → line 1:1: Cannot alter stream 'GIVEN': ALTER operations are not supported on source streams.
+
+INSERT INTO people SELECT * FROM people;
+-- → line 1:1: INSERT INTO can only be used to insert into a stream. PEOPLE is a table.
+
+INSERT INTO pairs SELECT id, amount FROM orders;
+-- → line 1:1: Incompatible schema between results and sink. Result schema is [ID BIGINT KEY, AMOUNT INTEGER], but the sink schema is [A INTEGER KEY, B INTEGER KEY, V STRING].
+-- →   hint: names, types and order of key and value columns must be the sink's
+
+INSERT INTO given SELECT * FROM given;
+-- → line 1:1: Cannot insert into read-only stream: GIVEN
+
+INSERT INTO orders (id, amount) VALUES (1);
+-- → line 1:1: Expected a value for each column. Columns: 2, values: 1.
+-- →   hint: the columns are ID, AMOUNT
+
+INSERT INTO orders (id, amount) VALUES (1, 'two');
+-- → line 1:44: column AMOUNT: STRING cannot stand where INTEGER is wanted
+-- →   hint: CAST it
+
+INSERT INTO orders (id, rowoffset) VALUES (1, 2);
+-- → line 1:47: Inserting into column `ROWOFFSET` is not allowed.
+
+INSERT INTO people (age) VALUES (2);
+-- → line 1:1: Failed to insert values into PEOPLE: a value for the primary key NAME is required
+
+INSERT INTO "orders" VALUES (1);
+-- → line 1:1: Cannot insert values into an unknown stream/table: `orders`
+-- →   hint: did you mean ORDERS?
+
+DROP STREAM people;
+-- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
+-- →   hint: PEOPLE is a table
+
+DROP STREAM given DELETE TOPIC;
+-- → line 1:1: Cannot delete topic for read-only source: GIVEN
+
+DROP TYPE nothing;
+-- → line 1:1: Type NOTHING does not exist
+
+CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_format='JSON');
+-- → line 1:32: there is no type ADDRES
+
+TERMINATE nothing;
+-- → line 1:1: Unknown queryId: NOTHING
