@@ -125,3 +125,13 @@ def test_halt_stops_all_and_forgets_nothing(supervisor: Supervisor, runner: Fake
     supervisor.halt()
     assert runner.started[0].stopped
     assert not runner.forgotten
+
+
+def test_a_query_whose_place_is_gone_begins_anew(supervisor: Supervisor, runner: FakeRunner) -> None:
+    one = wanted()
+    supervisor.want(one)
+    wait_for(lambda: runner.started, "the start")
+    runner.started[0].why = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position …"
+    wait_for(lambda: runner.forgotten, "the checkpoint is removed")
+    runner.now += 2
+    wait_for(lambda: len(runner.started) == 2, "the new start")

@@ -132,3 +132,25 @@ def test_assert_topic(server: Life, kafka: Kafka) -> None:
     with pytest.raises(RequestFailed) as failed:
         server.execute(f"ASSERT NOT EXISTS TOPIC '{topic}' TIMEOUT 100 MILLISECONDS;")
     assert failed.value.code == 41700
+
+
+def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+    for n in range(5):
+        kafka.produce(topic, str(n), {"v": "old"})
+    kafka.consume_all(f"{name}_OUT", 5)
+    kafka.delete_topic(topic)
+    wait_for(lambda: server.state(id) == "ERROR", "the query notices")
+    kafka.create_topic(topic)
+    kafka.produce(topic, "7", {"v": "new"})
+    wait_for(lambda: b"7" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
+
+
+def test_a_query_reads_from_the_moment_it_was_made(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    kafka.produce(topic, "1", {"v": "before"})
+    server.execute("SHOW STREAMS;")
+    server.execute(f"SET 'auto.offset.reset'='latest'; CREATE STREAM {name}_OUT AS SELECT * FROM {name} EMIT CHANGES;")
+    kafka.produce(topic, "2", {"v": "after"})
+    assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"2"]

@@ -1,5 +1,6 @@
 """What planning a statement needs to know of Kafka: looked up once, before planning begins."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import singledispatch
 
@@ -8,13 +9,28 @@ from millstream.catalog.facts import Facts
 from millstream.engine.kafka import Kafka
 from millstream.syntax import tree
 
+JUST_MADE = 1.0
 PREFIX = "ksql.output.topic.name.prefix"
 
 
 def look_up(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: Kafka) -> Facts:
     """The facts of every topic that the statement names, through its sources, its properties or by default."""
     names = frozenset(topics(statement, catalog, settings))
-    return Facts(kafka.facts(names)) if names else Facts()
+    if not names:
+        return Facts()
+    found = kafka.facts(names)
+    deadline = time.monotonic() + JUST_MADE
+    while not _needed(statement) <= found.keys() and time.monotonic() < deadline:
+        time.sleep(0.05)
+        found = kafka.facts(names)
+    return Facts(found)
+
+
+def _needed(statement: tree.Statement) -> frozenset[str]:
+    """The topics that must be there. One that another client made a moment ago may not be known to all brokers yet."""
+    if not isinstance(statement, tree.CreateSource) or any(p.name == "PARTITIONS" for p in statement.properties):
+        return frozenset()
+    return frozenset(_given(statement.properties))
 
 
 @singledispatch

@@ -24,6 +24,7 @@ from millstream.model.settings import CLIENT_PREFIXES
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
+FIRST_PATIENCE = 10.0
 SETTLE = 10.0
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
@@ -70,7 +71,7 @@ class Kafka:
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException where no broker answers."""
-        return str(self._admin.list_topics(timeout=PATIENCE).cluster_id)
+        return str(self._admin.list_topics(timeout=FIRST_PATIENCE).cluster_id)
 
     def answers(self) -> bool:
         """Whether a broker answers within a second or two."""
@@ -150,11 +151,15 @@ class Kafka:
 
     def ends(self, topic: str) -> Offsets:
         """The offset after the last record of each partition. Raises KafkaException where the topic is not there."""
+        return {partition: end for partition, (_, end) in self.bounds(topic).items()}
+
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        """The offset of the first record, and that after the last one, of each partition. Raises KafkaException."""
         with self.reader() as reader:
             found = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
             if found.error is not None:
                 raise KafkaException(found.error)
-            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in found.partitions}
+            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE) for p in found.partitions}
 
     @contextmanager
     def reader(self, **settings: object) -> Iterator[Consumer]:

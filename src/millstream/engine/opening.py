@@ -1,6 +1,7 @@
 """Opening and closing an engine: its parts in the order in which they need each other."""
 
 import hashlib
+import re
 import socket
 from collections.abc import Mapping
 
@@ -77,7 +78,7 @@ def _name(settings: Mapping[str, str]) -> str:
     """The server's name: the same after a restart, another one for another server."""
     given_name = settings["millstream.server.id"]
     if given_name:
-        return given_name
+        return re.sub(r"[^A-Za-z0-9._]", "_", given_name)
     place = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
     return hashlib.sha256(place.encode()).hexdigest()[:12]
 

@@ -15,6 +15,7 @@ LOG = logging.getLogger(__name__)
 # A query that ran this long is well: the next failure is a new one, and is tried again soon.
 WELL_AFTER = 60.0
 PULSE = 0.5
+PLACE_LOST = "OffsetOutOfRange"
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
@@ -44,7 +45,7 @@ class Runner(Protocol):
         ...
 
     def forget(self, wanted: Wanted) -> None:
-        """Remove the checkpoint of a query that is no longer wanted."""
+        """Remove the checkpoint of a query that is no longer wanted, or that leads nowhere."""
         ...
 
 
@@ -178,9 +179,13 @@ class Supervisor:
 
     def _notice(self, job: _Job, running: Running) -> None:
         why = running.failure()
-        if why is not None:
-            _stop(job)
-            self._failed(job, why or "the query ended without saying why")
+        if why is None:
+            return
+        _stop(job)
+        if PLACE_LOST in why:
+            # The topic was made anew, or its records expired while the query was halted: read what there is.
+            self._runner.forget(job.wanted)
+        self._failed(job, why or "the query ended without saying why")
 
     def _start(self, job: _Job) -> None:
         try:

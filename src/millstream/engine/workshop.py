@@ -63,7 +63,8 @@ class Workshop:
     def start(self, wanted: Wanted) -> Started:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
         self._need_topics(wanted)
-        job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, wanted.starts)
+        starts = self._possible(wanted.starts)
+        job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, starts)
         try:
             return self._realtime.write(wanted.plan, job)
         except QueryRefused as refused:
@@ -104,6 +105,19 @@ class Workshop:
     def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> Job:
         return Job(id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows)
 
+    def _possible(self, starts: Starts) -> dict[str, dict[int, int]]:
+        """The places to begin at, as far as the topics still have them; else, and in new partitions, the beginning."""
+        try:
+            bounds = {topic: self._kafka.bounds(topic) for topic in starts}
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
+        return {
+            topic: {
+                p: at if low <= (at := starts[topic].get(p, low)) <= end else low for p, (low, end) in there.items()
+            }
+            for topic, there in bounds.items()
+        }
+
     def _need_topics(self, wanted: Wanted) -> None:
         try:
             there = self._kafka.topics()
@@ -123,3 +137,8 @@ def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
     if isinstance(key, UnreadableRecord):
         return key
     return value if isinstance(value, UnreadableRecord) else (key, value)
+
+
+def _within(wanted: Mapping[int, int], there: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    """The wanted place in each partition that has it, else the partition's beginning."""
+    return {p: at if low <= (at := wanted.get(p, low)) <= end else low for p, (low, end) in there.items()}
