@@ -4,9 +4,10 @@ A relation has a key struct, a value struct and pseudo-columns (DESIGN.md §3); 
 Header columns are part of the value struct once a source is read.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from millstream.functions.declare import Chosen
 from millstream.model.types import SqlType
@@ -196,6 +197,22 @@ class Call(Meaning):
 
     chosen: Chosen
     arguments: tuple[Meaning, ...]
+
+
+def swapped(meaning: Meaning, swap: Callable[[Meaning], Meaning | None]) -> Meaning:
+    """`meaning` with what `swap` gives in place of each expression in it, outermost first, None leaving it be."""
+    other = swap(meaning)
+    if other is not None:
+        return other
+    names = [name for name in meaning.__dataclass_fields__ if name != "type"]
+    changed = {name: _swapped(getattr(meaning, name), swap) for name in names}
+    return replace(meaning, **changed)
+
+
+def _swapped(value: Any, swap: Callable[[Meaning], Meaning | None]) -> Any:
+    if isinstance(value, Meaning):
+        return swapped(value, swap)
+    return tuple(_swapped(item, swap) for item in value) if isinstance(value, tuple) else value
 
 
 def parts(meaning: Meaning) -> Iterator[Meaning]:

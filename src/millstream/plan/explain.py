@@ -5,7 +5,20 @@ from functools import singledispatch
 
 from millstream.catalog.catalog import Kind, Source
 from millstream.model.names import identifier
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, Write, inputs
+from millstream.plan.nodes import (
+    Answer,
+    Filter,
+    Flatten,
+    Group,
+    Named,
+    Node,
+    Read,
+    Rekey,
+    Select,
+    Window,
+    Write,
+    inputs,
+)
 
 
 def explain(node: Node) -> str:
@@ -44,6 +57,21 @@ def _(node: Flatten) -> str:
 def _(node: Rekey) -> str:
     keys = ", ".join(k.text for k in node.keys)
     return f"Partition by {keys or 'NULL'}"
+
+
+@sentence.register
+def _(node: Group) -> str:
+    keys = ", ".join(k.text for k in node.keys)
+    made = ", ".join(a.text for a in node.aggregations)
+    return f"Group by {keys}{_window(node.window)}: {made}"
+
+
+def _window(window: Window | None) -> str:
+    if window is None:
+        return ""
+    when = "at its end" if window.final else "at each row"
+    advance = f", advance {window.advance} ms" if window.advance != window.size else ""
+    return f" in {window.type} windows of {window.size} ms{advance}, grace {window.grace} ms, told {when}"
 
 
 @sentence.register

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from millstream.analysis.meaning import Meaning, Ref, Where
-from millstream.catalog.catalog import Kind, Source
+from millstream.catalog.catalog import Kind, Source, Windowed
+from millstream.functions.declare import Accumulator
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import SqlType
 
@@ -99,6 +100,60 @@ class Flatten(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """How rows of a group are divided by time, all in milliseconds.
+
+    `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Rows that come more than
+    `grace` after their window's end, in stream time, are left out. `final`: a window's row comes once, when it closes.
+    """
+
+    type: str
+    size: int
+    advance: int
+    grace: int
+    retention: int
+    final: bool = False
+
+    @property
+    def windowed(self) -> Windowed:
+        """What a source with such keys is told to have."""
+        return Windowed(self.type, None if self.type == "SESSION" else self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """One call of an aggregate function: what it is computed from, and how."""
+
+    name: str
+    type: SqlType
+    arguments: tuple[Meaning, ...]
+    accumulator: Accumulator
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """A row for each group of the source's rows, written anew at each of them; with a window, a row for each window.
+
+    A row of which a key is null is left out, and one without value; of a table, the old row is taken back first.
+    """
+
+    source: Node
+    keys: tuple[Named, ...]
+    aggregations: tuple[Aggregation, ...]
+    window: Window | None = None
+
+    @property
+    def schema(self) -> Schema:
+        keys = (Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
+        return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregations)))
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TABLE
+
+
+@dataclass(frozen=True, slots=True)
 class Rekey(Node):
     """The rows under a new key (empty: no key); the old key's columns are appended to the value."""
 
@@ -168,6 +223,15 @@ class Answer(Node):
     @property
     def kind(self) -> Kind:
         return self.source.kind
+
+
+def windowed(node: Node) -> Windowed | None:
+    """What the keys of a node's rows tell of windows; None where they have none."""
+    if isinstance(node, Group):
+        return node.window.windowed if node.window else None
+    if isinstance(node, Read):
+        return node.origin.windowed
+    return windowed(inputs(node)[0])
 
 
 def known(meaning: Meaning) -> SqlType:

@@ -17,7 +17,8 @@ from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.types import Struct
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, refs
+from millstream.plan.grouping import WINDOW_COLUMNS, grouped, is_aggregate
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, leaves, refs
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -90,7 +91,8 @@ class Relation:
 def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
     """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
     relation, aliases = _rows(query, catalog, settings)
-    items = tuple(_items(query, relation))
+    _check_windowed_table(query, relation)
+    relation, items = _projected(query, relation)
     for item in items:
         _check_pseudo(item)
     return _select(query, items, relation, aliases, sink, settings)
@@ -100,7 +102,7 @@ def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mappin
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
     query = statement.query
     relation, aliases = _rows(query, catalog, settings)
-    items = tuple(_items(query, relation))
+    relation, items = _projected(query, relation)
     columns = tuple(
         Named(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression)) for item in items
     )
@@ -118,23 +120,37 @@ def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> t
     return _rekeyed(query, relation, aliases), aliases
 
 
+def _projected(query: tree.Query, relation: Relation) -> tuple[Relation, tuple[Item, ...]]:
+    """The relation that the projection is of, grouped where the query groups, and the projection's columns."""
+    if query.group_by is None:
+        return relation, tuple(_items(query, relation))
+    made = grouped(query, relation.node, relation.scope)
+    items = _items(query, replace(relation, scope=made.scope))
+    over = tuple(replace(i, meaning=made.over(i.meaning, i.expression)) for i in items)
+    return replace(relation, node=made.node), over
+
+
+def _check_windowed_table(query: tree.Query, relation: Relation) -> None:
+    for leaf in leaves(relation.node):
+        if leaf.origin.windowed is not None and leaf.kind is Kind.TABLE:
+            raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
+
+
 def _refuse_unbuilt(query: tree.Query) -> None:
     if query.joins:
         raise NotSupported("JOIN is not supported yet", query.joins[0].span)
-    if query.window is not None:
-        raise NotSupported("WINDOW is not supported yet", query.window.span)
+    if query.window is not None and query.group_by is None:
+        raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
         raise StatementError("HAVING needs GROUP BY", query.having.span)
     for expression in walk(query):
-        if isinstance(expression, tree.Call) and _kind(expression) is FunctionKind.AGGREGATE and query.group_by is None:
+        if isinstance(expression, tree.Call) and is_aggregate(expression) and query.group_by is None:
             raise StatementError(
                 f"aggregate function {expression.name} without a GROUP BY clause",
                 expression.span,
                 "group by an expression; a constant makes one group of all rows",
             )
-    if query.group_by is not None:
-        raise NotSupported("GROUP BY is not supported yet", query.span)
-    if query.emit is tree.Emit.FINAL:
+    if query.emit is tree.Emit.FINAL and query.window is None:
         raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
 
 
@@ -150,15 +166,15 @@ def _origin(source: tree.Source, catalog: Catalog) -> Source:
             source.span,
             did_you_mean(source.name, catalog.sources),
         )
-    origin = catalog.sources[source.name]
-    if origin.windowed is not None:
-        raise NotSupported(f"reading windowed source {identifier(origin.name)} is not supported yet", source.span)
-    return origin
+    return catalog.sources[source.name]
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     node = Read(origin, settings.get(STRICT_TIME, "").lower() == "true")
-    return Relation(node, Scope(_columns(node.schema, alias), {}, catalog.types, settings), alias)
+    columns = _columns(node.schema, alias)
+    if origin.windowed is not None:
+        columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
+    return Relation(node, Scope(columns, {}, catalog.types, settings), alias)
 
 
 def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
@@ -379,7 +395,13 @@ def _check_keys(
                 f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
             )
     if len(keys) < len(wanted) and settings.get(NEW_PLANNER, "") != "true":
-        what = "partitioning expression" if query.partition_by else "key column"
+        what = (
+            "partitioning expression"
+            if query.partition_by
+            else "grouping expression"
+            if query.group_by
+            else "key column"
+        )
         plural = "s" if len(wanted) > 1 else ""
         names_text = " and ".join(r.name for r in wanted)
         raise StatementError(

@@ -17,7 +17,7 @@ from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.plan import queries
-from millstream.plan.nodes import Select, Write, reads
+from millstream.plan.nodes import Select, Write, reads, windowed
 from millstream.plan.steps import (
     CreateTopic,
     DeleteTopic,
@@ -211,6 +211,7 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
         serdes.choose("VALUE", p, schema.value, world.settings, origin.value),
         statement=world.text,
         timestamp=sources.timestamp(p, schema),
+        windowed=windowed(plan),
         created_by=id,
     )
 

@@ -2,7 +2,8 @@
 
 Records come in and go out as `RECORD`: key, value: binary, rowtime: bigint ms, headers, partition, offset.
 Between, a relation has the columns key (struct K0…), value (struct V0…, null for a null value), rowtime, headers,
-partition, offset. User names are gone; only the codec's specs know them.
+partition, offset, and wstart and wend (ms) where its keys have windows. User names are gone; only the codec's specs
+know them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +15,12 @@ from pyspark.sql import functions as F
 from millstream.analysis.expressions import typed
 from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
-from millstream.catalog.catalog import Kind, Serde, Source
+from millstream.catalog.catalog import Kind, Serde, Source, Windowed
 from millstream.formats.spec import spec
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import STRING, TIMESTAMP
-from millstream.plan.nodes import Answer, Filter, Flatten, Node, Read, Rekey, Select, Write, refs
+from millstream.plan.nodes import Answer, Filter, Flatten, Group, Node, Read, Rekey, Select, Write, refs, windowed
+from millstream.spark import groups
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_written
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
@@ -33,18 +35,26 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
     """The records that a query writes, in the columns RECORD; partition and offset are those of the record in.
 
     `live`: the records are streams and the query runs in real time; else the driver evaluates it.
-
     A record that cannot be read or written is left out and told to the processing log of `query`.
     """
     sink = plan.sink
-    rows = _timed(_rows(plan.source, _Run(records, query, live)), sink, sink.schema)
+    window = windowed(plan.source)
+    rows = _timed(_rows(plan.source, _Run(records, query, live)), sink, sink.schema, _rest(plan.source))
     encoded = rows.select(
         encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
         encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
-        *(F.col(c) for c in RECORD[2:]),
+        *(F.col(c) for c in ("rowtime", *_rest(plan.source))),
     )
     fine = keep_written(encoded, query, sink.topic)
-    return fine.selectExpr("k.bytes as key", "v.bytes as value", *RECORD[2:])
+    return fine.selectExpr(f"{_windowed_key(window)} as key", "v.bytes as value", *RECORD[2:])
+
+
+def _windowed_key(window: Windowed | None) -> str:
+    """The key's bytes as Kafka Streams writes them: behind them the window's start, of a session its end and start."""
+    if window is None:
+        return "k.bytes"
+    bounds = ("wend", "wstart") if window.size_ms is None else ("wstart",)
+    return f"concat(k.bytes, {', '.join(f'cast({b} as binary)' for b in bounds)})"
 
 
 def answered(plan: Answer, records: Records, query: str, live: bool = False) -> DataFrame:
@@ -61,6 +71,10 @@ class _Run:
 
     def __init__(self, records: Records, query: str, live: bool) -> None:
         self.records, self.query, self.live = records, query, live
+
+    def groups(self, old: bool = False) -> groups.Run:
+        """How a group of this query runs."""
+        return groups.Run(self.query, self.live, old)
 
 
 @singledispatch
@@ -87,20 +101,38 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 # ---------------------------------------------------------------- Read
 
 
+def _rest(node: Node) -> tuple[str, ...]:
+    """The columns of a node's rows that go along with them."""
+    return (*_REST, "wstart", "wend") if windowed(node) else _REST
+
+
 @_rows.register
 def _(node: Read, run: _Run) -> DataFrame:
-    origin = node.origin
-    decoded = run.records(node).select(
+    origin, rest = node.origin, _rest(node)
+    decoded = _unwindowed(run.records(node), origin.windowed).select(
         decode(F.col("key"), side_spec(origin.key, origin.schema.key, "K")).alias("k"),
         decode(F.col("value"), side_spec(origin.value, origin.schema.value, "V")).alias("v"),
         *(F.col(side).alias(f"raw_{side}") for side in ("key", "value")),
-        *(F.col(c) for c in RECORD[2:]),
+        *(F.col(c) for c in ("rowtime", *rest)),
     )
     rows = keep_read(decoded, run.query, origin.topic)
-    rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", *RECORD[2:])
+    rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", "rowtime", *rest)
     if origin.kind is Kind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
-    return _timed(rows, origin, node.schema, node.strict)
+    return _timed(rows, origin, node.schema, rest, node.strict)
+
+
+def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
+    """The records with the window cut off their keys."""
+    if window is None:
+        return records
+    size = 16 if window.size_ms is None else 8
+    start = "conv(hex(substring(key, length(key) - 7, 8)), 16, 10)"
+    end = "conv(hex(substring(key, length(key) - 15, 8)), 16, 10)"
+    last = f"cast({end} as bigint)" if window.size_ms is None else f"cast({start} as bigint) + {window.size_ms}L"
+    kept = [c for c in RECORD if c != "key"]
+    cut = f"substring(key, 1, length(key) - {size}) as key"
+    return records.selectExpr(cut, *kept, f"cast({start} as bigint) as wstart", f"{last} as wend")
 
 
 def _with_headers(origin: Source) -> str:
@@ -123,7 +155,7 @@ def _header(column: Column) -> str:
     return f"try_element_at(filter(headers, h -> h.key = {text(column.header)}), -1).value"
 
 
-def _timed(rows: DataFrame, source: Source, schema: Schema, strict: bool = False) -> DataFrame:
+def _timed(rows: DataFrame, source: Source, schema: Schema, rest: Sequence[str], strict: bool = False) -> DataFrame:
     """The rows with the source's TIMESTAMP column as rowtime; a row whose time cannot be read, or is negative, goes.
 
     Where `strict`, a time that cannot be read fails the query.
@@ -134,7 +166,7 @@ def _timed(rows: DataFrame, source: Source, schema: Schema, strict: bool = False
     meaning = _milliseconds(ref, source.timestamp.pattern)
     time = to_sql(meaning) if strict else guarded(meaning, f"timestamp column {ref.name}")
     known = time if ref.where is Where.KEY else f"if(value is null, rowtime, {time})"
-    return rows.selectExpr("key", "value", f"{known} as rowtime", *_REST).where("rowtime >= 0")
+    return rows.selectExpr("key", "value", f"{known} as rowtime", *rest).where("rowtime >= 0")
 
 
 def _milliseconds(ref: Ref, pattern: str | None) -> Meaning:
@@ -150,11 +182,29 @@ def _milliseconds(ref: Ref, pattern: str | None) -> Meaning:
 
 @_rows.register
 def _(node: Filter, run: _Run) -> DataFrame:
-    rows = _rows(node.source, run)
     condition = f"coalesce({guarded(node.condition, 'WHERE')}, false)"
+    rest = ("rowtime", *_rest(node))
+    if isinstance(node.source, Group):
+        return _having(
+            groups.grouped(_rows(node.source.source, run), node.source, run.groups(old=True)), condition, rest
+        )
+    rows = _rows(node.source, run)
     if node.kind is Kind.STREAM:
         return rows.where(f"value is not null and {condition}")
-    return rows.selectExpr("key", f"if({condition}, value, null) as value", "rowtime", *_REST)
+    return rows.selectExpr("key", f"if({condition}, value, null) as value", *rest)
+
+
+def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
+    """The groups for which the condition holds, and a tombstone where it no longer does."""
+    now = rows.selectExpr("*", f"value is not null and {condition} as holds")
+    then = now.selectExpr("key", "old as value", "value as now", "holds", *rest)
+    both = then.selectExpr("*", f"value is not null and {condition} as held").where("holds or held")
+    return both.selectExpr("key", "if(holds, now, null) as value", *rest)
+
+
+@_rows.register
+def _(node: Group, run: _Run) -> DataFrame:
+    return groups.grouped(_rows(node.source, run), node, run.groups())
 
 
 @_rows.register
@@ -164,10 +214,11 @@ def _(node: Flatten, run: _Run) -> DataFrame:
     arrays = [
         f"coalesce({guarded(f.meaning, f.name)}, array()) as {n}" for f, n in zip(node.functions, names, strict=True)
     ]
-    zipped = rows.selectExpr(*RECORD, *arrays).selectExpr(*RECORD, f"explode(arrays_zip({', '.join(names)})) as z")
+    all_ = ("key", "value", "rowtime", *_rest(node))
+    zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]
     value = _struct("V", [*before, *(f"z.{n}" for n in names)])
-    return zipped.selectExpr("key", f"{value} as value", "rowtime", *_REST)
+    return zipped.selectExpr("key", f"{value} as value", "rowtime", *_rest(node))
 
 
 @_rows.register
@@ -190,4 +241,4 @@ def _(node: Select, run: _Run) -> DataFrame:
     rows = _rows(node.source, run)
     key = f"if(key is null, null, {_struct('K', [to_sql(k.meaning) for k in node.keys])})"
     values = _struct("V", [guarded(c.meaning, c.name) for c in node.columns])
-    return rows.selectExpr(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_REST)
+    return rows.selectExpr(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))

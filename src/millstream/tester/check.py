@@ -13,7 +13,7 @@ from millstream.syntax.parser import parse_columns
 from millstream.syntax.tree import ColumnDef
 from millstream.tester.cases import Case, CaseRecord, Json
 from millstream.tester.play import Placed, Played
-from millstream.tester.views import dumps, same, to_view
+from millstream.tester.views import dumps, same, to_view, unwindowed
 
 
 def differences(case: Case, played: Played) -> Iterator[str]:
@@ -39,10 +39,18 @@ def _topic(
 def _shown(placed: Placed, sink: Source | None) -> CaseRecord:
     record = placed.record
     columns = sink.schema if sink else None
-    key = _view(record.key, sink.key if sink else Serde("KAFKA"), columns.key if columns else ())
+    bare, window = _unwindowed(record.key, sink)
+    key = _view(bare, sink.key if sink else Serde("KAFKA"), columns.key if columns else ())
     value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else ())
     headers = tuple((name, _base64(data)) for name, data in record.headers)
-    return CaseRecord(sink.topic if sink else "", key, value, record.rowtime, None, headers)
+    return CaseRecord(sink.topic if sink else "", key, value, record.rowtime, window, headers)
+
+
+def _unwindowed(key: bytes | None, sink: Source | None) -> tuple[bytes | None, Json]:
+    try:
+        return unwindowed(key, sink.windowed if sink else None)
+    except ValueError as error:
+        return key, str(error)
 
 
 def _base64(data: bytes | None) -> str | None:
@@ -83,7 +91,8 @@ def _text(record: CaseRecord | None) -> str:
         return "no record"
     headers = f" headers {record.headers}" if record.headers else ""
     time = "" if record.timestamp is None else f" @{record.timestamp}"
-    return f"{dumps(record.key)}: {dumps(record.value)}{time}{headers}"
+    window = f" in {dumps(record.window)}" if record.window else ""
+    return f"{dumps(record.key)}{window}: {dumps(record.value)}{time}{headers}"
 
 
 def _source(expected: dict[str, Any], catalog: Catalog) -> Iterator[str]:

@@ -22,7 +22,7 @@ from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester.cases import Case, CaseRecord, Json
-from millstream.tester.views import to_bytes
+from millstream.tester.views import to_bytes, windowed
 
 Order = tuple[int, ...]
 
@@ -113,9 +113,8 @@ def run(case: Case, played: Played, bounded: Bounded) -> None:
 def _input(given: CaseRecord, case: Case, played: Played) -> Record:
     key, value, keys, values = _written_as(given.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in given.headers)
-    return Record(
-        to_bytes(given.key, key, keys), to_bytes(given.value, value, values), given.timestamp or 0, headers, 0, 0
-    )
+    bytes_of_key = windowed(to_bytes(given.key, key, keys), given.window)
+    return Record(bytes_of_key, to_bytes(given.value, value, values), given.timestamp or 0, headers, 0, 0)
 
 
 def _from_base64(data: str | None) -> bytes | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from millstream.catalog.catalog import Serde
+from millstream.catalog.catalog import Serde, Windowed
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER
 
@@ -63,6 +63,32 @@ def _kafka_view(data: bytes, column: Column) -> Any:
     if column.type in _KAFKA:
         return struct.unpack(_KAFKA[column.type], data)[0]
     return base64.b64encode(data).decode() if column.type == BYTES else data.decode()
+
+
+def windowed(key: bytes | None, window: Any) -> bytes | None:
+    """A key with its window behind it, as Kafka Streams writes it: the start, of a session the end and the start."""
+    if key is None or window is None:
+        return key
+    bounds = ("end", "start") if str(window["type"]).lower() == "session" else ("start",)
+    return key + b"".join(struct.pack(">q", int(window[b])) for b in bounds)
+
+
+def unwindowed(key: bytes | None, window: Windowed | None) -> tuple[bytes | None, Any]:
+    """A key's bytes and the window behind them; a ValueError where they are too few to hold one."""
+    if key is None or window is None:
+        return key, None
+    if window.size_ms is None:
+        end, start = _cut(key, ">qq")
+        return key[:-16], {"start": start, "end": end, "type": "session"}
+    (start,) = _cut(key, ">q")
+    return key[:-8], {"start": start, "end": start + window.size_ms, "type": "time"}
+
+
+def _cut(key: bytes, form: str) -> tuple[Any, ...]:
+    size = struct.calcsize(form)
+    if len(key) < size:
+        raise ValueError(f"{key!r} is too short to hold a window")
+    return struct.unpack(form, key[-size:])
 
 
 def same(expected: Any, actual: Any) -> bool:

@@ -1,0 +1,248 @@
+"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to a Group (features.md §6, §10, §11)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from millstream.analysis import meaning as m
+from millstream.analysis.expressions import condition, function_call, typed
+from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.catalog.catalog import Kind
+from millstream.functions import lookup
+from millstream.functions.declare import Accumulator, FunctionKind
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.model.types import BIGINT, STRING, SqlType
+from millstream.plan.nodes import Aggregation, Filter, Group, Named, Node, Window, leaves
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+from millstream.syntax.walk import walk
+
+DAY = 86_400_000
+# Formats that cannot be grouped, and formats that have no room for nested values.
+_UNGROUPED = ("KAFKA",)
+_FLAT = ("DELIMITED",)
+_BOUNDS = (m.Where.WINDOWSTART, m.Where.WINDOWEND)
+WINDOW_COLUMNS = (
+    m.Ref(BIGINT, m.Where.WINDOWSTART, 0, "WINDOWSTART"),
+    m.Ref(BIGINT, m.Where.WINDOWEND, 0, "WINDOWEND"),
+)
+
+
+def is_aggregate(expression: tree.Node) -> bool:
+    """Whether an expression is a call of an aggregate function."""
+    if not isinstance(expression, tree.Call):
+        return False
+    function = lookup(expression.name)
+    return function is not None and function.kind is FunctionKind.AGGREGATE
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A query's groups: `node` gives them, `scope` is for the SELECT, whose meanings `over` then puts on `node`."""
+
+    node: Node
+    scope: Scope
+    over: Callable[[m.Meaning, tree.Expression], m.Meaning]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The places of what a group has: of grouped expressions, and from `width` on of aggregates."""
+
+    keys: dict[m.Meaning, m.Ref]
+    width: int
+    bounds: bool
+
+    def over(self, meaning: m.Meaning, expression: tree.Expression) -> m.Meaning:
+        """`meaning`, said of the source's rows, as said of the group. Raises StatementError."""
+
+        def swap(part: m.Meaning) -> m.Meaning | None:
+            found = self.keys.get(_bare(part))
+            if found is not None or not isinstance(part, m.Ref):
+                return found
+            if part.where is m.Where.VALUE and part.index >= self.width:
+                return replace(part, index=part.index - self.width)
+            if part.where in _BOUNDS and self.bounds:
+                return part
+            raise StatementError(
+                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(expression)}",
+                expression.span,
+                "add it to the GROUP BY, or remove it",
+            )
+
+        return m.swapped(meaning, swap)
+
+
+def grouped(query: tree.Query, node: Node, scope: Scope) -> Grouped:
+    """The groups of a query's rows, HAVING applied. Raises StatementError."""
+    assert query.group_by is not None
+    _check_formats(query, node)
+    calls = _calls(query)
+    keys = _keys(query.group_by, node, scope)
+    aggregations = tuple(_aggregation(c, node, scope) for c in calls)
+    width = len(node.schema.value)
+    group = Group(node, keys, aggregations, _window(query, node))
+    places = {_bare(k.meaning): m.Ref(k.meaning.type, m.Where.KEY, i, k.name) for i, k in enumerate(keys)}
+    known: dict[tree.Expression, m.Ref] = {
+        c: m.Ref(a.type, m.Where.VALUE, width + i, a.name)
+        for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
+    }
+    inside = replace(scope, known={**scope.known, **known})
+    made = _Made(places, width, query.window is not None)
+    selecting = inside
+    if query.window is not None:
+        sources = dict.fromkeys(c.source for c in scope.columns)
+        bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
+        selecting = replace(inside, columns=(*inside.columns, *bounds))
+    return Grouped(_having(query, group, inside, made), selecting, made.over)
+
+
+def _having(query: tree.Query, group: Group, scope: Scope, made: _Made) -> Node:
+    """HAVING has no node of its own: it is a filter over groups."""
+    if query.having is None:
+        return group
+    wanted = made.over(condition(query.having, scope, "HAVING"), query.having)
+    return Filter(group, wanted, to_sql(query.having))
+
+
+def _bare(meaning: m.Meaning) -> m.Meaning:
+    """A meaning without the names by which columns were reached, which are only for messages."""
+    return m.swapped(meaning, lambda part: replace(part, name="") if isinstance(part, m.Ref) else None)
+
+
+def _calls(query: tree.Query) -> tuple[tree.Call, ...]:
+    """The aggregate calls of the SELECT and HAVING, each once."""
+    places: list[tree.Node] = [*query.items, *([query.having] if query.having else [])]
+    found = (e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e))
+    calls = tuple(dict.fromkeys(found))
+    if not calls:
+        raise StatementError(
+            "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.", query.span, "e.g. COUNT(*)"
+        )
+    return calls
+
+
+def _check_formats(query: tree.Query, node: Node) -> None:
+    for origin in (leaf.origin for leaf in leaves(node)):
+        if origin.value.format in _UNGROUPED:
+            raise StatementError(
+                f"Source(s) {identifier(origin.name)} are using the '{origin.value.format}' value format. "
+                "This format does not yet support GROUP BY.",
+                query.span,
+            )
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _keys(expressions: tuple[tree.Expression, ...], node: Node, scope: Scope) -> tuple[Named, ...]:
+    keys: list[Named] = []
+    for expression in expressions:
+        key = Named(_name(expression), _key(expression, scope), to_sql(expression))
+        if _bare(key.meaning) in [_bare(k.meaning) for k in keys]:
+            raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
+        keys.append(key)
+    return tuple(keys)
+
+
+def _name(expression: tree.Expression) -> str:
+    return expression.name if isinstance(expression, tree.ColumnRef) else to_sql(expression)
+
+
+def _key(expression: tree.Expression, scope: Scope) -> m.Meaning:
+    inner = next((e for e in walk(expression) if is_aggregate(e)), None)
+    if isinstance(inner, tree.Call):
+        raise StatementError(
+            f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
+        )
+    meaning = typed(expression, scope)
+    if meaning.type is None:
+        raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
+    return meaning
+
+
+# ---------------------------------------------------------------- aggregates
+
+
+def _aggregation(call: tree.Call, node: Node, scope: Scope) -> Aggregation:
+    meaning = function_call(call, scope, FunctionKind.AGGREGATE)
+    assert isinstance(meaning, m.Call)
+    assert meaning.type is not None
+    if call.star and meaning.arguments == () and call.name.upper() != "COUNT":
+        raise StatementError(f"{call.name} does not take *", call.span)
+    signature = meaning.chosen.signature
+    rows = meaning.arguments[: len(meaning.arguments) - signature.constants]
+    accumulator = _accumulator(call, meaning, scope)
+    _check_source(call, accumulator, node)
+    return Aggregation(call.name, meaning.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+
+
+def _with_type(argument: m.Meaning) -> m.Meaning:
+    return m.Const(STRING, None) if argument.type is None else argument
+
+
+def _accumulator(call: tree.Call, meaning: m.Call, scope: Scope) -> Accumulator:
+    making, count = meaning.chosen.signature.accumulating, meaning.chosen.signature.constants
+    assert making is not None
+    first = len(meaning.arguments) - count
+    values = [_constant(call, a, i >= first) for i, a in enumerate(meaning.arguments)]
+    types: list[SqlType] = [_with_type(a).type or STRING for a in meaning.arguments]
+    try:
+        return making(types, values, scope.settings)
+    except StatementError as error:
+        raise error.located(call.span) from error
+
+
+def _constant(call: tree.Call, argument: m.Meaning, wanted: bool) -> object:
+    if isinstance(argument, m.Const):
+        return argument.value
+    if wanted:
+        raise StatementError(f"the last argument of {call.name} has to be a constant", call.span)
+    return None
+
+
+def _check_source(call: tree.Call, accumulator: Accumulator, node: Node) -> None:
+    if node.kind is Kind.TABLE and accumulator.undo is None:
+        raise StatementError(
+            f"The aggregation function(s) ({call.name}) cannot be applied to a table source, only to a stream source.",
+            call.span,
+            f"{call.name} cannot take a row back, which a table that changes would ask for",
+        )
+    origins = [leaf.origin for leaf in leaves(node)]
+    if accumulator.nested and any(o.value.format in _FLAT for o in origins):
+        raise StatementError(
+            "One of the functions used in the statement has an intermediate type that the value format can not handle: "
+            f"{call.name} over {origins[0].value.format}",
+            call.span,
+            "remove the function or change the format",
+        )
+
+
+# ---------------------------------------------------------------- windows
+
+
+def _window(query: tree.Query, node: Node) -> Window | None:
+    written = query.window
+    if written is None:
+        return None
+    if node.kind is Kind.TABLE:
+        raise StatementError("WINDOW clause is not supported on tables: only on streams", written.span)
+    size = written.size.milliseconds
+    advance = written.advance.milliseconds if written.advance else size
+    _check_window(written, size, advance)
+    grace = written.grace.milliseconds if written.grace else max(DAY - size, 0)
+    retention = written.retention.milliseconds if written.retention else size + grace
+    if retention < size + grace:
+        raise StatementError(
+            f"RETENTION is {retention} ms and has to be at least the window's size and grace period, {size + grace} ms",
+            written.span,
+            "give a longer RETENTION, or a shorter GRACE PERIOD",
+        )
+    return Window(written.kind.value, size, advance, grace, retention, query.emit is tree.Emit.FINAL)
+
+
+def _check_window(written: tree.Window, size: int, advance: int) -> None:
+    if size <= 0:
+        raise StatementError("a window's size has to be longer than 0", written.span)
+    if not 0 < advance <= size:
+        raise StatementError("ADVANCE BY has to be longer than 0 and no longer than the window's SIZE", written.span)
