@@ -82,9 +82,9 @@ class Output:
                 self._write(_plain(part))
 
     def line(self, text: str) -> None:
-        """A line as it is."""
+        """A line as it is; on a terminal its control characters are shown and not obeyed."""
         self.spool(text)
-        self._write(text)
+        self._write(printable(text) if self.on_terminal else text)
 
     def note(self, text: str) -> None:
         """A word to a person: it is not part of the answer, and files and pipes do not get it."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from millstream.cli.service import LISTENERS, serving
 from millstream.parts.broker import Broker
 from millstream.parts.errors import SetupError
+from millstream.parts.jars import cache_folder
 from millstream.parts.ports import need_free
 from millstream.parts.progress import Counter
 from millstream.parts.registry import Registry
@@ -109,10 +110,11 @@ def _registry(wish: Wish, tell: Tell) -> Iterator[str]:
             registry.start(Counter())
         except SetupError as error:
             if not leaving.is_set():
-                tell("schema registry", f"did not start, so AVRO, PROTOBUF and JSON_SR will not work: {error}")
+                tell("schema registry", f"did not start, and AVRO, PROTOBUF and JSON_SR need it: {error.fact}")
 
     threading.Thread(target=start, name="registry", daemon=True).start()
-    tell("schema registry", f"{registry.url}  (starting; the first time it downloads 109 MB)")
+    there = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
+    tell("schema registry", f"{registry.url}  ({'starting' if there else 'starting, downloads 109 MB first'})")
     try:
         yield registry.url
     finally:
