@@ -111,12 +111,7 @@ class Workshop:
             bounds = {topic: self._kafka.bounds(topic) for topic in starts}
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-        return {
-            topic: {
-                p: at if low <= (at := starts[topic].get(p, low)) <= end else low for p, (low, end) in there.items()
-            }
-            for topic, there in bounds.items()
-        }
+        return {topic: _within(starts[topic], there) for topic, there in bounds.items()}
 
     def _need_topics(self, wanted: Wanted) -> None:
         try:
