@@ -154,3 +154,35 @@ def test_a_query_reads_from_the_moment_it_was_made(server: Life, kafka: Kafka) -
     server.execute(f"SET 'auto.offset.reset'='latest'; CREATE STREAM {name}_OUT AS SELECT * FROM {name} EMIT CHANGES;")
     kafka.produce(topic, "2", {"v": "after"})
     assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"2"]
+
+
+def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    derive(server, f"{name}_OUT", f"SELECT id, v FROM {name} WHERE id > 5 EMIT CHANGES")
+    kafka.produce(topic, "6", {"v": "a"})
+    kafka.consume_all(f"{name}_OUT", 1)
+    server.execute(f"CREATE OR REPLACE STREAM {name}_OUT AS SELECT id, v FROM {name} WHERE id > 2 EMIT CHANGES;")
+    kafka.produce(topic, "3", {"v": "b"})
+    wait_for(lambda: b"3" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
+
+
+def test_many_queries_write_one_stream(server: Life, kafka: Kafka) -> None:
+    one, first = declare(server, kafka, partitions=1)
+    two, second = declare(server, kafka, partitions=1)
+    server.execute(f"INSERT INTO {two} SELECT id + 10 AS id, v FROM {one} PARTITION BY id + 10 EMIT CHANGES;")
+    kafka.produce(first, "1", {"v": "a"})
+    assert kafka.consume_all(second, 1)[0].key == b"11"
+
+
+def test_a_filtered_table_writes_tombstones(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=1)
+    name = topic.replace("-", "_").upper()
+    server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    server.execute(f"CREATE TABLE {name}_BIG AS SELECT * FROM {name} WHERE v > 5 EMIT CHANGES;")
+    kafka.produce(topic, "1", {"v": 9})
+    kafka.produce(topic, "1", {"v": 1})
+    assert [r.json for r in kafka.consume_all(f"{name}_BIG", 2)] == [{"V": 9}, None]
+    rows = server.rows(f"SELECT * FROM {name} EMIT CHANGES;", 2)
+    assert rows == [[1, 9], [1, 1]]
+    with pytest.raises(RequestFailed, match="pull query on the table"):
+        server.rows(f"SELECT * FROM {name};", 1)
