@@ -4,243 +4,38 @@ Equality ignores places, so that `parse(print(tree)) == tree` can be asked.
 Names are as the language reads them: unquoted ones upper-cased, quoted ones as written.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
-from millstream.model.errors import Span
 from millstream.model.types import SqlType
-
-NOWHERE = Span(0, 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """Anything in the tree; `span` is where it begins."""
-
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-# ---------------------------------------------------------------- expressions
-
-
-@dataclass(frozen=True, slots=True)
-class Expression(Node):
-    """Anything that has a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Literal(Expression):
-    """A constant. `type` is BOOLEAN, INTEGER, BIGINT, Decimal, DOUBLE or STRING; None for NULL.
-
-    `value` is bool, int, decimal.Decimal, float, str or None.
-    """
-
-    value: object
-    type: SqlType | None
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRef(Expression):
-    """`name` or `source.name`."""
-
-    name: str
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Deref(Expression):
-    """`base->field`."""
-
-    base: Expression
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Subscript(Expression):
-    """`base[index]`."""
-
-    base: Expression
-    index: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Expression):
-    """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments."""
-
-    name: str
-    args: tuple[Expression, ...]
-    star: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unit(Expression):
-    """A bare time unit as an argument, as in DATEADD(DAYS, 1, d): MILLISECONDS … DAYS, MONTHS, YEARS; in the plural.
-
-    The singulars DAY, HOUR, MINUTE, SECOND, MONTH and YEAR may be columns and are read as such (ColumnRef).
-    """
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arithmetic(Expression):
-    """`left operator right` with operator one of + - * / %."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Concatenation(Expression):
-    """`left || right`."""
-
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Sign(Expression):
-    """Unary `+` or `-`. (A minus before a number is folded into the literal by the parser.)"""
-
-    operator: str
-    operand: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison(Expression):
-    """`left operator right`; the operator is one of = <> < <= > >=, IS DISTINCT FROM, IS NOT DISTINCT FROM.
-
-    `!=` reads as `<>`.
-    """
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Logical(Expression):
-    """`left AND right` or `left OR right`."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Not(Expression):
-    """`NOT operand`."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull(Expression):
-    """`operand IS [NOT] NULL`."""
-
-    operand: Expression
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Between(Expression):
-    """`operand [NOT] BETWEEN low AND high`."""
-
-    operand: Expression
-    low: Expression
-    high: Expression
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class InList(Expression):
-    """`operand [NOT] IN (items)`."""
-
-    operand: Expression
-    items: tuple[Expression, ...]
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Like(Expression):
-    """`operand [NOT] LIKE pattern [ESCAPE 'c']`."""
-
-    operand: Expression
-    pattern: Expression
-    escape: str | None = None
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class When(Node):
-    """One branch of a CASE."""
-
-    condition: Expression
-    result: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Case(Expression):
-    """`CASE [operand] WHEN … THEN … [ELSE …] END`; searched form where `operand` is None."""
-
-    whens: tuple[When, ...]
-    otherwise: Expression | None = None
-    operand: Expression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Cast(Expression):
-    """`CAST(operand AS type)`."""
-
-    operand: Expression
-    type: SqlType
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayOf(Expression):
-    """`ARRAY[items]`."""
-
-    items: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf(Expression):
-    """`MAP(k := v, …)`."""
-
-    entries: tuple[tuple[Expression, Expression], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StructOf(Expression):
-    """`STRUCT(name := value, …)`."""
-
-    fields: tuple[tuple[str, Expression], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Lambda(Expression):
-    """`x => body` or `(x, y) => body`."""
-
-    parameters: tuple[str, ...]
-    body: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class AtTimeZone(Expression):
-    """`operand AT TIME ZONE zone` (grammar only)."""
-
-    operand: Expression
-    zone: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class TypedText(Expression):
-    """`TYPE 'text'`, as in DECIMAL '1.2'; the type's name upper-cased."""
-
-    type: str
-    text: str
-
+from millstream.syntax.expression_tree import NOWHERE as NOWHERE
+from millstream.syntax.expression_tree import Arithmetic as Arithmetic
+from millstream.syntax.expression_tree import ArrayOf as ArrayOf
+from millstream.syntax.expression_tree import AtTimeZone as AtTimeZone
+from millstream.syntax.expression_tree import Between as Between
+from millstream.syntax.expression_tree import Call as Call
+from millstream.syntax.expression_tree import Case as Case
+from millstream.syntax.expression_tree import Cast as Cast
+from millstream.syntax.expression_tree import ColumnRef as ColumnRef
+from millstream.syntax.expression_tree import Comparison as Comparison
+from millstream.syntax.expression_tree import Concatenation as Concatenation
+from millstream.syntax.expression_tree import Deref as Deref
+from millstream.syntax.expression_tree import Expression as Expression
+from millstream.syntax.expression_tree import InList as InList
+from millstream.syntax.expression_tree import IsNull as IsNull
+from millstream.syntax.expression_tree import Lambda as Lambda
+from millstream.syntax.expression_tree import Like as Like
+from millstream.syntax.expression_tree import Literal as Literal
+from millstream.syntax.expression_tree import Logical as Logical
+from millstream.syntax.expression_tree import MapOf as MapOf
+from millstream.syntax.expression_tree import Node as Node
+from millstream.syntax.expression_tree import Not as Not
+from millstream.syntax.expression_tree import Sign as Sign
+from millstream.syntax.expression_tree import StructOf as StructOf
+from millstream.syntax.expression_tree import Subscript as Subscript
+from millstream.syntax.expression_tree import TypedText as TypedText
+from millstream.syntax.expression_tree import Unit as Unit
+from millstream.syntax.expression_tree import When as When
 
 # ---------------------------------------------------------------- queries
 
