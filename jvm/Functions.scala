@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{AbstractDataType, DataType}
 /** SQL functions that Spark lacks: static methods over Catalyst's values, listed by family. */
 object Functions {
   val entries: Seq[Entry] = NumberFunctions.entries ++ CollectionFunctions.entries ++ TextFunctions.entries ++
-    ByteFunctions.entries ++ JsonFunctions.entries ++ TimeFunctions.entries ++ UrlFunctions.entries
+    ByteFunctions.entries ++ JsonFunctions.entries ++ TimeFunctions.entries ++ UrlFunctions.entries ++ SketchFunctions.entries
 }
 
 /** A family of functions: `fn` names one, the static method behind it, its result and its parameters. */

@@ -77,7 +77,7 @@ def grouped(query: tree.Query, node: Node, scope: Scope) -> Grouped:
     """The groups of a query's rows, HAVING applied. Raises StatementError."""
     assert query.group_by is not None
     _check_formats(query, node)
-    calls = _calls(query)
+    calls = _calls(query, scope)
     keys = _keys(query.group_by, node, scope)
     aggregations = tuple(_aggregation(c, node, scope) for c in calls)
     width = len(node.schema.value)
@@ -110,12 +110,16 @@ def _bare(meaning: m.Meaning) -> m.Meaning:
     return m.swapped(meaning, lambda part: replace(part, name="") if isinstance(part, m.Ref) else None)
 
 
-def _calls(query: tree.Query) -> tuple[tree.Call, ...]:
+def _calls(query: tree.Query, scope: Scope) -> tuple[tree.Call, ...]:
     """The aggregate calls of the SELECT and HAVING, each once."""
     places: list[tree.Node] = [*query.items, *([query.having] if query.having else [])]
     found = (e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e))
     calls = tuple(dict.fromkeys(found))
     if not calls:
+        # What is wrong with the expressions themselves, an unknown function say, comes first.
+        for item in query.items:
+            if isinstance(item, tree.SelectOne):
+                typed(item.expression, scope)
         raise StatementError(
             "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.", query.span, "e.g. COUNT(*)"
         )

@@ -50,11 +50,11 @@ def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
     """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
     played = Played(settings={**defaults, **case.properties})
     played.topics = {t.name: TopicFacts(t.partitions, t.replicas) for t in case.topics}
-    for record in case.inputs:
-        played.topics.setdefault(record.topic, TopicFacts(4))
     for text in case.statements:
         for parsed in split(text):
             _apply(parsed.statement, parsed.text, played, bounded)
+    for record in case.inputs:
+        played.topics.setdefault(record.topic, TopicFacts(4))
     return played
 
 
@@ -86,7 +86,9 @@ def _outcome(statement: tree.Statement, text: str, played: Played) -> None:
 
 
 def _assume_topic(statement: tree.CreateSource, played: Played) -> None:
-    """A case's topics need no declaration: a topic that a source is declared over is there."""
+    """A case's topics need no declaration: a topic that a source is declared over is there, or is made by it."""
+    if any(p.name == "PARTITIONS" for p in statement.properties):
+        return
     for p in statement.properties:
         if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
             played.topics.setdefault(p.value.value, TopicFacts(4))

@@ -102,6 +102,8 @@ def same(expected: Any, actual: Any) -> bool:
         return len(expected) == len(actual) and all(map(same, expected, actual))
     if _number(expected) and _number(actual):
         return _equal(expected, actual)
+    if isinstance(expected, str) and isinstance(actual, Decimal):
+        return expected == str(actual)
     return type(expected) is type(actual) and bool(expected == actual)
 
 

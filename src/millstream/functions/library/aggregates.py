@@ -146,7 +146,7 @@ def _correlation(types: Types, constants: Constants, settings: Settings) -> Accu
 
     merged = ", ".join(f"'{name}', {{a}}.{name} + {{b}}.{name}" for name in _MOMENTS)
     zeros = ", ".join(f"'{name}', 0.0D" for name in _MOMENTS)
-    spread = "sqrt({s}.n * {s}.xx - {s}.x * {s}.x) * sqrt({s}.n * {s}.yy - {s}.y * {s}.y)"
+    spread = "sqrt(({s}.n * {s}.xx - {s}.x * {s}.x) * ({s}.n * {s}.yy - {s}.y * {s}.y))"
     return Accumulator(
         f"struct<n: bigint, {', '.join(f'{name}: double' for name in _MOMENTS)}>",
         f"named_struct('n', 0L, {zeros})",
@@ -202,7 +202,8 @@ _MOST_TEXTS = 1000
 
 
 def _moved_count(sign: str) -> str:
-    return f"map_concat({{s}}, map({{0}}, coalesce(try_element_at({{s}}, {{0}}), 0L) {sign} 1L))"
+    others = "map_filter({s}, (k, v) -> k <> {0})"
+    return f"map_concat({others}, map({{0}}, coalesce(try_element_at({{s}}, {{0}}), 0L) {sign} 1L))"
 
 
 _HISTOGRAM = Accumulator(
@@ -211,7 +212,8 @@ _HISTOGRAM = Accumulator(
     f"if({{0}} is null or (size({{s}}) >= {_MOST_TEXTS} and not map_contains_key({{s}}, {{0}})), {{s}}, "
     f"{_moved_count('+')})",
     undo=_if_there(f"map_filter({_moved_count('-')}, (k, v) -> v > 0)"),
-    merge="map_concat({a}, transform_values({b}, (k, v) -> v + coalesce(try_element_at({a}, k), 0L)))",
+    merge="map_concat(map_filter({a}, (k, v) -> not map_contains_key({b}, k)), "
+    "transform_values({b}, (k, v) -> v + coalesce(try_element_at({a}, k), 0L)))",
     nested=True,
 )
 
