@@ -1,6 +1,7 @@
 """Statements that ask and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
 from functools import singledispatch
+from typing import Any
 
 from millstream.catalog.catalog import Kind, Source
 from millstream.engine.api import Entity
@@ -120,7 +121,15 @@ def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
     topic = parts.kafka.facts([source.topic]).get(source.topic)
     writers = [describe.progress_text(parts.supervisor.progress(id)) for id in catalog.writers(source.name)]
     troubles = [h.troubles[0].message for id in ids if (h := parts.supervisor.health(id)) and h.troubles]
-    return Observed(topic, "\n".join(filter(None, writers)), "\n".join(troubles), states=states)
+    return Observed(topic, "\n".join(filter(None, writers)), "\n".join(troubles), _places(source, parts), states)
+
+
+def _places(source: Source, parts: Parts) -> tuple[dict[str, Any], ...]:
+    """How far each query that reads the source has come, by its last batch."""
+    bounds = parts.kafka.bounds(source.topic)
+    readers = parts.state.catalog.readers(source.name)
+    found = ((id, describe.places(source.topic, parts.supervisor.progress(id), bounds)) for id in readers)
+    return tuple({"groupId": id, "topicSummaries": [summary]} for id, summary in found if summary)
 
 
 # ---------------------------------------------------------------- EXPLAIN

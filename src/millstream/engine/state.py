@@ -7,7 +7,7 @@ from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Write, reads
+from millstream.plan.nodes import Group, Node, Read, Write, inputs
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -20,6 +20,9 @@ from millstream.plan.steps import (
     StopQuery,
 )
 from millstream.syntax.parser import parse_one
+
+# How many tasks share the groups of a query. The first checkpoint of a query fixes it.
+SHUFFLE_PARTITIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +132,12 @@ def _turned(wanted: Wanted, state: QueryState) -> Wanted:
     return replace(wanted, query=replace(wanted.query, state=state))
 
 
-def slots(plan: Write, topics: Mapping[str, TopicFacts]) -> int:
-    """The task slots of a plan: a partition read takes one as long as the query runs."""
-    return sum(partitions(source, topics) for source in reads(plan))
+def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:
+    """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped."""
+    below = inputs(plan)
+    if isinstance(plan, Read):
+        return partitions(plan.origin, topics)
+    return sum(slots(node, topics) for node in below) + (SHUFFLE_PARTITIONS if isinstance(plan, Group) else 0)
 
 
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:

@@ -15,7 +15,7 @@ from millstream.engine.kafka import Kafka, Offsets
 from millstream.engine.parts import Closable, Parts, Said
 from millstream.engine.rows import row_of
 from millstream.engine.slots import need_slots
-from millstream.engine.state import from_beginning, partitions
+from millstream.engine.state import from_beginning, slots
 from millstream.engine.supervisor import CannotRun, Running
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import identifier
@@ -79,7 +79,7 @@ def _push(query: Transient, said: Said, parts: Parts) -> "Push":
         if len(parts.push) >= limit:
             raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
     facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka)
-    needed = sum(partitions(s, facts.topics) for s in query.sources)
+    needed = slots(query.plan, facts.topics)
     need_slots(parts.state, sum(p.slots for p in parts.push.values()), needed, said.settings)
     push = Push(query, said, parts, needed)
     with parts.lock:

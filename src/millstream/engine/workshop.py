@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Source
 from millstream.engine.kafka import Kafka, reason
-from millstream.engine.state import Wanted
+from millstream.engine.state import SHUFFLE_PARTITIONS, Wanted
 from millstream.engine.supervisor import CannotRun
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
@@ -25,6 +25,13 @@ from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Star
 
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
+
+
+CONF = {
+    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
+    # A query that cannot be interrupted must not hold up the others for ever.
+    "spark.sql.streaming.stopTimeout": "30s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Workshop:
         folder = settings["millstream.data.dir"]
         local = Path("/tmp") if "://" in folder else Path(folder).resolve()
         options = session.SessionOptions(
-            local, int(settings["millstream.slots"]), master=settings["millstream.spark.master"]
+            local, int(settings["millstream.slots"]), master=settings["millstream.spark.master"], conf=CONF
         )
         self._session = session.create(options)
         self._kafka, self._log = kafka, log

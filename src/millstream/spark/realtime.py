@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -149,13 +150,15 @@ class RealTime:
             self._running.discard(started)
 
     def _stream(self, job: Job) -> Callable[[Read], DataFrame]:
+        numbers = count()
+
         def records(read: Read) -> DataFrame:
             topic = read.origin.topic
             options = {
                 **self._source(topic),
                 "startingOffsets": offsets(topic, job.starts),
                 # Two sources with the same options in one query give no rows (DESIGN.md §12).
-                "kafka.client.id": f"{job.id}-{read.origin.name}",
+                "kafka.client.id": f"{job.id}-{next(numbers)}",
                 "kafka.fetch.max.wait.ms": job.settings["fetch.max.wait.ms"],
             }
             return _records(self._session.readStream.format("kafka").options(**options).load())

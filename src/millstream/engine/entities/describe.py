@@ -171,6 +171,20 @@ def _variant(signature: Signature) -> dict[str, Any]:
     return {"arguments": arguments, "returnType": returns, "description": signature.doc}
 
 
+def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
+    """Where in a topic a query is, by Spark's report; empty where that says nothing. `bounds`: see Kafka.bounds."""
+    read: dict[str, int] = {}
+    for source in progress.get("sources") or ():
+        end = source.get("endOffset")
+        read |= (json.loads(end) if isinstance(end, str) else end or {}).get(topic, {})
+    offsets = [
+        {"partition": p, "logStartOffset": low, "logEndOffset": end, "consumerOffset": read[str(p)]}
+        for p, (low, end) in bounds.items()
+        if str(p) in read
+    ]
+    return {"kafkaTopic": topic, "offsets": offsets} if offsets else {}
+
+
 def progress_text(progress: Mapping[str, Any]) -> str:
     """Spark's report of a query's last batch in a few words."""
     if not progress:

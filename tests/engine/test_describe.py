@@ -1,0 +1,23 @@
+"""What descriptions say of a query's place in a topic."""
+
+import pytest
+
+from millstream.engine.entities.describe import places
+
+BOUNDS = {0: (2, 10), 1: (0, 5)}
+
+
+@pytest.mark.parametrize("end", ['{"t": {"0": 7, "1": 5}, "u": {"0": 1}}', {"t": {"0": 7, "1": 5}}])
+def test_the_place_after_the_last_batch(end: object) -> None:
+    assert places("t", {"sources": [{"endOffset": end}]}, BOUNDS) == {
+        "kafkaTopic": "t",
+        "offsets": [
+            {"partition": 0, "logStartOffset": 2, "logEndOffset": 10, "consumerOffset": 7},
+            {"partition": 1, "logStartOffset": 0, "logEndOffset": 5, "consumerOffset": 5},
+        ],
+    }
+
+
+@pytest.mark.parametrize("progress", [{}, {"sources": []}, {"sources": [{"endOffset": None}]}])
+def test_no_report_no_place(progress: dict[str, object]) -> None:
+    assert places("t", progress, BOUNDS) == {}
