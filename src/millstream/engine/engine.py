@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from millstream.engine import execute, opening, printing, transient
+from millstream.engine import execute, log_stream, opening, printing, transient
 from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
@@ -27,6 +27,7 @@ class MillstreamEngine:
         """
         self._parts: Parts = opening.opened(properties)
         self._cluster = self._parts.kafka.cluster()
+        log_stream.declare(self._parts)
 
     def close(self) -> None:
         """Stop all that runs here; the next start goes on from the checkpoints."""

@@ -47,7 +47,8 @@ def opened(properties: Mapping[str, str]) -> Parts:
     supervisor.begin()
     lease.start()
     follower.start()
-    return Parts(settings, frozenset(server), name, _host(settings), kafka, log, lease, follower, supervisor, workshop)
+    who = (settings, frozenset(server), name, _host(settings), logging.topic)
+    return Parts(*who, kafka, log, lease, follower, supervisor, workshop)
 
 
 def closed(parts: Parts) -> None:

@@ -30,13 +30,14 @@ class Parts:
     """The parts of a running engine.
 
     `server` are the server's settings as they are in effect, `given` the names of those that its owner gave,
-    `name` its own name, `host` its address.
+    `name` its own name, `host` its address, `log_topic` that of the processing log.
     """
 
     server: Mapping[str, str]
     given: frozenset[str]
     name: str
     host: str
+    log_topic: str
     kafka: Kafka
     log: CommandLog
     lease: Lease

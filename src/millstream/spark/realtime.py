@@ -73,8 +73,12 @@ class Started:
 
     def look(self) -> None:
         """Notice whether it has ended."""
-        if self._failure is None and not self._query.isActive:
-            self._failure = sink.failure(self._query_session(), self.id) or _why(self._query.exception())
+        if self._failure is not None or self._query.isActive:
+            return
+        session = self._query_session()
+        unwritten = sink.failure(session, self.id)
+        self._failure = unwritten or _why(self._query.exception())
+        _tell(session, self.id, self._failure, bool(unwritten))
 
     def stop(self) -> None:
         """End it; its checkpoint stays."""
@@ -197,6 +201,13 @@ class RealTime:
             running = list(self._running)
         for started in running:
             started.look()
+
+
+def _tell(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
+    """Tell the query's processing log why it ended."""
+    kind, name = (2, "productionError") if unwritten else (4, "kafkaStreamsThreadError")
+    body = {"errorMessage": why} if unwritten else {"errorMessage": why, "threadName": id, "cause": []}
+    sink.tell(session, id, kind, name, body)
 
 
 def _records(raw: DataFrame) -> DataFrame:

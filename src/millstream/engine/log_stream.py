@@ -1,0 +1,31 @@
+"""The processing log as a stream of the language, so that it can be queried (features.md §18)."""
+
+from millstream.engine.api import Request
+from millstream.engine.execute import execute
+from millstream.engine.parts import Parts
+from millstream.model.names import literal
+
+NAME = "KSQL_PROCESSING_LOG"
+WANTED = "ksql.logging.processing.stream.auto.create"
+_PLACE = "`partition` INT, `offset` BIGINT"
+_CODEC = f"target STRING, `topic` STRING, errorMessage STRING, cause ARRAY<STRING>, {_PLACE}"
+_MESSAGE = f"""
+    type INT,
+    deserializationError STRUCT<{_CODEC}, recordB64 STRING>,
+    recordProcessingError STRUCT<errorMessage STRING, record STRING, cause ARRAY<STRING>, {_PLACE}>,
+    productionError STRUCT<errorMessage STRING>,
+    serializationError STRUCT<{_CODEC}, record STRING>,
+    kafkaStreamsThreadError STRUCT<errorMessage STRING, threadName STRING, cause ARRAY<STRING>>
+"""
+
+
+def statement(topic: str) -> str:
+    """The statement that declares the log in `topic`."""
+    columns = f"logger STRING, level STRING, time BIGINT, message STRUCT<{_MESSAGE}>"
+    return f"CREATE STREAM IF NOT EXISTS {NAME} ({columns}) WITH (kafka_topic={literal(topic)}, value_format='JSON');"
+
+
+def declare(parts: Parts) -> None:
+    """Declare the log where the server's owner wants it. Raises RequestFailed."""
+    if parts.server[WANTED] == "true":
+        execute(Request(statement(parts.log_topic)), parts)
