@@ -37,6 +37,8 @@ abstract class Writer {
 object Codec {
   def reader(spec: Spec): Reader = spec.format match {
     case "JSON" => new JsonReader(spec)
+    case "JSON_SR" => new JsonSchemaReader(spec)
+    case "AVRO" => new AvroReader(spec)
     case "DELIMITED" => new DelimitedReader(spec)
     case "KAFKA" => new KafkaReader(spec)
     case "NONE" => new NoneReader
@@ -45,6 +47,8 @@ object Codec {
 
   def writer(spec: Spec): Writer = spec.format match {
     case "JSON" => new JsonWriter(spec)
+    case "JSON_SR" => new JsonSchemaWriter(spec)
+    case "AVRO" => new AvroWriter(spec)
     case "DELIMITED" => new DelimitedWriter(spec)
     case "KAFKA" => new KafkaWriter(spec)
     case "NONE" => new NoneWriter

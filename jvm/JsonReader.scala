@@ -230,9 +230,12 @@ class JsonReader(spec: Spec) extends Reader {
   private val columns = JsonValue.of(spec.columns)
   private val single = if (spec.wrapped) null else JsonValue.of(spec.single)
 
-  override def read(bytes: Array[Byte]): InternalRow =
+  override def read(bytes: Array[Byte]): InternalRow = read(bytes, 0)
+
+  /** The record that begins at an offset of the bytes. */
+  def read(bytes: Array[Byte], offset: Int): InternalRow =
     try {
-      val in = JsonValue.factory.createParser(bytes)
+      val in = JsonValue.factory.createParser(bytes, offset, bytes.length - offset)
       if (in.nextToken() == null) throw new BadRecord("the record is empty")
       if (spec.wrapped) columns.read(in).asInstanceOf[InternalRow]
       else new GenericInternalRow(Array[Any](single.read(in)))
@@ -243,4 +246,16 @@ class JsonReader(spec: Spec) extends Reader {
 
   private def where(e: JsonProcessingException): String =
     if (e.getLocation == null || e.getLocation.getByteOffset < 0) "" else s" (byte ${e.getLocation.getByteOffset})"
+}
+
+/** Reads JSON behind a schema id, which the registry must know; the text itself says all that is needed. */
+class JsonSchemaReader(spec: Spec) extends Reader {
+  private val registry = SchemaRegistry.of(spec.schema.registry)
+  private val json = new JsonReader(spec)
+
+  override def read(bytes: Array[Byte]): InternalRow = {
+    val (id, in) = ByteIn.behindHeader(bytes)
+    registry.schema(id)
+    json.read(bytes, in.position)
+  }
 }

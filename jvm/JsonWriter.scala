@@ -24,6 +24,24 @@ class JsonWriter(spec: Spec) extends Writer {
   }
 }
 
+/** Writes JSON behind the id of the spec's schema. */
+class JsonSchemaWriter(spec: Spec) extends Writer {
+  private val json = new JsonWriter(spec)
+  private val out = new ByteOut
+  private lazy val id = spec.schema.writtenId
+
+  override def write(row: InternalRow): Array[Byte] = {
+    val text = json.write(row)
+    if (text == null) null
+    else {
+      out.clear()
+      out.header(id)
+      out.raw(text)
+      out.toBytes
+    }
+  }
+}
+
 /** Bytes of JSON text as they grow. */
 class JsonOut {
   private var bytes = new Array[Byte](256)

@@ -82,8 +82,16 @@ object Shape {
 }
 
 /** One side (key or value) of a topic's records, as formats/ describes it; immutable, parsed once a JVM. */
-case class Spec(text: String, format: String, wrapped: Boolean, delimiter: Char, columns: Shape.Struct) {
+case class Spec(
+    text: String, format: String, wrapped: Boolean, delimiter: Char, columns: Shape.Struct, schema: Physical) {
   def single: Shape = columns.shapes.head
+}
+
+/** The schema that a side is written with, and the registry (its address) that knows it under a subject or an id. */
+case class Physical(registry: String, subject: String, registered: Registered, message: String, id: Option[Int]) {
+
+  /** The id that stands before each record. */
+  def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }
 
 object Spec {
@@ -97,6 +105,16 @@ object Spec {
   private def parse(text: String): Spec = {
     val root = tree(text)
     Spec(text, root.get("format").asText, root.path("wrapped").asBoolean(true),
-      root.path("delimiter").asText(",").charAt(0), Shape.columns(root.get("columns"), root.path("prefix").asText("V")))
+      root.path("delimiter").asText(",").charAt(0), Shape.columns(root.get("columns"), root.path("prefix").asText("V")),
+      physical(root.path("schema")))
   }
+
+  private def physical(node: JsonNode): Physical =
+    if (node.isMissingNode) null
+    else Physical(node.path("registry").asText(""), node.path("subject").asText(""), registered(node),
+      node.path("message").asText(""), Option(node.get("id")).map(_.asInt))
+
+  private def registered(node: JsonNode): Registered =
+    Registered(node.path("type").asText("AVRO"), node.path("text").asText(""),
+      node.path("references").elements.asScala.toSeq.map(r => r.get("name").asText -> registered(r)))
 }

@@ -1,0 +1,171 @@
+package org.apache.spark.sql.millstream
+
+import java.io.{FileInputStream, IOException}
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.KeyStore
+import java.time.Duration
+import java.util.Base64
+import java.util.concurrent.ConcurrentHashMap
+import javax.net.ssl.{KeyManagerFactory, SSLContext, TrustManagerFactory}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import org.apache.spark.{SparkEnv, TaskContext}
+
+/** A schema as a registry holds it: its kind (AVRO, JSON, PROTOBUF), its text, and what it refers to by name. */
+case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
+
+/**
+ * A registry with Confluent's API, one client a JVM and address; schemas are asked for once and kept.
+ * In a task a registry that does not answer is asked again until it does: no record is dropped for it.
+ */
+class SchemaRegistry(url: String, settings: Map[String, String]) {
+  import SchemaRegistry._
+
+  private lazy val client = builder.build()
+  private val schemas = new ConcurrentHashMap[Int, Registered]
+  private val unknown = new ConcurrentHashMap[Int, Long]
+  private val ids = new ConcurrentHashMap[(String, String), Int]
+
+  /** The schema of that id; throws BadRecord where there is none. */
+  def schema(id: Int): Registered = {
+    val known = schemas.get(id)
+    if (known != null) known
+    else {
+      val asked = unknown.getOrDefault(id, Long.MinValue)
+      if (asked + Forgotten > System.nanoTime) throw noSchema(id)
+      schemas.computeIfAbsent(id, _ => found(id))
+    }
+  }
+
+  /** The id that the schema has under the subject, where it is registered if it is not yet. */
+  def id(subject: String, schema: Registered): Int = {
+    val key = (subject, schema.text)
+    ids.computeIfAbsent(key, _ => registered(subject, schema))
+  }
+
+  private def noSchema(id: Int): BadRecord = new BadRecord(s"the registry has no schema of id $id")
+
+  private def found(id: Int): Registered = read(s"/schemas/ids/$id") match {
+    case None =>
+      if (unknown.size > 10000) unknown.clear()
+      unknown.put(id, System.nanoTime)
+      throw noSchema(id)
+    case Some(node) => of(node)
+  }
+
+  private def of(node: JsonNode): Registered = {
+    val references = node.path("references").elements.asScala.toSeq.map { r =>
+      val path = s"/subjects/${encoded(r.get("subject").asText)}/versions/${r.get("version").asInt}"
+      r.get("name").asText -> of(read(path).getOrElse(throw new BadRecord(s"the registry has no $path")))
+    }
+    Registered(node.path("schemaType").asText("AVRO"), node.get("schema").asText, references)
+  }
+
+  private def registered(subject: String, schema: Registered): Int = {
+    val body = mapper.createObjectNode.put("schema", schema.text)
+    if (schema.kind != "AVRO") body.put("schemaType", schema.kind)
+    val bytes = HttpRequest.BodyPublishers.ofString(mapper.writeValueAsString(body))
+    val answer = asked(request(s"/subjects/${encoded(subject)}/versions").POST(bytes).build())
+    if (answer.statusCode != 200) throw refused(s"register a schema for $subject", answer)
+    mapper.readTree(answer.body).get("id").asInt
+  }
+
+  private def read(path: String): Option[JsonNode] = {
+    val answer = asked(request(path).GET.build())
+    if (answer.statusCode == 404) None
+    else if (answer.statusCode == 200) Some(mapper.readTree(answer.body))
+    else throw refused(s"read $path", answer)
+  }
+
+  private def refused(what: String, answer: HttpResponse[String]): BadRecord =
+    new BadRecord(s"the schema registry does not let us $what: ${answer.statusCode} ${answer.body.take(300)}")
+
+  private def request(path: String): HttpRequest.Builder = {
+    val made = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path)).timeout(Duration.ofSeconds(20))
+      .header("Content-Type", "application/vnd.schemaregistry.v1+json")
+    settings.get("basic.auth.user.info").filter(_.nonEmpty).foreach { user =>
+      made.header("Authorization", "Basic " + Base64.getEncoder.encodeToString(user.getBytes(UTF_8)))
+    }
+    made
+  }
+
+  /** The answer, waited for as long as the registry is away or fails. */
+  private def asked(request: HttpRequest): HttpResponse[String] = {
+    var attempt = 0
+    while (true) {
+      val answer = tried(request)
+      answer match {
+        case Right(response) if response.statusCode < 500 && response.statusCode != 429 => return response
+        case other =>
+          attempt += 1
+          if (TaskContext.get == null && attempt == 3) throw new BadRecord(s"the schema registry $url fails: ${why(other)}")
+          Thread.sleep(Math.min(5000L, 100L << Math.min(attempt, 6)))
+      }
+    }
+    throw new IllegalStateException
+  }
+
+  private def tried(request: HttpRequest): Either[IOException, HttpResponse[String]] =
+    try Right(client.send(request, HttpResponse.BodyHandlers.ofString))
+    catch { case e: IOException => Left(e) }
+
+  private def why(outcome: Either[IOException, HttpResponse[String]]): String = outcome match {
+    case Left(e) => e.toString
+    case Right(answer) => s"${answer.statusCode} ${answer.body.take(300)}"
+  }
+
+  private def builder: HttpClient.Builder = {
+    val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5))
+    if (settings.keys.exists(_.startsWith("ssl."))) made.sslContext(ssl) else made
+  }
+
+  private def ssl: SSLContext = {
+    val context = SSLContext.getInstance("TLS")
+    val trust = store("ssl.truststore").map { case (keys, _) =>
+      val factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+      factory.init(keys)
+      factory.getTrustManagers
+    }
+    val own = store("ssl.keystore").map { case (keys, password) =>
+      val factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm)
+      factory.init(keys, settings.get("ssl.key.password").map(_.toCharArray).getOrElse(password))
+      factory.getKeyManagers
+    }
+    context.init(own.orNull, trust.orNull, null)
+    context
+  }
+
+  private def store(name: String): Option[(KeyStore, Array[Char])] =
+    settings.get(s"$name.location").filter(_.nonEmpty).map { location =>
+      val password = settings.get(s"$name.password").map(_.toCharArray).orNull
+      val keys = KeyStore.getInstance(settings.getOrElse(s"$name.type", "JKS"))
+      val in = new FileInputStream(location)
+      try keys.load(in, password)
+      finally in.close()
+      (keys, password)
+    }
+}
+
+object SchemaRegistry {
+
+  /** How long, in nanoseconds, an id that the registry did not know is not asked for again. */
+  private val Forgotten = 10_000_000_000L
+  private val Settings = "spark.millstream.schema.registry."
+  private val mapper = new ObjectMapper
+  private val known = new ConcurrentHashMap[String, SchemaRegistry]
+
+  /** The registry at an address; how to prove who we are is in Spark's settings. */
+  def of(url: String): SchemaRegistry =
+    if (url.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")
+    else known.computeIfAbsent(url, new SchemaRegistry(_, settings))
+
+  private def settings: Map[String, String] =
+    Option(SparkEnv.get).toSeq.flatMap(_.conf.getAllWithPrefix(Settings)).toMap
+
+  private def encoded(segment: String): String = java.net.URLEncoder.encode(segment, UTF_8).replace("+", "%20")
+}
