@@ -1,0 +1,95 @@
+"""Aggregates through a real broker and real-time mode: changelog, times, windows, and what a restart keeps."""
+
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from support.kafka import Kafka, Record, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., Life]
+
+
+def declare(server: Life, kafka: Kafka, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
+    """A new stream or table (ID INT, G STRING, V INT) over a topic of one partition, and that topic."""
+    topic = kafka.create_topic(partitions=1)
+    name = topic.replace("-", "_").upper()
+    columns = f"id INT {key}, g STRING, v INT"
+    server.execute(f"CREATE {kind} {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def changes(records: list[Record], key: bytes) -> list[object]:
+    """The values of a key, in order."""
+    return [r.json for r in records if r.key == key]
+
+
+def test_each_row_of_a_stream_gives_its_groups_new_row(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    server.execute(
+        f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s, COLLECT_LIST(id) AS ids "
+        f"FROM {name} GROUP BY g HAVING SUM(v) < 10;"
+    )
+    for number, (group, v) in enumerate([("a", 1), ("b", 2), ("a", 3), (None, 4), ("a", 9)], 1):
+        kafka.produce(topic, str(number), {"g": group, "v": v}, 1000 * (6 - number))
+    records = kafka.consume_all(f"{name}_T", 4)
+    assert changes(records, b'"a"') == [{"N": 1, "S": 1, "IDS": [1]}, {"N": 2, "S": 4, "IDS": [1, 3]}, None]
+    assert [r.timestamp for r in records if r.key == b'"a"'] == [5000, 5000, 5000]
+    assert changes(records, b'"b"') == [{"N": 1, "S": 2, "IDS": [2]}]
+
+
+def test_a_table_takes_its_old_row_back(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, "TABLE", "PRIMARY KEY")
+    server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {name} GROUP BY g;")
+    for key, row in [("1", {"g": "a", "v": 1}), ("2", {"g": "a", "v": 2}), ("1", {"g": "b", "v": 5}), ("2", None)]:
+        kafka.produce(topic, key, row)
+    records = kafka.consume_all(f"{name}_T", 5)
+    assert changes(records, b'"a"') == [{"N": 1, "S": 1}, {"N": 2, "S": 3}, {"N": 1, "S": 2}, {"N": 0, "S": 0}]
+    assert changes(records, b'"b"') == [{"N": 1, "S": 5}]
+
+
+def test_windows_of_a_minute_and_their_keys(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    server.execute(
+        f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, WINDOWSTART AS w FROM {name} "
+        "WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 1 MINUTE) GROUP BY g;"
+    )
+    for at in (0, 59_999, 60_000, 1_000, 180_000, 30_000):
+        kafka.produce(topic, "1", {"g": "a", "v": 1}, at or 1)
+    records = kafka.consume_all(f"{name}_T", 5)
+    counts = [(struct.unpack(">q", (r.key or b"")[-8:])[0], r.json) for r in records]
+    assert counts == [(w, {"N": n, "W": w}) for w, n in ((0, 1), (0, 2), (60_000, 1), (0, 3), (180_000, 1))]
+
+
+def test_sessions_and_final_windows(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka)
+    server.execute(
+        f"CREATE TABLE {name}_S AS SELECT g, COUNT(*) AS n FROM {name} WINDOW SESSION (5 SECONDS) GROUP BY g;"
+    )
+    server.execute(
+        f"CREATE TABLE {name}_F AS SELECT g, COUNT(*) AS n FROM {name} "
+        "WINDOW TUMBLING (SIZE 10 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS) GROUP BY g EMIT FINAL;"
+    )
+    for at in (1_000, 4_000, 20_000):
+        kafka.produce(topic, "1", {"g": "a", "v": 1}, at)
+    sessions = [r.json for r in kafka.consume_all(f"{name}_S", 4)]
+    assert sessions == [{"N": 1}, None, {"N": 2}, {"N": 1}]
+    assert [r.json for r in kafka.consume_all(f"{name}_F", 1)] == [{"N": 2}]
+
+
+def test_a_killed_server_goes_on_counting(begin: Begin, kafka: Kafka) -> None:
+    service = kafka.unique("counting").replace("-", "_")
+    server = begin("counting", **{"ksql.service.id": service})
+    name, topic = declare(server, kafka)
+    server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;")
+    for _ in range(3):
+        kafka.produce(topic, "1", {"g": "a", "v": 1})
+    kafka.consume_all(f"{name}_T", 3)
+    server.kill()
+    begin("counting", **{"ksql.service.id": service})
+    kafka.produce(topic, "1", {"g": "a", "v": 1})
+    found = lambda: [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]  # noqa: E731
+    wait_for(lambda: {"N": 4} in found(), "the fourth row counted")
+    assert {"N": 5} not in found()
