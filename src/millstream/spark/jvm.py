@@ -144,3 +144,11 @@ def delete(session: SparkSession, url: str) -> None:
     java: Any = session._jvm
     path = java.org.apache.hadoop.fs.Path(url)
     path.getFileSystem(session._jsc.hadoopConfiguration()).delete(path, True)
+
+
+def files(session: SparkSession, url: str) -> list[str]:
+    """The names of the files in a folder of any Hadoop file system, none where there is no such folder."""
+    java: Any = session._jvm
+    path = java.org.apache.hadoop.fs.Path(url)
+    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # type: ignore[union-attr]
+    return [str(found.getPath().getName()) for found in system.listStatus(path)] if system.exists(path) else []

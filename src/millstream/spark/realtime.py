@@ -2,15 +2,11 @@
 
 import json
 import logging
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
-from urllib.request import url2pathname
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -22,6 +18,7 @@ from millstream.catalog.catalog import Kind, Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.plan.nodes import Answer, Read, Write
+from millstream.spark import checkpoint as checkpoints
 from millstream.spark import codec, jvm, pipeline, sink
 
 LOG = logging.getLogger(__name__)
@@ -133,12 +130,13 @@ class RealTime:
 
     def forget(self, checkpoint: str) -> None:
         """Remove a checkpoint."""
-        delete(self._session, checkpoint)
+        checkpoints.delete(self._session, checkpoint)
 
     def _start(self, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: Job) -> Started:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
+        checkpoints.mend(self._session, job.checkpoint)
         try:
             query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
@@ -249,17 +247,3 @@ def first_line(failure: object) -> str:
     text = str(failure).split("\n\nJVM stacktrace")[0].split("== DataFrame ==")[0].strip()
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return " ".join(lines[:3])[:TELLING]
-
-
-def location(folder: str) -> str:
-    """A folder as a URL that Spark and Hadoop understand: a plain path becomes a `file:` one."""
-    return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
-
-
-def delete(session: SparkSession, url: str) -> None:
-    """Remove a folder with all that is in it, if it is there."""
-    parts = urlparse(url)
-    if parts.scheme in ("", "file"):
-        shutil.rmtree(url2pathname(parts.path), ignore_errors=True)
-    else:
-        jvm.delete(session, url)

@@ -1,0 +1,72 @@
+"""Checkpoints that a killed server left half written, made whole again before their query starts.
+
+Real-time mode writes a batch's commit and its offsets at the same time: a kill may leave the commit without the
+offsets, or the file that was about to become either. Spark refuses to go on from there; without the odd files it
+begins where the last whole batch ended, and nothing is lost.
+"""
+
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
+
+from pyspark.sql import SparkSession
+
+from millstream.spark import jvm
+
+LOGS = ("offsets", "commits")
+_BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
+_UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
+
+
+def location(folder: str) -> str:
+    """A folder as a URL that Spark and Hadoop understand: a plain path becomes a `file:` one."""
+    return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
+
+
+def mend(session: SparkSession, url: str) -> None:
+    """Remove what a kill left half written in a checkpoint that no query uses now."""
+    offsets, commits = (files(session, f"{url}/{log}") for log in LOGS)
+    for log, names in zip(LOGS, half_written(offsets, commits), strict=True):
+        for name in names:
+            delete(session, f"{url}/{log}/{name}")
+
+
+def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Of the files of the two logs, those that are unfinished, or are commits of batches without offsets."""
+    offsets = list(offsets)
+    last = max((int(n) for n in offsets if n.isdigit()), default=-1)
+    unfinished = [name for name in offsets if _UNFINISHED.match(name)]
+    return unfinished, [name for name in commits if _UNFINISHED.match(name) or _batch(name) > last]
+
+
+def _batch(name: str) -> int:
+    found = _BATCH.match(name)
+    return int(found[1]) if found else -1
+
+
+def files(session: SparkSession, url: str) -> Sequence[str]:
+    """The names of the files in a folder, none where there is no such folder."""
+    folder = _local(url)
+    if folder is None:
+        return jvm.files(session, url)
+    return [file.name for file in folder.iterdir()] if folder.is_dir() else []
+
+
+def delete(session: SparkSession, url: str) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there."""
+    path = _local(url)
+    if path is None:
+        jvm.delete(session, url)
+    elif path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _local(url: str) -> Path | None:
+    """The path of a `file:` URL, None for one of another file system."""
+    parts = urlparse(url)
+    return Path(url2pathname(parts.path)) if parts.scheme in ("", "file") else None
