@@ -18,10 +18,11 @@ from millstream.plan.nodes import Answer, reads
 from millstream.plan.steps import Row
 from millstream.spark import session
 from millstream.spark.bounded import Bounded, Record
+from millstream.spark.checkpoint import location
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import evaluate
 from millstream.spark.pipeline import side_spec
-from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts, location
+from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts
 
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
@@ -31,6 +32,8 @@ CONF = {
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
     # A query that cannot be interrupted must not hold up the others for ever.
     "spark.sql.streaming.stopTimeout": "30s",
+    # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
 
 
