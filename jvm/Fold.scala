@@ -53,6 +53,29 @@ object Fold {
     }
 }
 
+/**
+ * Stream time at a row: the greatest rowtime of its partition so far, its own included. `run` names one run of one
+ * query: a run that begins again from a checkpoint reads rows again, which must not be late for having been read.
+ */
+case class StreamTime(left: Expression, right: Expression, run: String)
+    extends BinaryExpression with Nondeterministic with CodegenFallback {
+  override def nullable: Boolean = false
+  override def dataType: DataType = LongType
+  override def prettyName: String = "ms_stream_time"
+  override protected def initializeInternal(partition: Int): Unit = ()
+  override protected def evalInternal(row: InternalRow): Any = {
+    val (partition, time) = (left.eval(row).asInstanceOf[Int], right.eval(row).asInstanceOf[Long])
+    StreamTime.seen.merge((run, partition), time, (a, b) => Math.max(a, b))
+  }
+  override protected def withNewChildrenInternal(left: Expression, right: Expression): StreamTime = copy(left, right)
+}
+
+object StreamTime {
+  private val seen = new java.util.concurrent.ConcurrentHashMap[(String, Int), Long]
+  val entries: Seq[Entry] = Seq(
+    Entry("ms_stream_time", { case Seq(partition, time, run) => StreamTime(partition, time, run.eval().toString) }))
+}
+
 /** A struct as the bytes of an UnsafeRow. */
 case class Pack(child: Expression) extends UnaryExpression with CodegenFallback {
   @transient private lazy val project = UnsafeProjection.create(child.dataType.asInstanceOf[StructType])
@@ -103,11 +126,12 @@ object Bound {
 /** What the advance of stream time does to a state: when (`due`, ties by `order`), what stays, what comes out. */
 case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean)
 
-/** Everything a fold needs; environments are (state, row, new, clock). `part` divides a group, in place. */
+/** Everything a fold needs; environments are (state, row, new, clock, own, other). `part` divides a group, in place. */
 case class Recipe(row: StructType, state: StructType, out: StructType, part: Bound, update: Bound, emit: Bound,
     expiring: Option[Expiring], label: String, whole: Boolean) {
   private def at(name: String) = row.getFieldIndex(name).getOrElse(-1)
   val clock: Int = at("clock")
+  val side: Int = at("side")
   val partition: Int = at("partition")
   val offset: Int = at("offset")
 }
@@ -116,7 +140,8 @@ object Recipe {
   def of(in: DataFrame, text: Map[String, String]): Recipe = {
     val session = in.sparkSession
     val Seq(state, out) = Seq("state", "out").map(name => DataType.fromDDL(text(name)).asInstanceOf[StructType])
-    val environment = new StructType().add("state", state).add("row", in.schema).add("new", state).add("clock", LongType)
+    val environment = new StructType().add("state", state).add("row", in.schema).add("new", state)
+      .add("clock", LongType).add("own", LongType).add("other", LongType)
     def bound(name: String, wanted: DataType) = Bound.of(session, environment, text(name), wanted)
     val made = ArrayType(out)
     val due = new StructType().add("due", LongType).add("order", BinaryType)
@@ -167,7 +192,7 @@ class Folding(recipe: Recipe, memory: Memory) {
   private val updating = update.make()
   private val emitting = emit.make()
   private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
-  private val environment = new GenericInternalRow(4)
+  private val environment = new GenericInternalRow(6)
 
   def apply(group: Array[Byte], bytes: Array[Byte]): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
@@ -175,6 +200,7 @@ class Folding(recipe: Recipe, memory: Memory) {
     val key = divided(group, in)
     val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
     val now = tick(in, partition)
+    sides(in, partition)
     if (expiring.exists(_.before)) settle(in, partition, now, outs)
     guarded(in) { change(key, in, partition, now, updating, emitting, outs) }
     if (expiring.exists(!_.before)) settle(in, partition, now, outs)
@@ -204,6 +230,14 @@ class Folding(recipe: Recipe, memory: Memory) {
       else { memory.advance(partition, own); own }
     }
   }
+
+  /** Where rows have sides, stream time of the row's own side, with this row's, and of the other. */
+  private def sides(in: UnsafeRow, partition: Int): Unit =
+    if (side >= 0 && !in.isNullAt(side)) {
+      val own = -1 - 2 * partition - in.getInt(side)
+      environment.update(4, tick(in, own))
+      environment.update(5, memory.clock(-1 - 2 * partition - (1 - in.getInt(side))))
+    }
 
   /** One state changed: the outputs, and whether the state is another now. A failure leaves everything as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, partition: Int, now: java.lang.Long,

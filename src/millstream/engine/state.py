@@ -137,7 +137,9 @@ def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:
     below = inputs(plan)
     if isinstance(plan, Read):
         return partitions(plan.origin, topics)
-    return sum(slots(node, topics) for node in below) + (SHUFFLE_PARTITIONS if isinstance(plan, Group) else 0)
+    return sum(slots(node, topics) for node in below) + (
+        SHUFFLE_PARTITIONS * plan.shuffles if isinstance(plan, Group) else 0
+    )
 
 
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:

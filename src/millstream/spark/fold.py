@@ -2,10 +2,12 @@
 
 Its texts are Spark SQL over `state` (before the row; null where there is none), `row` (a struct of all columns
 of the frame), `new` (the state after it) and `clock` (stream time: the greatest column `clock` of the partition
-so far, this row's included; null where the frame has no such column).
+so far, this row's included; null where the frame has no such column). Where the frame has a column `side` (0 or 1),
+`own` and `other` are the same of the rows of the row's own side, and of the other's; an expiry does not have them.
 """
 
 from dataclasses import dataclass
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
@@ -60,6 +62,14 @@ def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
     made = jvm.module(session, "Fold")
     run = made.live if live else made.bounded
     return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, _texts(what))))
+
+
+def clock(live: bool) -> str:
+    """The text of a frame's column `clock`: stream time at a row, known before rows go to the tasks of their groups.
+
+    Needs the columns partition and rowtime. What the driver evaluates sees every row, where rowtime will do.
+    """
+    return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 
 def _texts(what: Fold) -> dict[str, str]:

@@ -16,7 +16,7 @@ from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING
 from millstream.plan.nodes import Aggregation, Group, Named, Window, known, leaves
 from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.constants import quoted
-from millstream.spark.fold import Expiry, Fold, fold
+from millstream.spark.fold import Expiry, Fold, clock, fold
 from millstream.spark.lower import guarded
 
 HEADERS = "array<struct<key: string, value: binary>>"
@@ -42,8 +42,9 @@ def grouped(rows: DataFrame, node: Group, run: Run) -> DataFrame:
     if node.window is None:
         return fold(given, made.stream(), run.live)
     if node.window.type == "SESSION":
-        return fold(given.selectExpr("*", "rowtime as clock"), made.sessions(node.window), run.live)
-    windows = given.selectExpr("*", f"{_starts(node.window)} as wstart", "rowtime as clock")
+        return fold(given.selectExpr("*", f"{clock(run.live)} as clock"), made.sessions(node.window), run.live)
+    timed = given.selectExpr("*", f"{clock(run.live)} as clock")
+    windows = timed.selectExpr("*", f"{_starts(node.window)} as wstart")
     return fold(windows, made.windows(node.window), run.live)
 
 
