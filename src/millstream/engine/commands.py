@@ -3,10 +3,11 @@
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.catalog.facts import Facts, TopicFacts
+from millstream.catalog.facts import Facts
+from millstream.engine.plain import from_plain, to_plain
 from millstream.model.settings import SETTINGS, effective
 
 VERSION = 1
@@ -73,8 +74,8 @@ def dump(command: Command) -> bytes:
         "path": command.path,
         "statement": command.text,
         "settings": dict(command.settings),
-        "facts": {"topics": {name: asdict(topic) for name, topic in command.facts.topics.items()}},
-        "starts": {topic: {str(p): o for p, o in starts.items()} for topic, starts in command.starts.items()},
+        "facts": to_plain(command.facts),
+        "starts": to_plain(command.starts),
     }
     return json.dumps(body, ensure_ascii=False).encode()
 
@@ -90,6 +91,6 @@ def load(record: bytes) -> Command:
 def _load(body: dict[str, Any]) -> Command:
     if body["version"] > VERSION:
         raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
-    topics = {name: TopicFacts(**facts) for name, facts in body["facts"]["topics"].items()}
+    facts = from_plain(Facts, body["facts"])
     starts = {topic: {int(p): o for p, o in found.items()} for topic, found in body["starts"].items()}
-    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], Facts(topics), starts)
+    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts)
