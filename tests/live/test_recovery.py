@@ -24,8 +24,14 @@ class Load:
     def __init__(self, kafka: Kafka, topic: str) -> None:
         self.written, self._kafka, self._topic = 0, kafka, topic
         self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def __enter__(self) -> "Load":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def _run(self) -> None:
         while not self._enough.wait(0.005):
@@ -58,15 +64,16 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: Kafka) -> None
     )
     (id,) = [q["id"] for q in first.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == ["HALTED"]]
     first.execute(f"PAUSE {id};")
-    before, load = catalog(first), Load(kafka, topic)
-    wait_for(lambda: kafka.ends("LOAD_OUT") > 500, "output before the crash")
-    first.kill()
-    kafka.create_topic("GONE")
-    second = begin()
-    assert catalog(second) == before
-    reached = kafka.ends("LOAD_OUT")
-    wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
-    written = load.stop()
+    before = catalog(first)
+    with Load(kafka, topic) as load:
+        wait_for(lambda: kafka.ends("LOAD_OUT") > 500, "output before the crash")
+        first.kill()
+        kafka.create_topic("GONE")
+        second = begin()
+        assert catalog(second) == before
+        reached = kafka.ends("LOAD_OUT")
+        wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
+        written = load.stop()
     wanted = {str(n).encode() for n in range(written)}
     wait_for(lambda: keys(kafka, "LOAD_OUT") == wanted, "an output for every input")
     assert "GONE" in kafka.topics(), "a replay must not delete a topic that was made again"
