@@ -1,0 +1,71 @@
+"""The documentation says what is true: its links lead somewhere, its SQL parses, its tables are the code's."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import doc_tables
+import pytest
+
+from millstream.model.settings import SETTINGS
+from millstream.syntax.parser import split
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+SQL = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Its blocks are signatures, not statements; tests/functions compares the page with the declarations.
+SIGNATURES = "functions.md"
+# A variable must be defined where it stands.
+VARIABLES = {"city": "Oslo", "CITY": "Oslo"}
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    """Each relative link of each page."""
+    for page in PAGES:
+        for link in LINK.findall(page.read_text(encoding="utf-8")):
+            if "://" not in link:
+                yield page, link
+
+
+def blocks() -> Iterator[tuple[Path, str]]:
+    """Each block of SQL of each page."""
+    for page in PAGES:
+        if page.name != SIGNATURES:
+            yield from ((page, sql) for sql in SQL.findall(page.read_text(encoding="utf-8")))
+
+
+def named(value: object) -> str:
+    """How a case is shown: a page by its name, anything else by its first line."""
+    return value.name if isinstance(value, Path) else str(value).splitlines()[0][:60]
+
+
+def anchors(page: Path) -> set[str]:
+    """What `#…` may say about a page: its headings, as GitHub writes them."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize(("page", "link"), links(), ids=named)
+def test_a_link_leads_somewhere(page: Path, link: str) -> None:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path) if path else page
+    assert target.exists()
+    assert not anchor or anchor in anchors(target)
+
+
+@pytest.mark.parametrize(("page", "sql"), blocks(), ids=named)
+def test_sql_parses(page: Path, sql: str) -> None:
+    assert list(split(sql, page.name, variables=VARIABLES))
+
+
+@pytest.mark.parametrize("page", doc_tables.PAGES)
+def test_tables_are_what_the_code_says(page: str) -> None:
+    there = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert there == doc_tables.written(page), "run python tests/docs/doc_tables.py"
+
+
+def test_every_setting_is_documented() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    assert [name for name in SETTINGS if f"`{name}`" not in text] == []
