@@ -10,6 +10,7 @@ from millstream.plan.nodes import (
     Filter,
     Flatten,
     Group,
+    Join,
     Named,
     Node,
     Read,
@@ -64,6 +65,25 @@ def _(node: Group) -> str:
     keys = ", ".join(k.text for k in node.keys)
     made = ", ".join(a.text for a in node.aggregations)
     return f"Group by {keys}{_window(node.window)}: {made}"
+
+
+@sentence.register
+def _(node: Join) -> str:
+    what = "Look up" if node.foreign else "Join"
+    return f"{what} ({node.outer.value}) on {node.text}{_near(node)}{_moves(node)}"
+
+
+def _near(node: Join) -> str:
+    near = node.near
+    if near is None:
+        return ""
+    grace = "unmatched rows at once" if near.eager else f"grace {near.grace} ms"
+    return f" within {near.before} ms before, {near.after} ms after, {grace}"
+
+
+def _moves(node: Join) -> str:
+    sides = [side for side, moves in zip(("left", "right"), node.moves, strict=True) if moves]
+    return f"; repartition of the {' and the '.join(sides)} side by the join key" if sides else ""
 
 
 def _window(window: Window | None) -> str:

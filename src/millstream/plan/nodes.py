@@ -7,6 +7,7 @@ positions in its source's schema. Header columns are value columns from the Read
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.catalog.catalog import Kind, Source, Windowed
@@ -152,6 +153,11 @@ class Group(Node):
     def kind(self) -> Kind:
         return Kind.TABLE
 
+    @property
+    def shuffles(self) -> int:
+        """How often its rows move between tasks: those of a table first to where their last row is known."""
+        return 2 if self.source.kind is Kind.TABLE else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Rekey(Node):
@@ -169,6 +175,69 @@ class Rekey(Node):
     @property
     def kind(self) -> Kind:
         return self.source.kind
+
+
+class Outer(Enum):
+    """Of which sides a row without counterpart stays, the other side's columns null."""
+
+    NONE = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL OUTER"
+
+    @property
+    def left(self) -> bool:
+        return self in (Outer.LEFT, Outer.FULL)
+
+    @property
+    def right(self) -> bool:
+        return self in (Outer.RIGHT, Outer.FULL)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """How near in time rows of two streams meet, in ms: right - left is from -`before` to `after`.
+
+    A row without counterpart is told once stream time is more than `grace` past the last moment at which one could
+    have come; `eager`: it is told at once, and again should one come.
+    """
+
+    before: int
+    after: int
+    grace: int
+    eager: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Rows of two sides that have the same key; the value is the left's columns, then the right's.
+
+    The key is what was compared, save of a `foreign` join: there each row of the table at the left finds the one row
+    at the right whose key is the left's `left_key`, and keeps its own key. `left_key` and `right_key` are said of the
+    side's rows; `name` is the key's name. `near` is there for two streams. `moves` tells of either side whether its
+    rows have to be sent elsewhere to meet the others.
+    """
+
+    left: Node
+    right: Node
+    outer: Outer
+    left_key: Meaning
+    right_key: Meaning
+    name: str
+    near: Near | None = None
+    foreign: bool = False
+    moves: tuple[bool, bool] = (False, False)
+    text: str = ""
+
+    @property
+    def schema(self) -> Schema:
+        key = (Column(self.name, known(self.left_key), Part.KEY),)
+        keys = self.left.schema.key if self.foreign else key
+        return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
+
+    @property
+    def kind(self) -> Kind:
+        return self.left.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +320,14 @@ def leaves(node: Node) -> tuple[Read, ...]:
     if isinstance(node, Read):
         return (node,)
     return tuple(leaf for inner in inputs(node) for leaf in leaves(inner))
+
+
+def joins(node: Node) -> Iterator[Join]:
+    """The joins of a plan, the last one first."""
+    if isinstance(node, Join):
+        yield node
+    for inner in inputs(node):
+        yield from joins(inner)
 
 
 def reads(node: Node) -> tuple[Source, ...]:

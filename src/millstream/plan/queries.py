@@ -3,7 +3,7 @@
 The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY), select.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from millstream.analysis.expressions import condition, function_call, typed
@@ -13,12 +13,13 @@ from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.catalog.catalog import Catalog, Kind, Source
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.types import Struct
 from millstream.plan.grouping import WINDOW_COLUMNS, grouped, is_aggregate
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, leaves, refs
+from millstream.plan.joining import Input, Joined, joined
+from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, leaves, reads, refs
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -42,20 +43,25 @@ class Item:
 class Aliases:
     """Makes names for columns that have none; a name is taken once it is a source's column or was given out.
 
-    `keys` are the expressions that became key columns under a name of their own.
+    `keys` are the expressions that became key columns under a name of their own. A name in `shared` is that of
+    columns of several sources: theirs begin with the source's.
     """
 
     taken: set[str]
     keys: dict[tree.Expression, str] = field(default_factory=dict)
     next: int = 0
+    shared: frozenset[str] = frozenset()
 
     def of(self, expression: tree.Expression) -> str:
         """The name of an expression without alias: a column's own, a field's (numbered where taken), KSQL_COL_n."""
         if isinstance(expression, tree.ColumnRef):
-            return expression.name
+            return self._of_column(expression)
         if expression in self.keys:
             return self.keys[expression]
         return self._free(expression.field) if isinstance(expression, tree.Deref) else self._generated()
+
+    def _of_column(self, column: tree.ColumnRef) -> str:
+        return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
     def of_key(self, expression: tree.Expression) -> str:
         """The name of a new key column; selected without alias, the expression has that name again."""
@@ -80,18 +86,23 @@ class Aliases:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out."""
+    """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out.
+
+    `joined` tells of the joins there, if any.
+    """
 
     node: Node
     scope: Scope
     alias: str
     hidden: frozenset[int] = frozenset()
+    joined: Joined | None = None
 
 
 def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
     """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
     relation, aliases = _rows(query, catalog, settings)
     _check_windowed_table(query, relation)
+    relation = _called(query, relation, sink)
     relation, items = _projected(query, relation)
     for item in items:
         _check_pseudo(item)
@@ -101,23 +112,52 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
 def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
     query = statement.query
+    if query.emit is None and query.group_by is not None:
+        raise StatementError(
+            "Pull queries don't support GROUP BY clauses.",
+            query.span,
+            "add EMIT CHANGES, or ask a table that CREATE TABLE … AS makes",
+        )
     relation, aliases = _rows(query, catalog, settings)
     relation, items = _projected(query, relation)
     columns = tuple(
         Named(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression)) for item in items
     )
-    origin = _origin(query.source, catalog)
-    return Transient(Answer(relation.node, columns, query.limit), query.emit is not None, (origin,))
+    answer = Answer(relation.node, columns, query.limit)
+    return Transient(answer, query.emit is not None, reads(answer))
 
 
 def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
     _refuse_unbuilt(query)
-    origin = _origin(query.source, catalog)
-    relation = _read(origin, query.source.alias or origin.name, catalog, settings)
-    aliases = Aliases({c.name for c in relation.node.schema})
+    relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
+    relation = _joined(query, relations) if query.joins else relations[0]
+    shared = relation.joined.shared if relation.joined else frozenset[str]()
+    aliases = Aliases({c.name for one in relations for c in one.node.schema}, shared=shared)
     relation = _filtered(query, relation)
-    relation = _flattened(query, relation, origin)
+    relation = _flattened(query, relation)
     return _rekeyed(query, relation, aliases), aliases
+
+
+def _source(source: tree.Source, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+    origin = _origin(source, catalog)
+    return _read(origin, source.alias or origin.name, catalog, settings)
+
+
+def _joined(query: tree.Query, relations: Sequence[Relation]) -> Relation:
+    places = (query.source, *(j.source for j in query.joins))
+    inputs = [
+        Input(r.node, r.alias, p.span) for r, p in zip(relations, places, strict=True) if isinstance(r.node, Read)
+    ]
+    made = joined(query, inputs, replace(relations[0].scope, columns=()))
+    return Relation(made.node, made.scope, relations[0].alias, joined=made)
+
+
+def _called(query: tree.Query, relation: Relation, sink: str) -> Relation:
+    """The relation with the key of a join found under the name that the projection gives it."""
+    if relation.joined is None or query.group_by is not None or query.partition_by is not None:
+        return relation
+    selected = [item.meaning for item in _items(query, relation)]
+    return replace(relation, scope=relation.joined.keyed(relation.scope, selected, sink, query.span))
 
 
 def _projected(query: tree.Query, relation: Relation) -> tuple[Relation, tuple[Item, ...]]:
@@ -137,8 +177,6 @@ def _check_windowed_table(query: tree.Query, relation: Relation) -> None:
 
 
 def _refuse_unbuilt(query: tree.Query) -> None:
-    if query.joins:
-        raise NotSupported("JOIN is not supported yet", query.joins[0].span)
     if query.window is not None and query.group_by is None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
@@ -189,11 +227,11 @@ def _filtered(query: tree.Query, relation: Relation) -> Relation:
     )
 
 
-def _flattened(query: tree.Query, relation: Relation, origin: Source) -> Relation:
+def _flattened(query: tree.Query, relation: Relation) -> Relation:
     calls = tuple(dict.fromkeys(c for c in walk(query) if isinstance(c, tree.Call) and _kind(c) is FunctionKind.TABLE))
     if not calls:
         return relation
-    if origin.kind is Kind.TABLE:
+    if relation.node.kind is Kind.TABLE:
         raise StatementError("Table source is not supported with table functions", calls[0].span)
     for call in calls:
         _check_table_function(call, query)
@@ -297,6 +335,8 @@ def _items(query: tree.Query, relation: Relation) -> Iterator[Item]:
         match item:
             case tree.SelectOne(expression, alias):
                 yield Item(expression, typed(expression, relation.scope), alias, item.span)
+            case tree.SelectAll(source) if relation.joined is not None:
+                yield from _joined_star(source, relation, relation.joined, item.span)
             case tree.SelectAll(source):
                 yield from _star(source, relation, item.span)
             case tree.SelectFields(struct):
@@ -314,6 +354,19 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Item]:
             continue
         name = names.get(ref, ref.name)
         yield Item(tree.ColumnRef(name, relation.alias), replace(ref, name=name), None, at)
+
+
+def _joined_star(source: str | None, relation: Relation, made: Joined, at: Span) -> Iterator[Item]:
+    """The columns of all sources, or of one, named after both; before them the key that is none of theirs."""
+    if source is None and made.synthetic is not None:
+        key = tree.ColumnRef(made.synthetic)
+        yield Item(key, relation.scope.lookup(key), None, at)
+    names = [(alias, name) for alias, name in made.everything if source in (None, alias)]
+    if not names:
+        raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
+    for alias, name in names:
+        column = tree.ColumnRef(name, alias)
+        yield Item(column, relation.scope.lookup(column), f"{alias}_{name}", at)
 
 
 def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[Item]:

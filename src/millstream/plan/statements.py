@@ -17,7 +17,7 @@ from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.plan import queries
-from millstream.plan.nodes import Select, Write, reads, windowed
+from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
 from millstream.plan.steps import (
     CreateTopic,
     DeleteTopic,
@@ -159,6 +159,7 @@ def _(statement: tree.CreateAs, world: World) -> Outcome:
     if old is not None and not statement.or_replace:
         return _exists(statement, old, world)
     plan = queries.persistent(statement.query, statement.name, world.catalog, world.settings)
+    _check_partitions(plan, statement.span, world)
     _check_kind(statement, plan)
     p = properties.read(statement.properties, properties.MADE, statement.span)
     id = _replaced_query(old) or _query_id(statement, world.catalog)
@@ -175,6 +176,24 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
             f"Please use CREATE {plan.kind.value} AS SELECT statement instead.",
             statement.span,
         )
+
+
+def _check_partitions(plan: Select, at: Span, world: World) -> None:
+    """Streams are sent where they meet what they are joined with; tables are read where they are."""
+    for join in joins(plan):
+        if join.foreign or join.right.kind is Kind.STREAM:
+            continue
+        one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
+        there = [world.facts.topics.get(s.topic) for s in (one, other)]
+        counts = [t.partitions for t in there if t is not None]
+        if len(set(counts)) > 1:
+            names = [identifier(s.name) for s in (one, other)]
+            raise StatementError(
+                f"Can't join {names[0]} with {names[1]} since the number of partitions don't match. "
+                f"{names[0]} partitions = {counts[0]}; {names[1]} partitions = {counts[1]}.",
+                at,
+                "make either one anew so that the number of partitions match",
+            )
 
 
 def _query_id(statement: tree.CreateAs, catalog: Catalog) -> str:
@@ -198,7 +217,10 @@ def _check_query_replaceable(old: Source, new: Source, at: Span, world: World) -
 
 
 def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: World) -> Source:
-    origin = reads(plan)[0]
+    origins = reads(plan)
+    origin = origins[0]
+    # Of joined sources the first that has a key tells how keys are written.
+    keyed = next((s for s in origins if s.key.format != "NONE"), origin)
     schema = plan.schema
     topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
@@ -207,7 +229,7 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
         plan.kind,
         schema,
         topic,
-        serdes.choose("KEY", p, schema.key, world.settings, origin.key),
+        serdes.choose("KEY", p, schema.key, world.settings, keyed.key),
         serdes.choose("VALUE", p, schema.value, world.settings, origin.value),
         statement=world.text,
         timestamp=sources.timestamp(p, schema),
@@ -274,6 +296,7 @@ def _(statement: tree.InsertInto, world: World) -> Outcome:
             f"Cannot insert into {identifier(sink.name)} because it has header columns", statement.span
         )
     plan = queries.persistent(statement.query, sink.name, world.catalog, world.settings)
+    _check_partitions(plan, statement.span, world)
     _check_same(plan, sink, statement.span)
     id = _insert_id(statement, world.catalog)
     _check_limit(statement.span, world)

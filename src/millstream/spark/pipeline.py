@@ -19,8 +19,8 @@ from millstream.catalog.catalog import Kind, Serde, Source, Windowed
 from millstream.formats.spec import spec
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import STRING, TIMESTAMP
-from millstream.plan.nodes import Answer, Filter, Flatten, Group, Node, Read, Rekey, Select, Write, refs, windowed
-from millstream.spark import groups
+from millstream.plan.nodes import Answer, Filter, Flatten, Group, Join, Node, Read, Rekey, Select, Write, refs, windowed
+from millstream.spark import groups, joins
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_written
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
@@ -205,6 +205,11 @@ def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
 @_rows.register
 def _(node: Group, run: _Run) -> DataFrame:
     return groups.grouped(_rows(node.source, run), node, run.groups())
+
+
+@_rows.register
+def _(node: Join, run: _Run) -> DataFrame:
+    return joins.joined(node, lambda inner: _rows(inner, run), run.query, run.live)
 
 
 @_rows.register

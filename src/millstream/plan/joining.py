@@ -1,0 +1,474 @@
+"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis import meaning as m
+from millstream.analysis.expressions import typed
+from millstream.analysis.scope import PSEUDO, Scope, ScopeColumn
+from millstream.catalog.catalog import Kind
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.model.types import Map, SqlType, children
+from millstream.plan.grouping import DAY, WINDOW_COLUMNS
+from millstream.plan.nodes import Join, Named, Near, Node, Outer, Read, Select, refs
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+from millstream.syntax.walk import walk
+
+_UNJOINED = ("KAFKA",)
+_OUTER = {
+    tree.JoinKind.INNER: Outer.NONE,
+    tree.JoinKind.LEFT: Outer.LEFT,
+    tree.JoinKind.RIGHT: Outer.RIGHT,
+    tree.JoinKind.FULL: Outer.FULL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A source of the FROM: where it is read, the name it has in the query, and where that stands."""
+
+    read: Read
+    alias: str
+    at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A query's joins: `node` gives the rows, `scope` reaches the columns, all of them in the value.
+
+    `everything` are the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
+    are the columns that the key may be called after; where there is none it is `synthetic`, of a foreign join `own`
+    are the left table's key columns, which stay the key.
+    """
+
+    node: Join
+    scope: Scope
+    everything: tuple[tuple[str, str], ...]
+    shared: frozenset[str]
+    viable: tuple[ScopeColumn, ...]
+    synthetic: str | None
+    own: tuple[ScopeColumn, ...] = ()
+
+    def keyed(self, scope: Scope, selected: Iterable[m.Meaning], sink: str, at: Span) -> Scope:
+        """`scope` with the column that the key is called after found in the key. StatementError if none is selected."""
+        chosen = set(map(bare, selected))
+        if self.synthetic is not None:
+            if self._key(0) not in chosen:
+                raise _missing_synthetic(self.synthetic, sink, at)
+            return scope
+        if self.own:
+            return self._own_keyed(scope, chosen, at)
+        named = next((c for c in self.viable if bare(c.ref) in chosen), None)
+        if named is None:
+            raise _missing(self.viable, sink, at)
+        return _moved(scope, {bare(named.ref): 0})
+
+    def _own_keyed(self, scope: Scope, chosen: set[m.Meaning], at: Span) -> Scope:
+        missing = [c.name for c in self.own if bare(c.ref) not in chosen]
+        if missing:
+            raise StatementError(
+                "Primary key column missing in projection. For foreign-key table-table joins, the projection must "
+                f"include all primary key columns from the left input table ({identifier(str(self.own[0].source))}). "
+                f"Missing column: {', '.join(map(identifier, missing))}.",
+                at,
+            )
+        return _moved(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+
+    def _key(self, index: int) -> m.Meaning:
+        key = [r for r in refs(self.node.schema) if r.where is m.Where.KEY][index]
+        return bare(key)
+
+
+def bare(meaning: m.Meaning) -> m.Meaning:
+    """A meaning without the names by which columns were reached, which are only for messages."""
+    return m.swapped(meaning, lambda part: replace(part, name="") if isinstance(part, m.Ref) else None)
+
+
+def _moved(scope: Scope, keys: dict[m.Meaning, int]) -> Scope:
+    """The scope with these columns found in the key, at these places."""
+    columns = []
+    for column in scope.columns:
+        index = keys.get(bare(column.ref))
+        ref = column.ref if index is None else replace(column.ref, where=m.Where.KEY, index=index)
+        columns.append(replace(column, ref=ref))
+    return replace(scope, columns=tuple(columns))
+
+
+def _missing(viable: Sequence[ScopeColumn], sink: str, at: Span) -> StatementError:
+    names = [f"{c.source}.{c.name}" for c in viable]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+    plural = "s" if len(names) > 1 else ""
+    return StatementError(
+        f"Key missing from projection (ie, SELECT). The query used to build {identifier(sink)} must include the join "
+        f"expression{plural} {listed} in its projection (eg, SELECT {names[0]}...).",
+        at,
+    )
+
+
+def _missing_synthetic(name: str, sink: str, at: Span) -> StatementError:
+    return StatementError(
+        f"Key missing from projection (ie, SELECT). The query used to build {identifier(sink)} must include the join "
+        f"expression {name} in its projection (eg, SELECT {name}...). {name} was added as a synthetic key column "
+        "because the join criteria did not match any source column. This expression must be included in the "
+        "projection and may be aliased.",
+        at,
+    )
+
+
+# ---------------------------------------------------------------- sides
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A source as a side of a join: what of it the query uses, and where that is found in the joined value."""
+
+    input: Input
+    node: Select
+    columns: tuple[ScopeColumn, ...]
+
+    @property
+    def alias(self) -> str:
+        return self.input.alias
+
+    @property
+    def keys(self) -> tuple[ScopeColumn, ...]:
+        """The source's key columns."""
+        names = [c.name for c in self.input.read.schema.key]
+        return tuple(c for c in self.columns if c.name in names)
+
+    @property
+    def key(self) -> m.Meaning | None:
+        """The one key column, if there is only one."""
+        return bare(self.keys[0].ref) if len(self.keys) == 1 else None
+
+
+def joined(query: tree.Query, inputs: Sequence[Input], base: Scope) -> Joined:
+    """The joins of a query; `base` has the settings and types. Raises StatementError."""
+    _check_sources(inputs)
+    sides = _sides(query, inputs)
+    synthetic = _free([c.name for i in inputs for c in i.read.schema])
+    chain = _Chain(sides, base, synthetic)
+    for place, join in enumerate(query.joins, 1):
+        chain.add(join, place)
+    assert isinstance(chain.node, Join)
+    columns = tuple(c for s in sides for c in s.columns)
+    made = chain.viable(columns)
+    own = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
+    key: tuple[ScopeColumn, ...] = ()
+    if not made and not own:
+        (ref,) = (r for r in refs(chain.node.schema) if r.where is m.Where.KEY)
+        key = (ScopeColumn(synthetic, None, ref),)
+    return Joined(
+        chain.node,
+        replace(base, columns=(*key, *columns)),
+        tuple(_everything(inputs, query.partition_by is not None)),
+        _shared(inputs),
+        made,
+        synthetic if key else None,
+        own,
+    )
+
+
+def _check_sources(inputs: Sequence[Input]) -> None:
+    for i, one in enumerate(inputs):
+        origin = one.read.origin
+        if any(o.read.origin.name == origin.name for o in inputs[:i]):
+            if len(inputs) > 2:
+                fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{origin.name}'"
+            else:
+                fact = f"Can not join '{origin.name}' to '{origin.name}': self joins are not yet supported."
+            raise StatementError(fact, one.at, "make a second source over the same topic")
+        if any(o.alias == one.alias for o in inputs[:i]):
+            raise StatementError(f"two sources are called {identifier(one.alias)}", one.at, "give one of them an alias")
+    unjoined = [i.read.origin for i in inputs if i.read.origin.value.format in _UNJOINED]
+    if unjoined:
+        raise StatementError(
+            f"Source(s) {', '.join(o.name for o in unjoined)} are using the '{unjoined[0].value.format}' value format. "
+            "This format does not yet support JOIN.",
+            inputs[1].at,
+        )
+    _check_windows(inputs)
+
+
+def _check_windows(inputs: Sequence[Input]) -> None:
+    windows = [i.read.origin.windowed for i in inputs]
+    if any(windows) and not all(windows):
+        one, other = (
+            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is wanted) for wanted in (True, False)
+        )
+        window = one.read.origin.windowed
+        assert window is not None
+        raise StatementError(
+            f"Can not join windowed source to non-windowed source. {identifier(one.alias)} is {window.type} windowed, "
+            f"{identifier(other.alias)} is not windowed",
+            inputs[1].at,
+        )
+    if len(set(windows)) > 1:
+        raise _windowed_move(inputs[1].at)
+
+
+def _windowed_move(at: Span) -> StatementError:
+    return StatementError(
+        "Implicit repartitioning of windowed sources is not supported.", at, "join them on their keys, of equal windows"
+    )
+
+
+def _free(taken: Sequence[str]) -> str:
+    name, n = "ROWKEY", 0
+    while name in taken:
+        n += 1
+        name = f"ROWKEY_{n}"
+    return name
+
+
+def _shared(inputs: Sequence[Input]) -> frozenset[str]:
+    names = [c.name for i in inputs for c in i.read.schema]
+    twice = {n for n in names if names.count(n) > 1}
+    return frozenset({*twice, *PSEUDO, *(r.name for r in WINDOW_COLUMNS)})
+
+
+def _everything(inputs: Sequence[Input], moved: bool) -> Iterable[tuple[str, str]]:
+    """What `*` stands for. Where PARTITION BY comes between, pseudo-columns are columns like others: so ksqlDB."""
+    for i in inputs:
+        schema = i.read.schema
+        names = [c.name for c in (*schema.value, *schema.key)] if moved else [c.name for c in schema]
+        if moved:
+            names[len(schema.value) : len(schema.value)] = PSEUDO
+        yield from ((i.alias, name) for name in names)
+
+
+def _sides(query: tree.Query, inputs: Sequence[Input]) -> tuple[_Side, ...]:
+    names = {e.name for e in walk(query) if isinstance(e, tree.ColumnRef)}
+    sides, width = [], 0
+    for i in inputs:
+        whole = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
+        used = _used(i.read, names, whole, whole and query.partition_by is not None)
+        sides.append(_side(i, used, width))
+        width += len(used)
+    return tuple(sides)
+
+
+def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[m.Ref, ...]:
+    """The columns that the query names; others need not go through its joins."""
+    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
+    own = [r for r in refs(read.schema) if whole or r.name in names]
+    made = [r for r in PSEUDO.values() if pseudo or r.name in names]
+    return (*own, *made, *(r for r in bounds if r.name in names))
+
+
+def _side(given: Input, used: tuple[m.Ref, ...], width: int) -> _Side:
+    read, alias = given.read, given.alias
+    keys = tuple(Named(r.name, r, identifier(r.name)) for r in refs(read.schema) if r.where is m.Where.KEY)
+    node = Select(read, keys, tuple(Named(r.name, r, identifier(r.name)) for r in used))
+    places = {bare(r): width + i for i, r in enumerate(used)}
+    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
+    # A column that the query does not name has no place, and is here for hints alone.
+    columns = tuple(
+        ScopeColumn(r.name, alias, m.Ref(r.type, m.Where.VALUE, places.get(bare(r), -1), r.name))
+        for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
+    )
+    return _Side(given, node, columns)
+
+
+# ---------------------------------------------------------------- the chain
+
+
+class _Chain:
+    """The joins so far. `same` are the expressions known to be equal to the key that the rows have now."""
+
+    def __init__(self, sides: tuple[_Side, ...], base: Scope, synthetic: str) -> None:
+        self.sides, self.base, self.synthetic = sides, base, synthetic
+        self.node: Node = sides[0].node
+        self.foreign = False
+        first = sides[0].key
+        self.same: list[m.Meaning] = [first] if first is not None else []
+
+    def viable(self, columns: Iterable[ScopeColumn]) -> tuple[ScopeColumn, ...]:
+        """The columns that are the key under another name, in order of preference."""
+        places = {bare(c.ref): c for c in columns if c.ref.index >= 0}
+        return tuple(places[s] for s in self.same if s in places)
+
+    def add(self, join: tree.Join, place: int) -> None:
+        """One more join. Raises StatementError."""
+        right, visible = self.sides[place], self.sides[: place + 1]
+        scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
+        one, other = _criterion(join, scope, visible)
+        _check_kinds(join, self.node, self.sides[0], right)
+        _check_types(join, one, other)
+        outer, moves = _OUTER[join.kind], (bare(one) not in self.same, bare(other) != right.key)
+        self._check_tables(join, moves, place)
+        if any(moves) and right.input.read.origin.windowed is not None:
+            raise _windowed_move(join.span)
+        foreign = moves[0] and self.node.kind is Kind.TABLE
+        near = _near(join, self.node.kind, right.node.kind)
+        width = len(self.node.schema.value)
+        key = self._left_key(one, moves[0])
+        theirs = _shifted(other, width)
+        name = self._name(one, other, outer)
+        self.node = Join(
+            self.node, right.node, outer, key, theirs, name, near, foreign, (moves[0], moves[1]), to_sql(join.condition)
+        )
+        self._follow(one, other, outer, moves[0], foreign)
+
+    def _left_key(self, one: m.Meaning, moves: bool) -> m.Meaning:
+        if moves:
+            return one
+        return next(r for r in refs(self.node.schema) if r.where is m.Where.KEY)
+
+    def _follow(self, one: m.Meaning, other: m.Meaning, outer: Outer, moved: bool, foreign: bool) -> None:
+        self.foreign = self.foreign or foreign
+        if foreign:
+            return
+        if outer is Outer.FULL:
+            self.same = []
+        else:
+            before = [] if moved else self.same
+            self.same = list(dict.fromkeys([*before, bare(one), bare(other)]))
+
+    def _name(self, one: m.Meaning, other: m.Meaning, outer: Outer) -> str:
+        """The key's name, for messages: that of the first column it may be called after."""
+        places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
+        column = places.get(bare(one)) or places.get(bare(other))
+        return self.synthetic if column is None or outer is Outer.FULL else f"{column.source}_{column.name}"
+
+    def _check_tables(self, join: tree.Join, moves: tuple[bool, bool], place: int) -> None:
+        right, got = self.sides[place], f"Got {to_sql(join.condition)}."
+        if right.node.kind is Kind.STREAM:
+            return
+        if moves[1]:
+            which = (
+                "stream-table joins require to join on the table's primary key"
+                if self.node.kind is Kind.STREAM
+                else "table-table joins require to join on the primary key of the right input table"
+            )
+            raise StatementError(f"Invalid join condition: {which}. {got}", join.span)
+        if moves[0] and self.node.kind is Kind.TABLE:
+            self._check_foreign(join, place, got)
+
+    def _check_foreign(self, join: tree.Join, place: int, got: str) -> None:
+        if place > 1:
+            raise StatementError(
+                "Invalid join condition: foreign-key table-table joins are not supported as part of n-way joins. "
+                f"{got}",
+                join.span,
+                "a foreign-key join may be the first of the chain",
+            )
+        if join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
+            raise StatementError(
+                f"Invalid join type: {join.kind.value} OUTER JOIN on a foreign key is not supported. {got}", join.span
+            )
+
+
+def _shifted(meaning: m.Meaning, width: int) -> m.Meaning:
+    """A meaning over the joined value as one over the right side's value."""
+
+    def swap(part: m.Meaning) -> m.Meaning | None:
+        return replace(part, index=part.index - width) if isinstance(part, m.Ref) else None
+
+    return m.swapped(meaning, swap)
+
+
+# ---------------------------------------------------------------- one criterion
+
+
+def _criterion(join: tree.Join, scope: Scope, visible: Sequence[_Side]) -> tuple[m.Meaning, m.Meaning]:
+    """What of the rows so far is compared with what of the new source."""
+    condition, new = join.condition, visible[-1].alias
+    if not isinstance(condition, tree.Comparison) or condition.operator != "=":
+        fact = "only one equality is supported"
+        if isinstance(condition, tree.Logical):
+            fact = "joins on multiple conditions are not yet supported"
+        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
+    sides = [(typed(e, scope), e) for e in (condition.left, condition.right)]
+    aliases = [_alias(meaning, e, condition, visible) for meaning, e in sides]
+    if new not in aliases or aliases[0] == aliases[1]:
+        raise StatementError(
+            f"A join criteria is expected to reference the source ({identifier(new)}) in the FROM clause, instead the "
+            f"right source references {identifier(aliases[1])} and the left source references {identifier(aliases[0])}",
+            condition.span,
+        )
+    (one, _), (other, _) = sides if aliases[1] == new else reversed(sides)
+    return one, other
+
+
+def _alias(meaning: m.Meaning, written: tree.Expression, whole: tree.Expression, visible: Sequence[_Side]) -> str:
+    """The one source that an expression refers to."""
+    owners = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
+    found = {owners[r] for r in _refs(meaning) if r in owners}
+    if len(found) != 1:
+        raise StatementError(
+            f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
+            "comparision must contain references from exactly one source.",
+            written.span,
+        )
+    return found.pop()
+
+
+def _refs(meaning: m.Meaning) -> Iterable[m.Ref]:
+    if isinstance(meaning, m.Ref):
+        yield meaning
+    for part in m.parts(meaning):
+        yield from _refs(part)
+
+
+def _check_types(join: tree.Join, one: m.Meaning, other: m.Meaning) -> None:
+    if one.type != other.type:
+        assert isinstance(join.condition, tree.Comparison)
+        raise StatementError(
+            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{one.type}}} = "
+            f"{to_sql(join.condition.right)}{{{other.type}}}.",
+            join.condition.span,
+            "CAST one side",
+        )
+    if one.type is not None and _holds_map(one.type):
+        raise StatementError(
+            "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
+            f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",
+            join.condition.span,
+        )
+
+
+def _holds_map(type: SqlType) -> bool:
+    return isinstance(type, Map) or any(map(_holds_map, children(type)))
+
+
+def _check_kinds(join: tree.Join, left: Node, first: _Side, right: _Side) -> None:
+    if left.kind is Kind.TABLE and right.node.kind is Kind.STREAM:
+        kind = "[INNER]" if join.kind is tree.JoinKind.INNER else f"{join.kind.value} [OUTER]"
+        raise StatementError(
+            "Invalid join order: table-stream joins are not supported; only stream-table joins. "
+            f"Got {first.alias} {kind} JOIN {right.alias}.",
+            join.span,
+            "put the stream at the left",
+        )
+    mixed = left.kind is Kind.STREAM and right.node.kind is Kind.TABLE
+    if mixed and join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
+        raise StatementError(
+            f"{join.kind.value} OUTER joins between streams and tables (stream: {first.alias}, table: {right.alias}) "
+            "are not supported.",
+            join.span,
+            "a row of the table alone makes no event: INNER or LEFT",
+        )
+
+
+def _near(join: tree.Join, left: Kind, right: Kind) -> Near | None:
+    within = join.within
+    if Kind.TABLE in (left, right):
+        if within is not None:
+            what = f"{left.value.capitalize()}-{right.value.capitalize()}"
+            raise StatementError(
+                f"A window definition was provided for a {what} join. These joins are not windowed.",
+                within.span,
+                "leave WITHIN out",
+            )
+        return None
+    if within is None:
+        raise StatementError(
+            "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
+            join.span,
+            "To fix: … JOIN s WITHIN 1 HOUR ON …",
+        )
+    grace = within.grace.milliseconds if within.grace else DAY
+    return Near(within.before.milliseconds, within.after.milliseconds, grace, within.grace is None)
