@@ -1,11 +1,13 @@
-"""Fixtures of every room: a real broker and a real registry, one a session, started when first asked for."""
+"""Fixtures of every room: a real broker, a real registry and Spark, one a session, started when first asked for."""
 
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from millstream.parts.broker import Broker
 from millstream.parts.registry import Registry
+from millstream.spark.session import SessionOptions, create
 from support.kafka import Kafka
 
 
@@ -27,3 +29,11 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """A real schema registry on a free port; `registry.url` is its Confluent API."""
     with Registry(tmp_path_factory.mktemp("registry"), port=0) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark session with the module's functions, and room for a few real-time queries."""
+    session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=16, memory="1g"))
+    yield session
+    session.stop()

@@ -1,7 +1,6 @@
 """The conformance cases, bounded; gaps.toml lists those that are known to fail, and may only shrink."""
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,9 @@ LISTED = {id: reason for reason, ids in GAPS.items() for id in ids}
 
 
 @pytest.fixture(scope="module")
-def verdicts(spark: SparkSession) -> Iterator[list[Verdict]]:
+def verdicts(spark: SparkSession) -> list[Verdict]:
     cases = list(load([shared("conformance", "query")]))
-    yield list(run_cases(cases, Bounded(spark), effective({}, {}), jobs=4))
+    return list(run_cases(cases, Bounded(spark), effective({}, {}), jobs=4))
 
 
 def test_every_case_passes_that_is_no_known_gap(verdicts: list[Verdict]) -> None:
