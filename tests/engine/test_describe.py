@@ -2,7 +2,8 @@
 
 import pytest
 
-from millstream.engine.entities.describe import places
+from engine.test_state import after
+from millstream.engine.entities.describe import places, source_body
 
 BOUNDS = {0: (2, 10), 1: (0, 5)}
 
@@ -21,3 +22,18 @@ def test_the_place_after_the_last_batch(end: object) -> None:
 @pytest.mark.parametrize("progress", [{}, {"sources": []}, {"sources": [{"endOffset": None}]}])
 def test_no_report_no_place(progress: dict[str, object]) -> None:
     assert places("t", progress, BOUNDS) == {}
+
+
+def test_a_windowed_source_lists_its_bounds_behind_its_key() -> None:
+    text = (
+        "CREATE STREAM w (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON', "
+        "window_type='TUMBLING', window_size='1 SECOND');"
+    )
+    body = source_body(after(text).catalog.sources["W"], after(text).catalog, extended=False)
+    assert [(f["name"], f.get("type")) for f in body["fields"]] == [
+        ("ID", "KEY"),
+        ("WINDOWSTART", "KEY"),
+        ("WINDOWEND", "KEY"),
+        ("V", None),
+    ]
+    assert body["windowType"] == "TUMBLING"

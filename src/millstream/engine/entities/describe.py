@@ -12,8 +12,9 @@ from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import columns
 from millstream.engine.supervisor import Health
 from millstream.functions.declare import Function, Signature
-from millstream.model.schema import Schema
+from millstream.model.schema import Column, Part, Schema
 from millstream.model.settings import SETTINGS
+from millstream.model.types import BIGINT
 
 VERSION = "millstream"
 BUILT_IN = "(built in)"
@@ -48,7 +49,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "windowType": source.windowed.type if source.windowed else None,
         "readQueries": [_query(catalog.queries[q], catalog, observed) for q in catalog.readers(source.name)],
         "writeQueries": [_query(catalog.queries[q], catalog, observed) for q in catalog.writers(source.name)],
-        "fields": columns(source.schema),
+        "fields": _fields(source),
         "type": source.kind.value,
         "timestamp": _timestamp(source.timestamp),
         "statistics": observed.statistics,
@@ -65,6 +66,15 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "queryOffsetSummaries": list(observed.offsets),
         "sourceConstraints": _dependent(source, catalog),
     }
+
+
+def _fields(source: Source) -> list[dict[str, Any]]:
+    """A source's columns; of a windowed one, its window's bounds behind the key's."""
+    found = source.schema.columns
+    if source.windowed is None:
+        return columns(found)
+    bounds = (Column(name, BIGINT, Part.KEY) for name in ("WINDOWSTART", "WINDOWEND"))
+    return columns((*source.schema.key, *bounds, *(c for c in found if c.part is not Part.KEY)))
 
 
 def _timestamp(timestamp: Timestamp | None) -> str:
@@ -99,8 +109,8 @@ def query_body(
     return {
         "id": query.id,
         "statementText": query.statement,
-        "windowType": None,
-        "fields": columns(sink.schema) if sink else [],
+        "windowType": sink.windowed.type if sink and sink.windowed else None,
+        "fields": _fields(sink) if sink else [],
         "sources": list(query.sources),
         "sinks": [query.sink],
         "topology": plan,
