@@ -22,7 +22,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command that `words` (default: the command line) spell; its exit code."""
     given = list(sys.argv[1:] if words is None else words)
     name, rest = (given[0], given[1:]) if given and given[0] in COMMANDS else (SHELL, given)
-    args = _parser(name).parse_args([name, *rest])
+    args = _parser(name).parse_args(rest)
     try:
         code: int = args.run(args)
     except SetupError as error:
@@ -35,9 +35,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _parser(name: str) -> argparse.ArgumentParser:
     """The parser of one command; the others' modules stay unread, since some of them take a second to load."""
-    parser = argparse.ArgumentParser(prog="millstream")
     module = importlib.import_module(f"millstream.cli.{name}")
-    module.add(parser.add_subparsers())
+    subparsers = argparse.ArgumentParser(prog="millstream").add_subparsers()
+    module.add(subparsers)
+    # Its own parser, so that a wrong word is answered with the usage of the command at hand.
+    parser: argparse.ArgumentParser = subparsers.choices[name]
     parser.set_defaults(run=module.run)
     return parser
 
