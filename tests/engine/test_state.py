@@ -105,3 +105,10 @@ def test_a_command_survives_its_record() -> None:
     assert command.settings == {"auto.offset.reset": "earliest"}
     assert command.effective["auto.offset.reset"] == "earliest"
     assert b"secret" not in record
+
+
+def test_a_query_knows_how_its_sinks_topic_is_made_if_it_made_it() -> None:
+    made = after(SOURCE, MADE).wanted["CSAS_BIG_0"].topic
+    assert made == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
+    there = applied(after(SOURCE), 1, said(MADE, {**TOPICS, "BIG": TopicFacts(1)})).state.wanted["CSAS_BIG_0"].topic
+    assert there is None

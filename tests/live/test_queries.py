@@ -186,3 +186,17 @@ def test_a_filtered_table_writes_tombstones(server: Life, kafka: Kafka) -> None:
     assert rows == [[1, 9], [1, 1]]
     with pytest.raises(RequestFailed, match="pull query on the table"):
         server.rows(f"SELECT * FROM {name};", 1)
+
+
+def test_a_sink_topic_that_somebody_deleted_is_made_again(server: Life, kafka: Kafka) -> None:
+    name, topic = declare(server, kafka, partitions=1)
+    id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
+    kafka.produce(topic, "1", {"v": "a"})
+    kafka.consume_all(f"{name}_OUT", 1)
+    server.execute(f"PAUSE {id};")
+    kafka.delete_topic(f"{name}_OUT")
+    wait_for(lambda: f"{name}_OUT" not in kafka.topics(), "the deletion")
+    server.execute(f"RESUME {id};")
+    kafka.produce(topic, "2", {"v": "b"})
+    wait_for(lambda: f"{name}_OUT" in kafka.topics() and kafka.ends(f"{name}_OUT"), "output")
+    server.execute(f"DROP STREAM {name}_OUT;")

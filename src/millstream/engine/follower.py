@@ -119,7 +119,10 @@ class Follower:
             self._owed.append(Owed(offset, done.topics))
             now = [s for s in done.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
             return self._with_topics(done, now)
-        self._supervisor.stop_others(done.state.wanted)
+        try:
+            self._supervisor.stop_others(done.state.wanted)
+        except Exception:
+            LOG.exception("a query did not stop as it should")
         done = self._with_topics(done, done.topics)
         self._supervisor.want(done.state.wanted)
         self._lease.commit(offset + 1)

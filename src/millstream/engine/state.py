@@ -30,7 +30,8 @@ class Wanted:
     """A persistent query that should be there.
 
     `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
-    same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes.
+    same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes,
+    `topic` the sink's, where it was made for the query and may be made again.
     """
 
     query: Query
@@ -38,6 +39,7 @@ class Wanted:
     birth: str
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     slots: int = 1
+    topic: CreateTopic | None = None
 
     @property
     def running(self) -> bool:
@@ -97,7 +99,7 @@ def applied(state: State, offset: int, command: Command) -> Applied:
         return Applied(with_status(before, command.path, Status("ERROR", str(failure))), None, failure)
     wanted = dict(state.wanted)
     for step in meant.steps:
-        _want(step, wanted, command)
+        _want(step, wanted, command, meant)
     status = Status("SUCCESS", meant.message, meant.query_id)
     after = replace(before, catalog=meant.catalog, wanted=wanted)
     return Applied(with_status(after, meant.path, status), meant)
@@ -113,19 +115,24 @@ def with_status(state: State, path: str, status: Status) -> State:
     return replace(state, statuses={**state.statuses, path: status})
 
 
-def _want(step: Step, wanted: dict[str, Wanted], command: Command) -> None:
+def _want(step: Step, wanted: dict[str, Wanted], command: Command, meant: Outcome) -> None:
     """Change the wanted queries as the step says; topics are none of its business."""
     match step:
         case StartQuery(query, plan):
             old = wanted.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
-            wanted[query.id] = Wanted(query, plan, birth, starts, slots(plan, command.facts.topics))
+            topic = old.topic if old else _made(plan.sink.topic, meant)
+            wanted[query.id] = Wanted(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
         case StopQuery(id):
             wanted.pop(id, None)
         case PauseQuery(id) if id in wanted:
             wanted[id] = _turned(wanted[id], QueryState.PAUSED)
         case ResumeQuery(id) if id in wanted:
             wanted[id] = _turned(wanted[id], QueryState.RUNNING)
+
+
+def _made(topic: str, meant: Outcome) -> CreateTopic | None:
+    return next((s for s in meant.steps if isinstance(s, CreateTopic) and s.name == topic), None)
 
 
 def _turned(wanted: Wanted, state: QueryState) -> Wanted:

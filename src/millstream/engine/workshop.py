@@ -10,12 +10,13 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Source
+from millstream.engine import topics
 from millstream.engine.kafka import Kafka, reason
 from millstream.engine.state import SHUFFLE_PARTITIONS, Wanted
 from millstream.engine.supervisor import CannotRun
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
-from millstream.plan.steps import Row
+from millstream.plan.steps import CreateTopic, Row
 from millstream.spark import session
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.checkpoint import location
@@ -123,6 +124,12 @@ class Workshop:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
         return {topic: _within(starts[topic], there) for topic, there in bounds.items()}
 
+    def _make(self, topic: CreateTopic) -> None:
+        try:
+            topics.carry_out(topic, self._kafka)
+        except KafkaException as failure:
+            raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
+
     def _need_topics(self, wanted: Wanted) -> None:
         try:
             there = self._kafka.topics()
@@ -130,7 +137,9 @@ class Workshop:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
         needed = [s.topic for s in (*reads(wanted.plan), wanted.plan.sink)]
         missing = [topic for topic in needed if topic not in there]
-        if missing:
+        if wanted.topic is not None and missing == [wanted.topic.name]:
+            self._make(wanted.topic)
+        elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
 
 
