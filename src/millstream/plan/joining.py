@@ -304,18 +304,14 @@ class _Chain:
         foreign = moves[0] and self.node.kind is Kind.TABLE
         near = _near(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
-        key = self._left_key(one, moves[0])
-        theirs = _shifted(other, width)
+        # A tombstone has a key and no value.
+        key = one if moves[0] else _key(self.node)
+        theirs = _shifted(other, width) if moves[1] else _key(right.node)
         name = self._name(one, other, outer)
         self.node = Join(
             self.node, right.node, outer, key, theirs, name, near, foreign, (moves[0], moves[1]), to_sql(join.condition)
         )
         self._follow(one, other, outer, moves[0], foreign)
-
-    def _left_key(self, one: m.Meaning, moves: bool) -> m.Meaning:
-        if moves:
-            return one
-        return next(r for r in refs(self.node.schema) if r.where is m.Where.KEY)
 
     def _follow(self, one: m.Meaning, other: m.Meaning, outer: Outer, moved: bool, foreign: bool) -> None:
         self.foreign = self.foreign or foreign
@@ -359,6 +355,10 @@ class _Chain:
             raise StatementError(
                 f"Invalid join type: {join.kind.value} OUTER JOIN on a foreign key is not supported. {got}", join.span
             )
+
+
+def _key(node: Node) -> m.Meaning:
+    return next(r for r in refs(node.schema) if r.where is m.Where.KEY)
 
 
 def _shifted(meaning: m.Meaning, width: int) -> m.Meaning:

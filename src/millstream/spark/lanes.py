@@ -1,0 +1,121 @@
+"""What the joins of a chain have in common: lanes, types, and the rows that pass (see joins.py)."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from millstream.functions.sparktype import spark_type
+from millstream.model.schema import Column
+from millstream.model.types import BIGINT, BYTES, INTEGER, STRING, SqlType
+from millstream.plan.nodes import Join, Node, windowed
+from millstream.spark.fold import Expiry, Fold, fold
+from millstream.spark.lower import guarded
+
+HEADERS = "array<struct<key: string, value: binary>>"
+PLACE = ("headers", "partition", "offset")
+
+
+def bounds_of(node: Node) -> tuple[str, ...]:
+    """The columns of a node's rows that tell their window."""
+    return ("wstart", "wend") if windowed(node) else ()
+
+
+def struct_type(prefix: str, columns: Sequence[Column]) -> str:
+    """Spark's type of a key or value with these columns; a struct needs a field."""
+    fields = [f"{prefix}{i}: {spark_type(c.type)}" for i, c in enumerate(columns)] or [f"{prefix}0: int"]
+    return f"struct<{', '.join(fields)}>"
+
+
+def right_type(join: Join) -> str:
+    key = Column(join.name, join.right_key.type) if join.right_key.type else join.right.schema.key[0]
+    return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}>"
+
+
+def sorted_bytes(type: SqlType | None, text: str) -> str:
+    """A key as bytes that sort as it does when it is written, where that is easy to say."""
+    return (
+        f"cast({text} as binary)"
+        if type in (INTEGER, BIGINT, STRING, BYTES)
+        else f"encode(to_json(struct({text})), 'UTF-8')"
+    )
+
+
+class Step:
+    """One join of a chain: `place` is its lane, `later` are the joins whose lanes pass."""
+
+    def __init__(self, join: Join, place: int, later: Sequence[Join], query: str, live: bool) -> None:
+        self.join, self.place, self.later, self.query, self.live = join, place, later, query, live
+        self.bounds = bounds_of(join)
+        self.passing = [f"r{place + i}" for i, _ in enumerate(later, 1)]
+        compared = join.right_key.type or join.right.schema.key[0].type
+        self.key = struct_type("K", [Column(join.name, compared)])
+        self.left = struct_type("V", join.left.schema.value)
+        self.right = struct_type("V", join.right.schema.value)
+        self.own = struct_type("K", join.schema.key)
+        self.out = self._out_type()
+
+    def _out_type(self) -> str:
+        value = struct_type("V", self.join.schema.value)
+        fields = ["lane: int", f"key: {self.own}", f"value: {value}", "rowtime: bigint", f"headers: {HEADERS}"]
+        fields += ["partition: int", "offset: bigint", *(f"{b}: bigint" for b in self.bounds)]
+        fields += [f"{name}: {right_type(join)}" for name, join in zip(self.passing, self.later, strict=True)]
+        return f"struct<{', '.join(fields)}>"
+
+    def run(self, frame: DataFrame) -> DataFrame:
+        """The rows after this join."""
+        return fold(self.given(frame), self.fold(), self.live)
+
+    def given(self, frame: DataFrame) -> DataFrame:
+        """What the fold reads: `j` the key that is compared, null in a lane that passes; `side` 0 or 1."""
+        lane = f"r{self.place}"
+        text = guarded(self.join.left_key, self.join.text)
+        j = f"case lane when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
+        side = f"case lane when 0 then 0 when {self.place} then 1 end as side"
+        clock = f"if(lane in (0, {self.place}), rowtime, null) as clock"
+        rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
+        made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
+        return made.where("side is null or j.K0 is not null")
+
+    def fold(self) -> Fold:
+        """The fold of this kind of join."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ texts
+
+    def by(self) -> str:
+        """Rows that pass are spread over the tasks by what they will be joined on."""
+        spread = f"xxhash64({', '.join(f'{p}.j' for p in self.passing)})" if self.passing else "0L"
+        window = "".join(f", '{b}', {b}" for b in self.bounds)
+        return f"named_struct('j', j, 'h', if(j is null, {spread}, 0L){window})"
+
+    def value(self, left: str, right: str) -> str:
+        """The joined value of two structs, either of them maybe null."""
+        texts = [f"{left}.V{i}" for i in range(len(self.join.left.schema.value))]
+        texts += [f"{right}.V{i}" for i in range(len(self.join.right.schema.value))]
+        fields = texts or ["cast(null as int)"]
+        named = ", ".join(f"'V{i}', {text}" for i, text in enumerate(fields))
+        return f"named_struct({named})"
+
+    def row(self, key: str, value: str, rowtime: str) -> str:
+        """An output in lane 0."""
+        nothing = [f"'{p}', cast(null as {right_type(j)})" for p, j in zip(self.passing, self.later, strict=True)]
+        return self.output("0", key, value, rowtime, nothing)
+
+    def output(self, lane: str, key: str, value: str, rowtime: str, passing: Sequence[str]) -> str:
+        fields = [f"'lane', {lane}", f"'key', {key}", f"'value', {value}", f"'rowtime', {rowtime}"]
+        fields += [f"'{c}', row.{c}" for c in (*PLACE, *self.bounds)]
+        return f"named_struct({', '.join([*fields, *passing])})"
+
+    def gone(self) -> str:
+        return f"cast(null as {struct_type('V', self.join.schema.value)})"
+
+    def made(self, update: str, emit: str, state: str, expiry: Expiry | None = None) -> Fold:
+        """The fold of a join; rows of other lanes pass by."""
+        passing = [f"'{p}', row.{p}" for p in self.passing]
+        nothing = f"cast(null as {self.own})", self.gone()
+        passed = f"array({self.output('row.lane', *nothing, 'row.rowtime', passing)})"
+        if self.passing:
+            update = f"if(row.side is null, null, {update})"
+            emit = f"if(row.side is null, {passed}, {emit})"
+        label = f"{self.query}.join"
+        return Fold(self.by(), state, update, emit, self.out, label, expiry, whole=any(self.join.moves))
