@@ -39,6 +39,8 @@ object Codec {
     case "JSON" => new JsonReader(spec)
     case "JSON_SR" => new JsonSchemaReader(spec)
     case "AVRO" => new AvroReader(spec)
+    case "PROTOBUF" => new ProtobufReader(spec, registered = true)
+    case "PROTOBUF_NOSR" => new ProtobufReader(spec, registered = false)
     case "DELIMITED" => new DelimitedReader(spec)
     case "KAFKA" => new KafkaReader(spec)
     case "NONE" => new NoneReader
@@ -49,6 +51,8 @@ object Codec {
     case "JSON" => new JsonWriter(spec)
     case "JSON_SR" => new JsonSchemaWriter(spec)
     case "AVRO" => new AvroWriter(spec)
+    case "PROTOBUF" => new ProtobufWriter(spec, registered = true)
+    case "PROTOBUF_NOSR" => new ProtobufWriter(spec, registered = false)
     case "DELIMITED" => new DelimitedWriter(spec)
     case "KAFKA" => new KafkaWriter(spec)
     case "NONE" => new NoneWriter

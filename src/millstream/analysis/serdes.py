@@ -3,10 +3,11 @@
 Rules: features.md §3 and §13; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import Serde
+from millstream.formats.registered import FULL_NAME, NULLABLE
 from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
@@ -97,16 +98,26 @@ def _wrap(
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
-    delimiter = p.text(f"{side}_DELIMITER")
-    if delimiter is not None:
-        place = p.place(f"{side}_DELIMITER")
-        if "delimiter" not in format.properties:
-            raise StatementError(f"{format.name} does not support the following configs: [delimiter]", place)
-        _check_delimiter(f"{side}_DELIMITER", delimiter, place)
-        return (("delimiter", delimiter),)
-    if inherited is not None and inherited.format == format.name:
-        return inherited.properties
-    return ()
+    given = dict(inherited.properties) if inherited is not None and inherited.format == format.name else {}
+    for config, name, shown, check in _CONFIGS:
+        asked = p.text(f"{side}_{config}")
+        if asked is not None:
+            place = p.place(f"{side}_{config}")
+            if name not in format.properties:
+                raise StatementError(f"{format.name} does not support the following configs: [{shown}]", place)
+            check(f"{side}_{config}", asked, place)
+            given[name] = asked
+    return tuple(sorted(given.items()))
+
+
+def _check_name(name: str, asked: str, at: Span) -> None:
+    if not asked.strip():
+        raise StatementError(f"{name} cannot be empty", at, "leave it out, or name the schema: fullSchemaName")
+
+
+def _check_nullable(name: str, asked: str, at: Span) -> None:
+    if asked.upper() not in ("OPTIONAL", "WRAPPER"):
+        raise StatementError(f"{name} must be OPTIONAL or WRAPPER, not '{asked}'", at)
 
 
 def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
@@ -115,6 +126,16 @@ def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
         raise StatementError(f"{name} is invalid: a delimiter cannot be empty or blank", at, hint)
     if len(delimiter) != 1 and delimiter.upper() not in ("TAB", "SPACE"):
         raise StatementError(f"{name} is invalid: '{delimiter}'", at, hint)
+
+
+_Check = Callable[[str, str, Span], None]
+# What a WITH clause calls a property, what the format calls it, what messages do, and what is wrong with a value.
+_CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
+    ("DELIMITER", "delimiter", "delimiter", _check_delimiter),
+    ("SCHEMA_FULL_NAME", FULL_NAME, "fullSchemaName", _check_name),
+    ("AVRO_SCHEMA_FULL_NAME", FULL_NAME, "fullSchemaName", _check_name),
+    ("PROTOBUF_NULLABLE_REPRESENTATION", NULLABLE, "nullableRepresentation", _check_nullable),
+)
 
 
 def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millstream.analysis import properties, serdes
+from millstream.analysis import properties, schemas, serdes
 from millstream.analysis.properties import Properties
 from millstream.analysis.scope import Scope
 from millstream.catalog.catalog import Kind, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
-from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import (
@@ -40,14 +40,15 @@ def declare(
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = Kind[statement.kind.name]
     topic = _topic(p, facts, settings)
-    _refuse_unbuilt(p)
-    columns = tuple(_column(c, kind, types) for c in statement.columns)
-    schema = Schema(columns)
+    declared = Schema(tuple(_column(c, kind, types) for c in statement.columns))
+    keys = schemas.Side("KEY", topic, p, facts, settings)
+    values = schemas.Side("VALUE", topic, p, facts, settings)
+    schema = _completed(declared, keys, values)
     _check_names(statement)
     _check_key(statement, kind, schema)
     key = serdes.choose("KEY", p, schema.key, settings)
     value = serdes.choose("VALUE", p, schema.value, settings)
-    if not columns:
+    if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"
         )
@@ -56,8 +57,8 @@ def declare(
         kind,
         schema,
         topic,
-        key,
-        value,
+        schemas.written(keys, key, schema.key, statement.name),
+        schemas.written(values, value, schema.value, statement.name),
         statement=text,
         timestamp=timestamp(p, schema),
         windowed=_windowed(p, schema),
@@ -105,18 +106,18 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
             )
 
 
-def _refuse_unbuilt(p: Properties) -> None:
-    for name in ("KEY_SCHEMA_ID", "VALUE_SCHEMA_ID"):
-        if name in p.values:
-            side = name.split("_")[0]
-            format = serdes.known(p.text(f"{side}_FORMAT") or p.text("FORMAT") or "JSON", p.place(name))
-            if not format.infers:
-                raise StatementError(
-                    f"{side}_FORMAT should support schema inference when {name} is provided. "
-                    f"Current format is {format.name}.",
-                    p.place(name),
-                )
-            raise NotSupported(f"{name} is not supported yet", p.place(name))
+def _completed(declared: Schema, keys: schemas.Side, values: schemas.Side) -> Schema:
+    """The declared columns, and those of the registry for a side of which none are declared."""
+    schemas.check_id(keys, declared.key)
+    schemas.check_id(values, declared.value)
+    key = () if declared.key else tuple(schemas.inferred(keys))
+    value = () if declared.value else tuple(schemas.inferred(values))
+    made = Schema((*key, *declared.columns, *value))
+    twice = {c.name for c in made} if len({c.name for c in made}) < len(made.columns) else ()
+    for name in twice:
+        if len([c for c in made if c.name == name]) > 1:
+            raise StatementError(f"duplicate column name: {identifier(name)}", keys.p.at, "list the columns")
+    return made
 
 
 def _column(definition: tree.ColumnDef, kind: Kind, types: Mapping[str, SqlType]) -> Column:
@@ -259,4 +260,5 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
         columns.append(Column(added.name, expand(added.type, types, added.span)))
     schema = Schema(tuple(columns))
     serdes.check("VALUE", source.value, schema.value, statement.span)
-    return replace(source, schema=schema, statement=source.statement + "\n" + text)
+    value = schemas.remade(source.value, schema.value, source.name, "VALUE")
+    return replace(source, schema=schema, value=value, statement=source.statement + "\n" + text)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from millstream.catalog.schemas import PhysicalSchema
 from millstream.model.schema import Schema
 from millstream.model.types import SqlType
 
@@ -20,12 +21,14 @@ class Serde:
     """How one side of a record is written.
 
     `format` is the upper-case name. `wrap` is the explicit wrapping of a single column, None where the format
-    and the settings decide. `properties` are the format's own, e.g. delimiter, in name order.
+    and the settings decide. `properties` are the format's own, e.g. delimiter, in name order. `schema` is what
+    the records are written with where the format has schemas.
     """
 
     format: str
     wrap: bool | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    schema: PhysicalSchema | None = None
 
     def get(self, name: str) -> str | None:
         """The format property `name`, or None."""

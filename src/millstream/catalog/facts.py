@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from millstream.catalog.schemas import RegisteredSchema
+
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
@@ -15,6 +17,12 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The topics that exist, by name. (Registry schemas join here with the formats that need them.)"""
+    """The topics that exist, by name; of the registry, each subject's latest schema and the schemas asked for by id.
+
+    `registry` is where the schemas are, "" for the server's own registry.
+    """
 
     topics: Mapping[str, TopicFacts] = field(default_factory=dict)
+    latest: Mapping[str, RegisteredSchema] = field(default_factory=dict)
+    by_id: Mapping[int, RegisteredSchema] = field(default_factory=dict)
+    registry: str = ""

@@ -1,18 +1,16 @@
-"""Formats with schemas: AVRO, PROTOBUF, PROTOBUF_NOSR and JSON_SR; what they can do is known, the codec lacks them."""
+"""Formats with schemas: AVRO, PROTOBUF, PROTOBUF_NOSR and JSON_SR; what they can do."""
 
-from millstream.formats.base import Format, fits_spark, string_map_keys
+from millstream.formats.avro import unnameable
+from millstream.formats.base import Check, Format, fits_spark, string_map_keys
+from millstream.formats.protobuf import unrepeatable
 
-SCHEMA = frozenset({"schema_id", "schema_full_name"})
-NULLS = frozenset({"nullable_representation"})
+FULL_NAME = "schema_full_name"
+NULLABLE = "nullable_representation"
+SCHEMA = frozenset({"schema_id", FULL_NAME})
+NULLS = frozenset({NULLABLE})
+PROTOBUF_CHECKS: tuple[Check, ...] = (string_map_keys, unrepeatable, fits_spark)
 
-AVRO = Format("AVRO", infers=True, built=False, properties=SCHEMA, checks=(fits_spark,))
-JSON_SR = Format("JSON_SR", infers=True, built=False, properties=SCHEMA, checks=(fits_spark,))
-PROTOBUF = Format(
-    "PROTOBUF",
-    unwraps=False,
-    infers=True,
-    built=False,
-    properties=SCHEMA | NULLS,
-    checks=(string_map_keys, fits_spark),
-)
-PROTOBUF_NOSR = Format("PROTOBUF_NOSR", built=False, properties=NULLS, checks=(string_map_keys, fits_spark))
+AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, unnameable, fits_spark))
+JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark))
+PROTOBUF = Format("PROTOBUF", unwraps=False, infers=True, properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
+PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)

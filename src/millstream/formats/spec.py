@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from millstream.catalog.catalog import Serde
+from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.delimited import DELIMITER, character
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported
@@ -25,8 +26,23 @@ def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
         "delimiter": character(serde.get(DELIMITER)),
         "prefix": prefix,
         "columns": [{"name": c.name, "type": document_of(c.type)} for c in columns],
+        **({"schema": _physical(serde.schema)} if serde.schema else {}),
     }
     return json.dumps(document, separators=(",", ":"))
+
+
+def _physical(physical: PhysicalSchema) -> dict[str, object]:
+    document: dict[str, object] = {"registry": physical.registry, "subject": physical.subject}
+    if physical.message:
+        document["message"] = physical.message
+    if physical.id is not None:
+        document["id"] = physical.id
+    return document | _schema(physical.schema)
+
+
+def _schema(schema: SchemaText) -> dict[str, object]:
+    references = [{"name": r.name, **_schema(r.schema)} for r in schema.references]
+    return {"type": schema.kind, "text": schema.text, **({"references": references} if references else {})}
 
 
 def document_of(type: SqlType) -> object:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from millstream.analysis import properties, serdes, sources
+from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import Catalog, Kind, Query, QueryKind, QueryState, Source
@@ -20,9 +20,11 @@ from millstream.plan import queries
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
 from millstream.plan.steps import (
     CreateTopic,
+    DeleteSubjects,
     DeleteTopic,
     Outcome,
     PauseQuery,
+    RegisterSchema,
     ResumeQuery,
     StartQuery,
     Step,
@@ -86,10 +88,18 @@ def _declared(statement: tree.CreateSource, old: Source | None, world: World) ->
     if old is not None:
         _check_replaceable(old, source, statement.span, world)
     topic = _declared_topic(source, p, world)
-    steps = (topic,) if topic else ()
+    # A subject that has a schema keeps it: what is in the topic may be of another's making.
+    new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
+    steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
     return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
+
+
+def _registrations(source: Source) -> list[RegisterSchema]:
+    """The schemas of a source that the registry shall know; one that was asked for by id it knows."""
+    written = [s.schema for s in (source.key, source.value) if s.schema is not None and s.format != "PROTOBUF_NOSR"]
+    return [RegisterSchema(physical) for physical in written]
 
 
 def _declared_topic(source: Source, p: Properties, world: World) -> CreateTopic | None:
@@ -224,13 +234,16 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
     schema = plan.schema
     topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
+    key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key)
+    value = serdes.choose("VALUE", p, schema.value, world.settings, origin.value)
+    keys, values = (schemas.Side(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
     return Source(
         statement.name,
         plan.kind,
         schema,
         topic,
-        serdes.choose("KEY", p, schema.key, world.settings, keyed.key),
-        serdes.choose("VALUE", p, schema.value, world.settings, origin.value),
+        schemas.written(keys, key, schema.key, statement.name),
+        schemas.written(values, value, schema.value, statement.name),
         statement=world.text,
         timestamp=sources.timestamp(p, schema),
         windowed=windowed(plan),
@@ -260,7 +273,8 @@ def _started(
     create: tuple[Step, ...] = () if topic.name in world.facts.topics else (topic,)
     path = f"{statement.kind.value.lower()}/`{plan.sink.name}`/create"
     message = f"Created query with ID {id}"
-    return Outcome(catalog, (*stop, *create, StartQuery(query, plan)), message, path, query_id=id)
+    steps = (*stop, *create, *_registrations(plan.sink), StartQuery(query, plan))
+    return Outcome(catalog, steps, message, path, query_id=id)
 
 
 def _query(id: str, kind: QueryKind, plan: Write, world: World) -> Query:
@@ -358,6 +372,8 @@ def _(statement: tree.Drop, world: World) -> Outcome:
     steps: list[Step] = [StopQuery(id) for id in own if id in world.catalog.queries]
     if statement.delete_topic:
         steps.append(DeleteTopic(source.topic))
+        subjects = tuple(s.physical.subject for s in _registrations(source))
+        steps += [DeleteSubjects(subjects)] if subjects else []
     topic = f" Topic {source.topic} was marked for deletion." if statement.delete_topic else ""
     message = f"Source {identifier(source.name)} (topic: {source.topic}) was dropped.{topic}"
     return Outcome(catalog, tuple(steps), message, path)

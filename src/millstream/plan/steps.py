@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from millstream.catalog.catalog import Catalog, Query, Source
+from millstream.catalog.schemas import PhysicalSchema
 from millstream.plan.nodes import Answer, Named, Write
 
 
@@ -33,6 +34,28 @@ class DeleteTopic:
     @property
     def sentence(self) -> str:
         return f"delete topic {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSchema:
+    """A schema to register under its subject."""
+
+    physical: PhysicalSchema
+
+    @property
+    def sentence(self) -> str:
+        return f"register a schema for {self.physical.subject}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSubjects:
+    """Subjects whose schemas are to be forgotten, with the topic that they describe."""
+
+    names: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"delete the schemas of {', '.join(self.names)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +103,9 @@ class ResumeQuery:
         return f"resume query {self.id}"
 
 
-Step = CreateTopic | DeleteTopic | StartQuery | StopQuery | PauseQuery | ResumeQuery
+Step = (
+    CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery
+)
 
 
 @dataclass(frozen=True, slots=True)

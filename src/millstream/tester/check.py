@@ -12,6 +12,7 @@ from millstream.model.types import SqlType
 from millstream.syntax.parser import parse_columns
 from millstream.syntax.tree import ColumnDef
 from millstream.tester.cases import Case, CaseRecord, Json
+from millstream.tester.coded import decode
 from millstream.tester.play import Placed, Played
 from millstream.tester.views import dumps, same, to_view, unwindowed
 
@@ -30,18 +31,18 @@ def _topic(
     topic: str, expected: Sequence[CaseRecord], actual: Sequence[Placed], played: Played, timed: bool
 ) -> Iterator[str]:
     sink = next((s for s in played.catalog.sources.values() if s.topic == topic), None)
-    shown = [_shown(placed, sink) for placed in actual]
-    for number, (want, got) in enumerate(zip_longest(expected, shown)):
+    views = [shown(placed, sink, played) for placed in actual]
+    for number, (want, got) in enumerate(zip_longest(expected, views)):
         if want is None or got is None or not _equal(want, got, timed):
             yield f"{topic} record {number}\n  expected {_text(want)}\n  actual   {_text(got)}"
 
 
-def _shown(placed: Placed, sink: Source | None) -> CaseRecord:
+def shown(placed: Placed, sink: Source | None, played: Played) -> CaseRecord:
     record = placed.record
     columns = sink.schema if sink else None
     bare, window = _unwindowed(record.key, sink)
-    key = _view(bare, sink.key if sink else Serde("KAFKA"), columns.key if columns else ())
-    value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else ())
+    key = _view(bare, sink.key if sink else Serde("KAFKA"), columns.key if columns else (), played)
+    value = _view(record.value, sink.value if sink else Serde("JSON"), columns.value if columns else (), played)
     headers = tuple((name, _base64(data)) for name, data in record.headers)
     return CaseRecord(sink.topic if sink else "", key, value, record.rowtime, window, headers)
 
@@ -57,10 +58,12 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _view(data: bytes | None, serde: Serde, columns: Sequence[Any]) -> Any:
+def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], played: Played) -> Any:
     try:
+        if data is not None and serde.schema and serde.format != "PROTOBUF_NOSR":
+            return decode(data, played.schemas.by_id)
         return to_view(data, serde, columns)
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         return f"unreadable: {error}: {data!r}"
 
 

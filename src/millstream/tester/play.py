@@ -11,18 +11,24 @@ from dataclasses import dataclass, field
 
 from millstream.catalog.catalog import Catalog, Serde
 from millstream.catalog.facts import Facts, TopicFacts
+from millstream.catalog.schemas import subject
+from millstream.formats.registered import FULL_NAME
+from millstream.formats.registry import FORMATS
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.schema import Column
 from millstream.plan.inserts import row as insert_row
 from millstream.plan.nodes import leaves, reads
 from millstream.plan.statements import outcome
-from millstream.plan.steps import CreateTopic, StartQuery, StopQuery
+from millstream.plan.steps import CreateTopic, RegisterSchema, StartQuery, StopQuery
 from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
+from millstream.tester import known, registry
 from millstream.tester.cases import Case, CaseRecord, Json
-from millstream.tester.views import to_bytes, windowed
+from millstream.tester.coded import encode
+from millstream.tester.registry import Schemas
+from millstream.tester.views import dumps, to_bytes, windowed
 
 Order = tuple[int, ...]
 
@@ -44,12 +50,19 @@ class Played:
     records: dict[str, list[Placed]] = field(default_factory=dict)
     queries: dict[str, StartQuery] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    schemas: Schemas = field(default_factory=registry.schemas)
+
+    @property
+    def facts(self) -> Facts:
+        """What planning may know of this world."""
+        return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
 
 def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
     """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
     played = Played(settings={**defaults, **case.properties})
     played.topics = {t.name: TopicFacts(t.partitions, t.replicas) for t in case.topics}
+    known.register(case, played.schemas)
     for text in case.statements:
         for parsed in split(text):
             _apply(parsed.statement, parsed.text, played, bounded)
@@ -73,12 +86,14 @@ def _apply(statement: tree.Statement, text: str, played: Played, bounded: Bounde
 def _outcome(statement: tree.Statement, text: str, played: Played) -> None:
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, played)
-    made = outcome(statement, text, played.catalog, Facts(played.topics), played.settings)
+    made = outcome(statement, text, played.catalog, played.facts, played.settings)
     played.catalog = made.catalog
     for step in made.steps:
         match step:
             case CreateTopic():
                 played.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
+            case RegisterSchema(physical):
+                played.schemas.register(physical.subject, physical.schema, physical.id)
             case StartQuery():
                 played.queries[step.query.id] = step
             case StopQuery():
@@ -115,8 +130,17 @@ def run(case: Case, played: Played, bounded: Bounded) -> None:
 def _input(given: CaseRecord, case: Case, played: Played) -> Record:
     key, value, keys, values = _written_as(given.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in given.headers)
-    bytes_of_key = windowed(to_bytes(given.key, key, keys), given.window)
-    return Record(bytes_of_key, to_bytes(given.value, value, values), given.timestamp or 0, headers, 0, 0)
+    bytes_of_key = windowed(_side(given, "KEY", key, keys, played), given.window)
+    return Record(bytes_of_key, _side(given, "VALUE", value, values, played), given.timestamp or 0, headers, 0, 0)
+
+
+def _side(given: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: Played) -> bytes | None:
+    view = given.key if side == "KEY" else given.value
+    format = FORMATS.get(serde.format)
+    latest = played.schemas.latest(subject(given.topic, side)) if format and format.infers else None
+    if view is None or latest is None:
+        return to_bytes(view, serde, columns)
+    return encode(view, latest, serde.get(FULL_NAME) or "", dumps)
 
 
 def _from_base64(data: str | None) -> bytes | None:

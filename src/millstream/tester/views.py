@@ -13,6 +13,7 @@ from typing import Any
 from millstream.catalog.catalog import Serde, Windowed
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER
+from millstream.tester import protos
 
 _KAFKA = {INTEGER: ">i", BIGINT: ">q", DOUBLE: ">d"}
 
@@ -36,6 +37,8 @@ def to_bytes(view: Any, serde: Serde, columns: Sequence[Column]) -> bytes | None
         return dumps(view).encode()
     if serde.format == "KAFKA" and columns:
         return _kafka_bytes(view, columns[0])
+    if serde.format == "PROTOBUF_NOSR" and serde.schema:
+        return protos.encode(view, serde.schema.schema, "", indexed=False)
     return view.encode() if isinstance(view, str) else dumps(view).encode()
 
 
@@ -56,6 +59,8 @@ def to_view(data: bytes | None, serde: Serde, columns: Sequence[Column]) -> Any:
         return json.loads(data, parse_float=Decimal)
     if serde.format == "KAFKA" and columns:
         return _kafka_view(data, columns[0])
+    if serde.format == "PROTOBUF_NOSR" and serde.schema:
+        return protos.decode(data, serde.schema.schema, indexed=False)
     return data.decode()
 
 

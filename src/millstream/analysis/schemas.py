@@ -1,0 +1,204 @@
+"""Schemas of the registry in statements: columns read from them, and what a side is written with (KLIP-56)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis.properties import Properties
+from millstream.catalog.catalog import Serde
+from millstream.catalog.facts import Facts
+from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
+from millstream.formats import avro, translation
+from millstream.formats.registered import FULL_NAME, NULLABLE
+from millstream.formats.registry import Format, find
+from millstream.formats.translation import TRANSLATORS
+from millstream.model.errors import StatementError
+from millstream.model.schema import Column
+
+DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
+WRAP = "ksql.persistence.wrap.single.values"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side ("KEY" or "VALUE") of a topic that a statement with these properties is about."""
+
+    name: str
+    topic: str
+    p: Properties
+    facts: Facts
+    settings: Mapping[str, str]
+
+    @property
+    def id(self) -> int | None:
+        """The schema id that is asked for."""
+        return self.p.number(f"{self.name}_SCHEMA_ID")
+
+    @property
+    def format(self) -> Format | None:
+        """The format by name: asked for or configured; None where there is none such."""
+        given = self.p.text(f"{self.name}_FORMAT") or self.p.text("FORMAT")
+        return find(given or self.settings.get(DEFAULT_FORMAT[self.name]) or "")
+
+    @property
+    def subject(self) -> str:
+        """What the side's schemas are registered under."""
+        return subject(self.topic, self.name)
+
+    @property
+    def asked(self) -> RegisteredSchema | None:
+        """The schema of the id that is asked for, None where none is. Raises StatementError where it is unknown."""
+        if self.id is None:
+            return None
+        if self.id not in self.facts.by_id:
+            raise StatementError(
+                f"Schema for message {self.name.lower()}s with id {self.id} does not exist in the Schema Registry.",
+                self.p.place(f"{self.name}_SCHEMA_ID"),
+            )
+        return self.facts.by_id[self.id]
+
+
+def check_id(side: Side, declared: Sequence[Column]) -> None:
+    """Whether a schema id may be given for the side: its format has schemas, no columns are listed.
+
+    Raises StatementError.
+    """
+    if side.id is None:
+        return
+    _check_has_schemas(side, side.format.name if side.format else "unknown")
+    if declared:
+        raise StatementError(
+            f"Table elements and {side.name}_SCHEMA_ID cannot both exist for create statement.",
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+            f"leave out the {side.name.lower()} columns, or {side.name}_SCHEMA_ID",
+        )
+
+
+def _check_has_schemas(side: Side, format: str) -> None:
+    found = find(format)
+    if side.id is not None and (found is None or not found.infers):
+        raise StatementError(
+            f"{side.name}_FORMAT should support schema inference when {side.name}_SCHEMA_ID is provided. "
+            f"Current format is {format}.",
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+        )
+
+
+def inferred(side: Side) -> list[Column]:
+    """The side's columns by the registry's schema; none where its format has no schemas.
+
+    Raises StatementError where there is no such schema, or none that SQL has columns for.
+    """
+    if side.format is None or not side.format.infers:
+        return []
+    known = side.asked or side.facts.latest.get(side.subject)
+    if known is None:
+        raise _missing(side)
+    name = _message(side)
+    kind = TRANSLATORS[side.format.name].kind
+    if known.schema.kind != kind:
+        raise StatementError(
+            f"The schema of the message {side.name.lower()}s on topic '{side.topic}' is {known.schema.kind}, "
+            f"and the format {side.format.name} needs {kind}.",
+            side.p.at,
+        )
+    try:
+        return translation.columns(side.format.name, known.schema, side.name, _wrapped(side), side.id is not None, name)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if name:
+            raise _missing(side) from error
+        raise StatementError(
+            f"Unable to read columns from the schema of message {side.name.lower()}s on topic '{side.topic}': {error}",
+            side.p.at,
+            "list the columns",
+        ) from error
+
+
+def _message(side: Side) -> str:
+    return (
+        (side.p.text(f"{side.name}_SCHEMA_FULL_NAME") or "") if side.format and side.format.name == "PROTOBUF" else ""
+    )
+
+
+def _missing(side: Side) -> StatementError:
+    name = _message(side)
+    return StatementError(
+        f"Schema for message {side.name.lower()}s on topic '{side.topic}' does not exist in the Schema Registry."
+        f"Subject: {side.subject}" + (f", message: {name}" if name else ""),
+        side.p.at,
+        "list the columns, or register the schema first",
+    )
+
+
+def _wrapped(side: Side) -> bool:
+    """Whether the side's columns are the fields of a record. A key is one column where its format can write it bare."""
+    assert side.format is not None
+    if not side.format.unwraps:
+        return True
+    if side.name == "KEY":
+        return False
+    asked = side.p.flag("WRAP_SINGLE_VALUE")
+    return asked if asked is not None else (side.settings.get(WRAP) or "true").lower() == "true"
+
+
+def written(side: Side, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
+    """The serde with the schema that records are written with; as it is where its format has none.
+
+    It is the one of the id that is asked for, else made of the columns. Raises StatementError where the columns do
+    not fit the schema asked for.
+    """
+    if serde.format not in TRANSLATORS or not columns:
+        _check_has_schemas(side, serde.format)
+        return serde
+    message = serde.get(FULL_NAME) or ""
+    asked = side.asked
+    if asked is not None:
+        _check_fit(side, serde, columns, asked)
+        physical = PhysicalSchema(side.facts.registry, side.subject, asked.schema, message, asked.id)
+        return replace(serde, schema=physical)
+    schema = _made(side.name, serde, columns, source)
+    return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
+
+
+def remade(serde: Serde, columns: Sequence[Column], source: str, side: str) -> Serde:
+    """The serde with its schema made of other columns, under the same subject."""
+    if serde.schema is None or serde.schema.id is not None:
+        return serde
+    return replace(serde, schema=replace(serde.schema, schema=_made(side, serde, columns, source)))
+
+
+def _made(side: str, serde: Serde, columns: Sequence[Column], source: str) -> SchemaText:
+    format = find(serde.format)
+    assert format is not None
+    name = serde.get(FULL_NAME) or (_default(side, source) if serde.format == "AVRO" else "")
+    translator = TRANSLATORS[serde.format]
+    nulls = serde.get(NULLABLE)
+    wrapped = format.wrapped(len(columns), serde.wrap)
+    return SchemaText(translator.kind, translator.text(columns, wrapped, name, nulls.upper() if nulls else None))
+
+
+def _default(side: str, source: str) -> str:
+    """The name of an Avro record that is given none."""
+    if side == "VALUE":
+        return avro.ROOT
+    words = "".join(c if c.isascii() and c.isalnum() else "_" for c in source).split("_")
+    return f"{avro.NAMESPACE}.{''.join(w.capitalize() for w in words)}Key"
+
+
+def _check_fit(side: Side, serde: Serde, columns: Sequence[Column], asked: RegisteredSchema) -> None:
+    """Whether the columns are fields of the schema, of the same types and in its order."""
+    format = find(serde.format)
+    assert format is not None
+    wrapped = format.wrapped(len(columns), serde.wrap)
+    exact = translation.columns(serde.format, asked.schema, side.name, wrapped, True, serde.get(FULL_NAME) or "")
+    if not wrapped:
+        exact = [replace(exact[0], name=columns[0].name)]
+    wrong = [c for c, known in zip(columns, exact, strict=False) if (c.name, c.type) != (known.name, known.type)]
+    wrong += list(columns[len(exact) :])
+    if wrong:
+        names = ", ".join(f"`{c.name}` {c.type}" for c in wrong)
+        there = ", ".join(f"`{c.name}` {c.type}" for c in exact)
+        raise StatementError(
+            f"The following {side.name.lower()} columns are changed, missing or reordered: [{names}]. "
+            f"Schema from schema registry is [{there}]",
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+        )

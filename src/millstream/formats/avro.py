@@ -1,0 +1,242 @@
+"""AVRO: columns to the schema that ksqlDB would register, and schemas of others to columns."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from millstream.catalog.schemas import SchemaText
+from millstream.formats.base import within
+from millstream.model.schema import Column
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+KIND = "AVRO"
+NAMESPACE = "io.confluent.ksql.avro_schemas"
+ROOT = f"{NAMESPACE}.KsqlDataSourceSchema"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONNECT = "org.apache.kafka.connect.data."
+_PLAIN: dict[SqlType, Any] = {
+    BOOLEAN: "boolean",
+    INTEGER: "int",
+    BIGINT: "long",
+    DOUBLE: "double",
+    STRING: "string",
+    BYTES: "bytes",
+}
+_LOGICAL: dict[SqlType, tuple[str, str, str]] = {
+    DATE: ("int", "date", "Date"),
+    TIME: ("int", "time-millis", "Time"),
+    TIMESTAMP: ("long", "timestamp-millis", "Timestamp"),
+}
+_READ_LOGICAL = {logical: type for type, (_, logical, _) in _LOGICAL.items()}
+_READ: dict[str, SqlType] = {
+    "boolean": BOOLEAN,
+    "int": INTEGER,
+    "long": BIGINT,
+    "float": DOUBLE,
+    "double": DOUBLE,
+    "string": STRING,
+    "enum": STRING,
+    "bytes": BYTES,
+    "fixed": BYTES,
+}
+
+
+# ---------------------------------------------------------------- columns to a schema
+
+
+def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
+    """The schema of a side: a record of the columns called `name`, or the bare type of the only one."""
+    if wrapped:
+        return json.dumps(_record([Field(c.name, c.type) for c in columns], name))
+    return json.dumps(_type(columns[0].type, name))
+
+
+def _record(fields: Sequence[Field], name: str) -> dict[str, Any]:
+    namespace, _, simple = name.rpartition(".")
+    made: dict[str, Any] = {"type": "record", "name": simple}
+    if namespace:
+        made["namespace"] = namespace
+    made["fields"] = [{"name": f.name, "type": _nullable(f.type, f"{name}_{f.name}"), "default": None} for f in fields]
+    return made | {"connect.name": name}
+
+
+def _nullable(type: SqlType, name: str) -> list[Any]:
+    return ["null", _type(type, name)]
+
+
+def _type(type: SqlType, name: str) -> Any:
+    match type:
+        case Decimal(precision, scale):
+            return _decimal(precision, scale)
+        case Array(element):
+            return {"type": "array", "items": _nullable(element, name)}
+        case Map(key, value):
+            return _map(key, value, name)
+        case Struct(fields):
+            return _record(fields, name)
+    if type in _LOGICAL:
+        held, logical, connect = _LOGICAL[type]
+        return {"type": held, "connect.version": 1, "connect.name": _CONNECT + connect, "logicalType": logical}
+    return _PLAIN[type]
+
+
+def _decimal(precision: int, scale: int) -> dict[str, Any]:
+    parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+    return {
+        "type": "bytes",
+        "scale": scale,
+        "precision": precision,
+        "connect.version": 1,
+        "connect.parameters": parameters,
+        "connect.name": f"{_CONNECT}Decimal",
+        "logicalType": "decimal",
+    }
+
+
+def _map(key: SqlType, value: SqlType, name: str) -> dict[str, Any]:
+    """A map whose keys may be null, as Kafka Connect writes it: an array of entries."""
+    namespace, _, simple = name.rpartition(".")
+    entry: dict[str, Any] = {
+        "type": "record",
+        "name": simple,
+        "fields": [
+            {"name": "key", "type": _nullable(key, f"{name}_MapKey"), "default": None},
+            {"name": "value", "type": _nullable(value, f"{name}_MapValue"), "default": None},
+        ],
+        "connect.internal.type": "MapEntry",
+    }
+    if namespace:
+        entry["namespace"] = namespace
+    return {"type": "array", "items": entry}
+
+
+def unnameable(format: str, columns: Sequence[Column]) -> str | None:
+    """Refuses a name, of a column or within one, that Avro does not allow."""
+    for name in _names(columns):
+        if not _NAME.fullmatch(name):
+            where = "Illegal initial character" if not _NAME.match(name[:1]) else "Illegal character in"
+            return f"Schema is not compatible with Avro: {where}: {name}"
+    return None
+
+
+def _names(columns: Sequence[Column]) -> Iterator[str]:
+    for column in columns:
+        yield column.name
+        for type in within(column.type):
+            if isinstance(type, Struct):
+                yield from (f.name for f in type.fields)
+
+
+# ---------------------------------------------------------------- a schema to columns
+
+
+def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+    """The type that a schema stands for; None where the language has none. Names keep their case.
+
+    Raises ValueError where the text is no Avro schema.
+    """
+    names: dict[str, Any] = {}
+    for reference in schema.references:
+        whole_names(reference.schema, names)
+    return _read(_loaded(schema.text), names, "", ())
+
+
+def whole_names(schema: SchemaText, names: dict[str, Any]) -> None:
+    """Put the named types of a schema, and of those that it refers to, into `names`."""
+    for reference in schema.references:
+        whole_names(reference.schema, names)
+    _read(_loaded(schema.text), names, "", ())
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        # A primitive's bare name is a schema too, with or without quotes.
+        if text.strip() in _READ:
+            return text.strip()
+        raise
+
+
+def _read(node: Any, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
+    if isinstance(node, list):
+        branches = [n for n in node if n != "null"]
+        return _read(branches[0], names, namespace, inside) if len(branches) == 1 else None
+    if isinstance(node, str):
+        return _named(node, names, namespace, inside)
+    if isinstance(node.get("type"), dict | list):
+        return _read(node["type"], names, namespace, inside)
+    return _complex(node, names, namespace, inside)
+
+
+def _named(name: str, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
+    if name in _READ and name not in ("enum", "fixed"):
+        return _READ[name]
+    full = name if "." in name or not namespace else f"{namespace}.{name}"
+    found = full if full in names else name
+    if found not in names or found in inside:
+        return None
+    return _complex(names[found], names, namespace, inside)
+
+
+def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside: tuple[str, ...]) -> SqlType | None:
+    kind, namespace = node["type"], node.get("namespace", outer)
+    full = str(node.get("name", ""))
+    if full and "." not in full and namespace:
+        full = f"{namespace}.{full}"
+    if kind in ("record", "enum", "fixed"):
+        names[full] = node
+        namespace = full.rpartition(".")[0]
+    match kind:
+        case "record":
+            return _struct(node, names, namespace, (*inside, full))
+        case "array":
+            return _array(node["items"], names, namespace, inside)
+        case "map":
+            value = _read(node["values"], names, namespace, inside)
+            return Map(STRING, value) if value else None
+    return _scalar(node, names, namespace, inside)
+
+
+def _scalar(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
+    logical = node.get("logicalType")
+    if logical == "decimal":
+        return Decimal(node["precision"], node.get("scale", 0))
+    if logical in _READ_LOGICAL:
+        return _READ_LOGICAL[logical]
+    if node["type"] in _READ:
+        return _READ[node["type"]]
+    return _named(node["type"], names, namespace, inside)
+
+
+def _struct(node: Mapping[str, Any], names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> Struct:
+    read = [(f["name"], _read(f["type"], names, namespace, inside)) for f in node["fields"]]
+    return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+
+
+def _array(items: Any, names: dict[str, Any], namespace: str, inside: tuple[str, ...]) -> SqlType | None:
+    element = _read(items, names, namespace, inside)
+    if isinstance(element, Struct) and [f.name for f in element.fields] == ["key", "value"] and _is_entry(items):
+        return Map(element.fields[0].type, element.fields[1].type)
+    return Array(element) if element else None
+
+
+def _is_entry(items: Any) -> bool:
+    return isinstance(items, dict) and items.get("connect.internal.type") == "MapEntry"

@@ -1,0 +1,138 @@
+"""A schema registry with Confluent's API: register, look up, delete."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import httpx
+
+from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
+
+MEDIA = "application/vnd.schemaregistry.v1+json"
+PREFIX = "ksql.schema.registry."
+
+
+class RegistryFailed(Exception):
+    """The registry is away, or refuses; the text says so in its own words."""
+
+
+class SchemaSource(Protocol):
+    """Where schemas are looked up."""
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        """The newest schema of a subject, None where it has none. Raises RegistryFailed."""
+
+    def by_id(self, id: int) -> RegisteredSchema | None:
+        """The schema of an id, None where there is none. Raises RegistryFailed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a registry is and how we prove who we are: Confluent's own settings."""
+
+    url: str
+    settings: Mapping[str, str]
+
+    def client(self) -> httpx.Client:
+        """An HTTP client for it."""
+        user = self.settings.get("basic.auth.user.info") or ""
+        name, _, password = user.partition(":")
+        auth = httpx.BasicAuth(name, password) if user else None
+        return httpx.Client(
+            base_url=self.url.rstrip("/"), auth=auth, verify=self._tls(), timeout=20, headers={"Content-Type": MEDIA}
+        )
+
+    def _tls(self) -> ssl.SSLContext:
+        trusted = self.settings.get("ssl.truststore.location") or None
+        # A truststore of certificates in text is what Python reads; the JVM's own kinds are the codec's.
+        context = ssl.create_default_context(cafile=trusted if _is_pem(self.settings, "truststore") else None)
+        own = self.settings.get("ssl.keystore.location")
+        if own and _is_pem(self.settings, "keystore"):
+            context.load_cert_chain(own, password=self.settings.get("ssl.key.password"))
+        return context
+
+
+def _is_pem(settings: Mapping[str, str], store: str) -> bool:
+    return (settings.get(f"ssl.{store}.type") or "JKS").upper() == "PEM"
+
+
+def access(settings: Mapping[str, str]) -> Access | None:
+    """How to reach the registry that the server's settings name, None where they name none."""
+    url = settings.get(f"{PREFIX}url") or ""
+    rest = {n.removeprefix(PREFIX): v for n, v in settings.items() if n.startswith(PREFIX) and v}
+    return Access(url.split(",")[0], rest) if url else None
+
+
+class Registry:
+    """A client of one registry; any thread may use it."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._client = access.client()
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        """The newest schema of a subject, None where it has none. Raises RegistryFailed."""
+        return self._version(subject, "latest")
+
+    def by_id(self, id: int) -> RegisteredSchema | None:
+        """The schema of an id, None where there is none. Raises RegistryFailed."""
+        found = self._asked("GET", f"/schemas/ids/{id}")
+        return None if found is None else RegisteredSchema(id, self._schema(found))
+
+    def register(self, subject: str, schema: SchemaText) -> int:
+        """The id of the schema under the subject, registered if it is not yet. Raises RegistryFailed."""
+        body: dict[str, Any] = {"schema": schema.text}
+        if schema.kind != "AVRO":
+            body["schemaType"] = schema.kind
+        if schema.references:
+            body["references"] = [
+                {"name": r.name, "subject": r.subject, "version": r.version} for r in schema.references
+            ]
+        found = self._asked("POST", f"/subjects/{quote(subject, safe='')}/versions", body)
+        if found is None:
+            raise RegistryFailed(f"{self._access.url} has no subjects: is it a schema registry?")
+        return int(found["id"])
+
+    def delete(self, subject: str) -> None:
+        """Forget all schemas of a subject, if there are any. Raises RegistryFailed."""
+        self._asked("DELETE", f"/subjects/{quote(subject, safe='')}")
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._client.close()
+
+    def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:
+        found = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+        return None if found is None else RegisteredSchema(int(found["id"]), self._schema(found))
+
+    def _schema(self, found: Mapping[str, Any]) -> SchemaText:
+        references = tuple(self._reference(r) for r in found.get("references") or ())
+        return SchemaText(found.get("schemaType") or "AVRO", found["schema"], references)
+
+    def _reference(self, given: Mapping[str, Any]) -> Reference:
+        found = self._version(given["subject"], given["version"])
+        if found is None:
+            raise RegistryFailed(f"the registry has no version {given['version']} of {given['subject']}")
+        return Reference(given["name"], given["subject"], int(given["version"]), found.schema)
+
+    def _asked(self, verb: str, path: str, body: object = None) -> Any:
+        """The answer, None for 404."""
+        try:
+            answer = self._client.request(verb, path, json=body)
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+            raise RegistryFailed(f"the schema registry {self._access.url} does not answer: {reason}") from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if not answer.is_success:
+            raise RegistryFailed(f"the schema registry answered {answer.status_code}: {_said(answer)}")
+        return answer.json()
+
+
+def _said(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json().get("message") or answer.text)
+    except (ValueError, AttributeError):
+        return answer.text[:300]

@@ -1,0 +1,150 @@
+"""JSON_SR: columns to a JSON schema as Kafka Connect writes it, and JSON schemas of others to columns."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millstream.catalog.schemas import SchemaText
+from millstream.model.schema import Column
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+KIND = "JSON"
+_CONNECT = "org.apache.kafka.connect.data."
+_PLAIN: dict[SqlType, dict[str, Any]] = {
+    BOOLEAN: {"type": "boolean"},
+    INTEGER: {"type": "integer", "connect.type": "int32"},
+    BIGINT: {"type": "integer", "connect.type": "int64"},
+    DOUBLE: {"type": "number", "connect.type": "float64"},
+    STRING: {"type": "string"},
+    BYTES: {"type": "string", "connect.type": "bytes"},
+    DATE: {"type": "integer", "title": f"{_CONNECT}Date", "connect.version": 1, "connect.type": "int32"},
+    TIME: {"type": "integer", "title": f"{_CONNECT}Time", "connect.version": 1, "connect.type": "int32"},
+    TIMESTAMP: {"type": "integer", "title": f"{_CONNECT}Timestamp", "connect.version": 1, "connect.type": "int64"},
+}
+_TITLES: dict[str, SqlType] = {
+    f"{_CONNECT}{n}": t for n, t in (("Date", DATE), ("Time", TIME), ("Timestamp", TIMESTAMP))
+}
+_WIDTHS: dict[str, SqlType] = {"int8": INTEGER, "int16": INTEGER, "int32": INTEGER}
+_NULL = {"type": "null"}
+
+
+def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
+    """The schema of a side: an object of the columns, or the bare type of the only one."""
+    if wrapped:
+        made = _object([Field(c.name, c.type) for c in columns])
+        return json.dumps(made | ({"title": name} if name else {}))
+    return json.dumps(_nullable(columns[0].type))
+
+
+def _object(fields: Sequence[Field]) -> dict[str, Any]:
+    properties = {f.name: {"connect.index": i, **_nullable(f.type)} for i, f in enumerate(fields)}
+    return {"type": "object", "properties": properties}
+
+
+def _nullable(type: SqlType) -> dict[str, Any]:
+    return {"oneOf": [_NULL, _type(type)]}
+
+
+def _type(type: SqlType) -> dict[str, Any]:
+    match type:
+        case Decimal(precision, scale):
+            parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+            head = {"type": "number", "title": f"{_CONNECT}Decimal", "connect.version": 1, "connect.type": "bytes"}
+            return {**head, "connect.parameters": parameters}
+        case Array(element):
+            return {"type": "array", "items": _nullable(element)}
+        case Map(_, value):
+            return {"type": "object", "connect.type": "map", "additionalProperties": _nullable(value)}
+        case Struct(fields):
+            return _object(fields)
+    return _PLAIN[type]
+
+
+def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+    """The type that a schema stands for; None where the language has none. Names keep their case.
+
+    Raises ValueError where the text is no JSON.
+    """
+    root = json.loads(schema.text)
+    others = {r.name: json.loads(r.schema.text) for r in schema.references}
+    return _read(root, root, others, 0)
+
+
+def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
+    # A schema may contain itself; nobody means a type of sixty levels.
+    if not isinstance(node, dict) or depth > 60:
+        return None
+    if "$ref" in node:
+        target, base = _target(str(node["$ref"]), root, others)
+        return _read(target, base, others, depth + 1)
+    for choice in ("oneOf", "anyOf"):
+        if choice in node:
+            branches = [n for n in node[choice] if n != _NULL]
+            return _read(branches[0], root, others, depth + 1) if len(branches) == 1 else None
+    return _typed(node, root, others, depth)
+
+
+def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
+    """What a $ref points to, and the document that it stands in."""
+    name, _, path = reference.partition("#")
+    base = others.get(name) if name else root
+    found = base
+    for step in filter(None, path.split("/")):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found, base
+
+
+def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
+    kind = node.get("type")
+    if isinstance(kind, list):
+        kinds = [k for k in kind if k != "null"]
+        kind = kinds[0] if len(kinds) == 1 else None
+    match kind:
+        case "boolean":
+            return BOOLEAN
+        case "string":
+            return BYTES if node.get("connect.type") == "bytes" else STRING
+        case "integer" | "number":
+            return _number(node, kind)
+        case "array":
+            element = _read(node.get("items"), root, others, depth + 1)
+            return Array(element) if element else None
+        case "object":
+            return _members(node, root, others, depth)
+    return STRING if "enum" in node else None
+
+
+def _number(node: Mapping[str, Any], kind: str) -> SqlType:
+    title = str(node.get("title", ""))
+    if title == f"{_CONNECT}Decimal":
+        parameters = node.get("connect.parameters", {})
+        return Decimal(int(parameters.get("connect.decimal.precision", 64)), int(parameters.get("scale", 0)))
+    if title in _TITLES:
+        return _TITLES[title]
+    return _WIDTHS.get(str(node.get("connect.type")), BIGINT) if kind == "integer" else DOUBLE
+
+
+def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
+    if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
+        value = _read(node.get("additionalProperties"), root, others, depth + 1)
+        return Map(STRING, value) if value else None
+    given = node.get("properties", {}).items()
+    ordered = sorted(given, key=lambda m: m[1].get("connect.index", 0) if isinstance(m[1], dict) else 0)
+    read = [(name, _read(member, root, others, depth + 1)) for name, member in ordered]
+    return Struct(tuple(Field(name, type) for name, type in read if type is not None))

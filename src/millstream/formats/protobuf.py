@@ -1,0 +1,198 @@
+"""PROTOBUF: columns to the messages that ksqlDB would register, and messages of others to columns."""
+
+from collections.abc import Sequence
+
+from millstream.catalog.schemas import SchemaText
+from millstream.formats.protofile import Message, ProtoField, ProtoFile, chosen, parsed
+from millstream.model.schema import Column
+from millstream.model.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+KIND = "PROTOBUF"
+OPTIONAL, WRAPPER = "OPTIONAL", "WRAPPER"
+_PLAIN: dict[SqlType, str] = {
+    BOOLEAN: "bool",
+    INTEGER: "int32",
+    BIGINT: "int64",
+    DOUBLE: "double",
+    STRING: "string",
+    BYTES: "bytes",
+}
+_WRAPPERS: dict[SqlType, str] = {
+    BOOLEAN: "BoolValue",
+    INTEGER: "Int32Value",
+    BIGINT: "Int64Value",
+    DOUBLE: "DoubleValue",
+    STRING: "StringValue",
+    BYTES: "BytesValue",
+}
+_KNOWN: dict[SqlType, tuple[str, str]] = {
+    DATE: ("google.type.Date", "google/type/date.proto"),
+    TIME: ("google.type.TimeOfDay", "google/type/timeofday.proto"),
+    TIMESTAMP: ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
+}
+_READ: dict[str, SqlType] = {
+    "bool": BOOLEAN,
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), INTEGER),
+    **dict.fromkeys(("uint32", "fixed32", "int64", "sint64", "sfixed64", "uint64", "fixed64"), BIGINT),
+    **dict.fromkeys(("float", "double"), DOUBLE),
+    "string": STRING,
+    "bytes": BYTES,
+}
+_READ_KNOWN: dict[str, SqlType] = {
+    **{name: type for type, (name, _) in _KNOWN.items()},
+    **{f"google.protobuf.{name}": type for type, name in _WRAPPERS.items()},
+    "google.protobuf.UInt32Value": BIGINT,
+    "google.protobuf.UInt64Value": BIGINT,
+    "google.protobuf.FloatValue": DOUBLE,
+}
+DECIMAL = "confluent.type.Decimal"
+
+
+# ---------------------------------------------------------------- columns to a schema
+
+
+class _Writer:
+    """Collects what a file imports while its messages are written."""
+
+    def __init__(self, representation: str | None) -> None:
+        self.imports: set[str] = set()
+        self._representation = representation
+        self._made = 1
+
+    def message(self, name: str, fields: Sequence[Field], indent: str) -> list[str]:
+        """The lines of a message; messages within it come after its fields."""
+        lines, inner = [f"{indent}message {name} {{"], []
+        for number, f in enumerate(fields, 1):
+            declared, nested = self._field(f.type, indent + "  ")
+            lines.append(f"{indent}  {declared} {f.name} = {number}{self._parameters(f.type)};")
+            if nested:
+                inner += ["", *nested]
+        return [*lines, *inner, f"{indent}}}"]
+
+    def _field(self, type: SqlType, indent: str) -> tuple[str, list[str]]:
+        match type:
+            case Array(element):
+                name, nested = self._type(element, indent)
+                return f"repeated {name}", nested
+            case Map(key, value):
+                name, nested = self._type(value, indent)
+                return f"map<{_PLAIN.get(key, 'string')}, {name}>", nested
+        name, nested = self._type(type, indent)
+        if type in _PLAIN and self._representation == OPTIONAL:
+            return f"optional {name}", nested
+        if type in _PLAIN and self._representation == WRAPPER:
+            self.imports.add("google/protobuf/wrappers.proto")
+            return f"google.protobuf.{_WRAPPERS[type]}", nested
+        return name, nested
+
+    def _parameters(self, type: SqlType) -> str:
+        """What Kafka Connect keeps with a decimal, whose message does not say how many digits it has."""
+        inner = type
+        while isinstance(inner, Array | Map):
+            inner = inner.element if isinstance(inner, Array) else inner.value
+        if not isinstance(inner, Decimal):
+            return ""
+        self.imports.add("confluent/meta.proto")
+        given = (("precision", inner.precision), ("scale", inner.scale))
+        shown = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in given)
+        return f" [(confluent.field_meta) = {{ params: [{shown}] }}]"
+
+    def _type(self, type: SqlType, indent: str) -> tuple[str, list[str]]:
+        if isinstance(type, Struct):
+            self._made += 1
+            name = f"ConnectDefault{self._made}"
+            return name, self.message(name, type.fields, indent)
+        if isinstance(type, Decimal):
+            self.imports.add("confluent/type/decimal.proto")
+            return DECIMAL, []
+        if type in _KNOWN:
+            name, file = _KNOWN[type]
+            self.imports.add(file)
+            return name, []
+        return _PLAIN[type], []
+
+
+def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
+    """The file of a side: one message of the columns called `name`; `representation` says how nulls are told."""
+    package, _, simple = (name or "ConnectDefault1").rpartition(".")
+    writer = _Writer(representation)
+    lines = writer.message(simple, [Field(c.name, c.type) for c in columns], "")
+    head = ['syntax = "proto3";', *([f"package {package};"] if package else []), ""]
+    imports = [f'import "{file}";' for file in sorted(writer.imports)]
+    return "\n".join([*head, *imports, *([""] if imports else []), *lines]) + "\n"
+
+
+def unrepeatable(format: str, columns: Sequence[Column]) -> str | None:
+    """Refuses a list or map directly inside another, for which Protobuf has no field."""
+    wrong = next((c for c in columns if _nested(c.type)), None)
+    return f"{format} has no ARRAY or MAP directly inside another, column: `{wrong.name}`" if wrong else None
+
+
+def _nested(type: SqlType) -> bool:
+    match type:
+        case Array(inner) | Map(_, inner):
+            return isinstance(inner, Array | Map) or _nested(inner)
+        case Struct(fields):
+            return any(_nested(f.type) for f in fields)
+    return False
+
+
+# ---------------------------------------------------------------- a schema to columns
+
+
+def whole(schema: SchemaText, message: str = "") -> SqlType | None:
+    """The STRUCT that a message of the file stands for; None where there is no such message. Raises ValueError."""
+    file = parsed(schema)
+    found = chosen(file, message)
+    return _struct(found, file, ()) if found else None
+
+
+def _struct(message: Message, file: ProtoFile, inside: tuple[str, ...]) -> Struct:
+    around = (*inside, message.name)
+    read = [(f.name, _field(f, message.name, file, around)) for f in message.fields]
+    return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+
+
+def _field(field: ProtoField, scope: str, file: ProtoFile, inside: tuple[str, ...]) -> SqlType | None:
+    entry = file.messages.get(file.resolve(field.type, scope) or "")
+    if entry is not None and entry.entry:
+        key, value = (_field(f, entry.name, file, inside) for f in entry.fields)
+        return Map(key, value) if key and value else None
+    type = _type(field, scope, file, inside)
+    if type is None:
+        return None
+    if field.key:
+        return Map(_READ.get(field.key, STRING), type)
+    return Array(type) if field.label == "repeated" else type
+
+
+def _type(field: ProtoField, scope: str, file: ProtoFile, inside: tuple[str, ...]) -> SqlType | None:
+    name = field.type
+    if name in _READ:
+        return _READ[name]
+    full = file.resolve(name, scope)
+    if full in file.enums:
+        return STRING
+    if full is not None:
+        return _struct(file.messages[full], file, inside) if full not in inside else None
+    known = name.lstrip(".")
+    if known == DECIMAL:
+        digits = dict(field.parameters)
+        return Decimal(int(digits.get("precision", 64)), int(digits.get("scale", 0)))
+    return _READ_KNOWN.get(known)

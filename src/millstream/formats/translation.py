@@ -1,0 +1,63 @@
+"""Formats with schemas: which module translates for which, and columns as a registry's schema gives them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from millstream.catalog.schemas import SchemaText
+from millstream.formats import avro, json_sr, protobuf
+from millstream.model.schema import Column, Part
+from millstream.model.types import Array, Field, Map, SqlType, Struct
+
+# From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are told.
+ToText = Callable[[Sequence[Column], bool, str, str | None], str]
+# From a schema and the message that is meant to a type.
+ToType = Callable[[SchemaText, str], SqlType | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """How a format's columns become a schema and back; `kind` is the registry's word for it."""
+
+    kind: str
+    text: ToText
+    whole: ToType
+
+
+TRANSLATORS = {
+    "AVRO": Translator(avro.KIND, avro.text, avro.whole),
+    "JSON_SR": Translator(json_sr.KIND, json_sr.text, json_sr.whole),
+    "PROTOBUF": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
+    "PROTOBUF_NOSR": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
+}
+BARE = {"KEY": "ROWKEY", "VALUE": "ROWVAL"}
+
+
+def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bool, message: str) -> list[Column]:
+    """The columns of one side ("KEY" or "VALUE") by a schema: names upper-cased unless `exact`.
+
+    Where the side is not `wrapped` it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
+    """
+    found = TRANSLATORS[format].whole(schema, message)
+    if found is None:
+        raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
+    part = Part.KEY if side == "KEY" else Part.VALUE
+    type = found if exact else upper(found)
+    if not wrapped:
+        return [Column(BARE[side], type, part)]
+    if not isinstance(type, Struct):
+        raise ValueError(f"it is {type}, not a record" + ("; try WRAP_SINGLE_VALUE=false" if side == "VALUE" else ""))
+    if not type.fields:
+        raise ValueError("it has no field with a counterpart in SQL")
+    return [Column(f.name, f.type, part) for f in type.fields]
+
+
+def upper(type: SqlType) -> SqlType:
+    """The type with the names of all its fields in upper case."""
+    match type:
+        case Array(element):
+            return Array(upper(element))
+        case Map(key, value):
+            return Map(key, upper(value))
+        case Struct(fields):
+            return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in fields))
+    return type

@@ -1,0 +1,194 @@
+"""Records of formats with schemas, written from their JSON view and read back by other libraries than the engine's."""
+
+import io
+import json
+import struct
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+
+from millstream.catalog.schemas import RegisteredSchema, SchemaText
+from millstream.tester import protos
+
+Json = Any
+_HEADER = struct.Struct(">bi")
+
+
+def encode(view: Json, registered: RegisteredSchema, message: str, text: Callable[[Json], str]) -> bytes:
+    """The bytes of a view behind the schema's id; `text` gives JSON text."""
+    schema = registered.schema
+    head = _HEADER.pack(0, registered.id)
+    if schema.kind == "JSON":
+        return head + text(view).encode()
+    if schema.kind == "PROTOBUF":
+        return head + protos.encode(view, schema, message, indexed=True)
+    return head + _avro_bytes(view, schema)
+
+
+def decode(data: bytes, find: Callable[[int], RegisteredSchema | None]) -> Json:
+    """The view of bytes behind a schema id. Raises ValueError where they are not what the schema says."""
+    if len(data) < _HEADER.size:
+        raise ValueError("no schema id")
+    magic, id = _HEADER.unpack_from(data)
+    found = find(id)
+    if magic != 0 or found is None:
+        raise ValueError(f"magic byte {magic}, schema id {id}")
+    body = data[_HEADER.size :]
+    if found.schema.kind == "JSON":
+        return json.loads(body, parse_float=Decimal)
+    if found.schema.kind == "PROTOBUF":
+        return protos.decode(body, found.schema, indexed=True)
+    return _avro_view(body, found.schema)
+
+
+# ---------------------------------------------------------------- Avro
+
+
+def _avro_bytes(view: Json, schema: SchemaText) -> bytes:
+    node, names = _parsed(schema)
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, _plain(schema), _to_avro(view, node, names))
+    return out.getvalue()
+
+
+def _avro_view(data: bytes, schema: SchemaText) -> Json:
+    node, names = _parsed(schema)
+    held = fastavro.schemaless_reader(io.BytesIO(data), _plain(schema), None)
+    return _from_avro(held, node, names)
+
+
+def _parsed(schema: SchemaText) -> tuple[Any, dict[str, Any]]:
+    names: dict[str, Any] = {}
+    for reference in schema.references:
+        _name(_loaded(reference.schema.text), "", names)
+    node = _loaded(schema.text)
+    _name(node, "", names)
+    return node, names
+
+
+def _loaded(text: str) -> Any:
+    return json.loads(text) if text.strip()[:1] in '{["' else text.strip()
+
+
+def _plain(schema: SchemaText) -> Any:
+    """The schema as fastavro takes it, with no logical types: their values are bare numbers and bytes in a view."""
+    named: dict[str, Any] = {}
+    for reference in schema.references:
+        fastavro.parse_schema(_bare(_loaded(reference.schema.text)), named_schemas=named)
+    return fastavro.parse_schema(_bare(_loaded(schema.text)), named_schemas=named)
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_bare(n) for n in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {k: v for k, v in node.items() if k != "logicalType" and not k.startswith("connect.")}
+    for name in ("type", "items", "values"):
+        if name in kept:
+            kept[name] = _bare(kept[name])
+    if "fields" in kept:
+        kept["fields"] = [_bare(f) for f in kept["fields"]]
+    return kept
+
+
+def _name(node: Any, namespace: str, names: dict[str, Any]) -> None:
+    if isinstance(node, list):
+        for branch in node:
+            _name(branch, namespace, names)
+    if not isinstance(node, dict):
+        return
+    if "name" in node and node.get("type") in ("record", "enum", "fixed"):
+        namespace = node.get("namespace", namespace)
+        names[node["name"]] = node
+        names[f"{namespace}.{node['name']}"] = node
+    for inner in (node.get("type"), node.get("items"), node.get("values")):
+        _name(inner, namespace, names)
+    for f in node.get("fields", ()):
+        _name(f["type"], namespace, names)
+
+
+def _branch(node: Any, names: Mapping[str, Any]) -> Any:
+    """The type that a node is, other than null."""
+    while True:
+        if isinstance(node, list):
+            node = next(n for n in node if n != "null")
+        elif isinstance(node, str) and node in names:
+            node = names[node]
+        elif isinstance(node, dict) and isinstance(node["type"], dict | list):
+            node = node["type"]
+        else:
+            return node
+
+
+def _kind(node: Any) -> str:
+    return str(node["type"] if isinstance(node, dict) else node)
+
+
+def _is_map(node: Any, names: Mapping[str, Any]) -> bool:
+    element = _branch(node["items"], names)
+    return _kind(element) == "record" and [f["name"] for f in element["fields"]] == ["key", "value"]
+
+
+def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
+    if view is None:
+        return None
+    node = _branch(node, names)
+    match _kind(node):
+        case "record":
+            return _record(view, node, names)
+        case "array" if isinstance(view, dict) and _is_map(node, names):
+            value = _branch(node["items"], names)["fields"][1]["type"]
+            return [{"key": k, "value": _to_avro(v, value, names)} for k, v in view.items()]
+        case "array":
+            return [_to_avro(v, node["items"], names) for v in view]
+        case "map":
+            return {k: _to_avro(v, node["values"], names) for k, v in view.items()}
+        case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
+            return _unscaled(Decimal(str(view)), node)
+        case "bytes" | "fixed":
+            return b64decode(view)
+        case "float" | "double":
+            return float(view)
+    return view
+
+
+def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    upper = {k.upper(): v for k, v in view.items()}
+    given = {}
+    for f in node["fields"]:
+        name = f["name"]
+        if name in view or name.upper() in upper:
+            given[name] = _to_avro(view.get(name, upper.get(name.upper())), f["type"], names)
+        elif "default" not in f:
+            given[name] = None
+    return given
+
+
+def _unscaled(value: Decimal, node: Any) -> bytes:
+    number = int(value.scaleb(int(node.get("scale", 0))))
+    return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
+
+
+def _from_avro(held: Any, node: Any, names: Mapping[str, Any]) -> Json:
+    if held is None:
+        return None
+    node = _branch(node, names)
+    match _kind(node):
+        case "record":
+            return {f["name"]: _from_avro(held[f["name"]], f["type"], names) for f in node["fields"]}
+        case "array" if _is_map(node, names):
+            value = _branch(node["items"], names)["fields"][1]["type"]
+            return {e["key"]: _from_avro(e["value"], value, names) for e in held}
+        case "array":
+            return [_from_avro(v, node["items"], names) for v in held]
+        case "map":
+            return {k: _from_avro(v, node["values"], names) for k, v in held.items()}
+        case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
+            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)))
+        case "bytes" | "fixed":
+            return b64encode(held).decode()
+    return held

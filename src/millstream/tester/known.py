@@ -1,0 +1,73 @@
+"""The schemas that a case says are registered before its statements run, and under which ids."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from millstream.catalog.schemas import SchemaText, subject
+from millstream.syntax import tree
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.parser import split
+from millstream.tester.cases import Case, CaseTopic
+from millstream.tester.registry import Schemas, reference
+
+_SIDES = ("KEY", "VALUE")
+
+
+def register(case: Case, schemas: Schemas) -> None:
+    """Put the schemas of the case's topics into the registry.
+
+    One that has no id gets the one by which a statement about its topic asks for it; those without both come last.
+    """
+    asked = dict(_asked(case))
+    given = [(topic, side, _id(topic, side, asked)) for topic in case.topics for side in _SIDES]
+    for topic, side, id in sorted(given, key=lambda g: g[2] is None):
+        text = topic.raw.get(f"{side.lower()}Schema")
+        if text is not None:
+            schemas.register(subject(topic.name, side), _schema(topic, side, text, schemas), id)
+
+
+def _id(topic: CaseTopic, side: str, asked: dict[tuple[str, str], int]) -> int | None:
+    return topic.raw.get(f"{side.lower()}SchemaId") or asked.get((topic.name, side))
+
+
+def _schema(topic: CaseTopic, side: str, text: Any, schemas: Schemas) -> SchemaText:
+    kind = _kind(topic, side, text)
+    references = tuple(
+        reference(r["name"], _text(r["schema"]), kind, schemas)
+        for r in topic.raw.get(f"{side.lower()}SchemaReferences") or ()
+    )
+    return SchemaText(kind, _text(text), references)
+
+
+def _text(schema: Any) -> str:
+    if isinstance(schema, str):
+        return schema if schema.lstrip()[:1] in ('"', "{", "[") or " " in schema else json.dumps(schema)
+    return json.dumps(schema)
+
+
+def _kind(topic: CaseTopic, side: str, text: Any) -> str:
+    named = str(topic.raw.get(f"{side.lower()}Format") or topic.raw.get("format") or "").upper()
+    if named in ("JSON", "JSON_SR"):
+        return "JSON"
+    return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
+
+
+def _asked(case: Case) -> Iterator[tuple[tuple[str, str], int]]:
+    """The ids that statements ask for: of which topic, which side."""
+    for text in case.statements:
+        try:
+            statements = [parsed.statement for parsed in split(text)]
+        except SqlSyntaxError:
+            continue
+        for statement in statements:
+            if isinstance(statement, tree.CreateSource | tree.CreateAs):
+                yield from _of(statement)
+
+
+def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:
+    given = {p.name: p.value.value for p in statement.properties}
+    topic = str(given.get("KAFKA_TOPIC", statement.name))
+    for side in _SIDES:
+        if f"{side}_SCHEMA_ID" in given:
+            yield (topic, side), int(str(given[f"{side}_SCHEMA_ID"]))
