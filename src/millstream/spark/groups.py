@@ -38,7 +38,7 @@ def grouped(rows: DataFrame, node: Group, run: Run) -> DataFrame:
     if node.source.kind is Kind.TABLE:
         changes = fold(made.given(rows), made.remembering(), run.live)
         return fold(changes, made.table(), run.live)
-    given = made.given(rows.where("value is not null")).where("there")
+    given = made.given(rows.where("value is not null")).where("there").drop("there")
     if node.window is None:
         return fold(given, made.stream(), run.live)
     if node.window.type == "SESSION":
@@ -86,7 +86,7 @@ class _Texts:
         error = F.when(F.expr(f"given and ({missing})"), F.lit(why))
         topic = leaves(self.node)[0].origin.topic
         there = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", topic, None)
-        return made.withColumn("there", F.col("given") & there)
+        return made.withColumn("there", F.col("given") & there).drop("given")
 
     def _arguments(self) -> str:
         texts = [(i, j, a) for i, call in enumerate(self.calls) for j, a in enumerate(call.arguments)]
