@@ -15,13 +15,13 @@ from millstream.syntax import parser, tree
 from support import golden
 
 TEXTS = Path(__file__).parent / "texts"
-FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(1)})
+FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(2)})
 SETTINGS = effective({}, {})
 GIVEN = """
 CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
   place STRUCT<city STRING, zip INT>, placed TIMESTAMP) WITH (kafka_topic='orders', value_format='JSON');
 CREATE TABLE people (name STRING PRIMARY KEY, age INT) WITH (kafka_topic='people', value_format='DELIMITED');
-CREATE STREAM pairs (a INT KEY, b INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=1, format='JSON');
+CREATE STREAM pairs (a INT KEY, b INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
 CREATE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 """
 

@@ -108,7 +108,8 @@ class Broker(Service):
         if (self.home / "storage" / "meta.properties").exists():
             return
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        tool = ["kafka.tools.StorageTool", "format", "-t", name, "-c", str(self._properties)]
+        # In one word: an id may begin with a minus.
+        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
         if done.returncode:

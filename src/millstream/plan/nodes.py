@@ -45,10 +45,12 @@ class Read(Node):
 
     Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one;
     a record whose time is none is left out, or ends the query where `strict` (ksql.timestamp.throw.on.invalid).
+    Where `fatal` a record that cannot be read ends the query too (ksql.fail.on.deserialization.error).
     """
 
     origin: Source
     strict: bool = False
+    fatal: bool = False
 
     @property
     def schema(self) -> Schema:

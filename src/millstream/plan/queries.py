@@ -25,6 +25,7 @@ from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 from millstream.syntax.walk import walk
 
+FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
 NEW_PLANNER = "ksql.new.query.planner.enabled"
 
@@ -98,8 +99,16 @@ class Relation:
     joined: Joined | None = None
 
 
+def _on(settings: Mapping[str, str], name: str) -> bool:
+    return settings.get(name, "").lower() == "true"
+
+
 def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
     """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
+    if query.limit is not None:
+        raise StatementError(
+            "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
+        )
     relation, aliases = _rows(query, catalog, settings)
     _check_windowed_table(query, relation)
     relation = _called(query, relation, sink)
@@ -208,7 +217,7 @@ def _origin(source: tree.Source, catalog: Catalog) -> Source:
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    node = Read(origin, settings.get(STRICT_TIME, "").lower() == "true")
+    node = Read(origin, _on(settings, STRICT_TIME), _on(settings, FATAL_RECORDS))
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)

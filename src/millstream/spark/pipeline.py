@@ -115,7 +115,7 @@ def _(node: Read, run: _Run) -> DataFrame:
         *(F.col(side).alias(f"raw_{side}") for side in ("key", "value")),
         *(F.col(c) for c in ("rowtime", *rest)),
     )
-    rows = keep_read(decoded, run.query, origin.topic)
+    rows = keep_read(decoded, run.query, origin.topic, node.fatal)
     rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", "rowtime", *rest)
     if origin.kind is Kind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)

@@ -68,7 +68,7 @@ CREATE STREAM flat AS SELECT id, EXPLODE(tags) AS tag, amount FROM orders WHERE 
 
 CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18;
 -- → Created query with ID CTAS_ADULTS_0
--- → create topic ADULTS with 1 partition(s)
+-- → create topic ADULTS with 2 partition(s)
 -- → start query CTAS_ADULTS_0
 -- → ADULTS (NAME STRING KEY, AGE INTEGER)
 -- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
@@ -109,3 +109,40 @@ SELECT id, ROWTIME, amount FROM orders WHERE price > 1.5 EMIT CHANGES LIMIT 3;
 -- → Answer ID, ROWTIME, AMOUNT
 -- →   Filter PRICE > 1.5
 -- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE totals AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item HAVING COUNT(*) > 1;
+-- → Created query with ID CTAS_TOTALS_0
+-- → create topic TOTALS with 2 partition(s)
+-- → start query CTAS_TOTALS_0
+-- → TOTALS (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE TOTALS to topic TOTALS (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Filter COUNT(*) > 1 (other rows become tombstones)
+-- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, told at each row: COUNT(*), SUM(AMOUNT)
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM known AS SELECT o.item AS name, o.id, p.age FROM orders o LEFT JOIN people p ON o.item = p.name;
+-- → Created query with ID CSAS_KNOWN_0
+-- → create topic KNOWN with 2 partition(s)
+-- → start query CSAS_KNOWN_0
+-- → KNOWN (NAME STRING KEY, ID BIGINT, AGE INTEGER)
+-- → Write STREAM KNOWN to topic KNOWN (key KAFKA, value JSON)
+-- →   Select O.ITEM AS NAME KEY, ID, AGE
+-- →     Join (LEFT) on O.ITEM = P.NAME; repartition of the left side by the join key
+-- →       Select ID KEY, ID, ITEM
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →       Select NAME KEY, NAME, AGE
+-- →         Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE STREAM met AS SELECT o.amount, o.item, p.v FROM orders o JOIN pairs p WITHIN 1 HOUR ON o.amount = p.b;
+-- → Created query with ID CSAS_MET_0
+-- → create topic MET with 2 partition(s)
+-- → start query CSAS_MET_0
+-- → MET (AMOUNT INTEGER KEY, ITEM STRING, V STRING)
+-- → Write STREAM MET to topic MET (key KAFKA, value JSON)
+-- →   Select AMOUNT KEY, ITEM, V
+-- →     Join (INNER) on O.AMOUNT = P.B within 3600000 ms before, 3600000 ms after, unmatched rows at once; repartition of the left and the right side by the join key
+-- →       Select ID KEY, ITEM, AMOUNT
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- →       Select A KEY, B KEY, B, V
+-- →         Read STREAM PAIRS from topic pairs (key JSON, value JSON)

@@ -36,7 +36,8 @@ CREATE STREAM s (k BOOLEAN KEY, v INT) WITH (kafka_topic='orders', value_format=
 -- → line 1:1: Key format does not support schema: The 'KAFKA' format does not support type 'BOOLEAN', column: `K`
 
 CREATE STREAM s (k STRING KEY, k INT) WITH (kafka_topic='orders', value_format='JSON');
--- → line 1:32: duplicate column name: K
+-- → line 1:1: duplicate column name: K
+-- →   hint: list the columns
 
 CREATE STREAM s (k STRING KEY, rowtime BIGINT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: 'ROWTIME' is a reserved column name. You cannot use it as a name for a column.
@@ -168,3 +169,19 @@ CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_forma
 
 TERMINATE nothing;
 -- → line 1:1: Unknown queryId: NOTHING
+
+CREATE STREAM s AS SELECT id, item FROM orders EMIT CHANGES LIMIT 5;
+-- → line 1:20: a query that a sink keeps has no LIMIT
+-- →   hint: LIMIT ends a SELECT of a client's own
+
+CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WHERE amount > 0;
+-- → line 1:32: aggregate function COUNT without a GROUP BY clause
+-- →   hint: group by an expression; a constant makes one group of all rows
+
+CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
+-- → line 1:32: Non-aggregate SELECT expression(s) not part of GROUP BY: AMOUNT
+-- →   hint: add it to the GROUP BY, or remove it
+
+CREATE STREAM s AS SELECT * FROM orders o JOIN pairs p ON o.id = p.a;
+-- → line 1:59: Invalid join condition: types don't match. Got O.ID{BIGINT} = P.A{INTEGER}.
+-- →   hint: CAST one side
