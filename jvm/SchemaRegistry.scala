@@ -5,10 +5,11 @@ import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.KeyStore
+import java.security.cert.CertificateFactory
 import java.time.Duration
 import java.util.Base64
 import java.util.concurrent.ConcurrentHashMap
-import javax.net.ssl.{KeyManagerFactory, SSLContext, TrustManagerFactory}
+import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
 import scala.jdk.CollectionConverters._
 
@@ -121,34 +122,26 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
 
   private def builder: HttpClient.Builder = {
     val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5))
-    if (settings.keys.exists(_.startsWith("ssl."))) made.sslContext(ssl) else made
+    settings.get("ssl.truststore.location").filter(_.nonEmpty).foreach(file => made.sslContext(trusting(file)))
+    made
   }
 
-  private def ssl: SSLContext = {
+  /** TLS to servers whose certificates a file of PEM text vouches for. */
+  private def trusting(file: String): SSLContext = {
+    val keys = KeyStore.getInstance(KeyStore.getDefaultType)
+    keys.load(null, null)
+    val in = new FileInputStream(file)
+    try
+      CertificateFactory.getInstance("X.509").generateCertificates(in).asScala.zipWithIndex.foreach {
+        case (certificate, i) => keys.setCertificateEntry(s"trusted$i", certificate)
+      }
+    finally in.close()
+    val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    trust.init(keys)
     val context = SSLContext.getInstance("TLS")
-    val trust = store("ssl.truststore").map { case (keys, _) =>
-      val factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-      factory.init(keys)
-      factory.getTrustManagers
-    }
-    val own = store("ssl.keystore").map { case (keys, password) =>
-      val factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm)
-      factory.init(keys, settings.get("ssl.key.password").map(_.toCharArray).getOrElse(password))
-      factory.getKeyManagers
-    }
-    context.init(own.orNull, trust.orNull, null)
+    context.init(null, trust.getTrustManagers, null)
     context
   }
-
-  private def store(name: String): Option[(KeyStore, Array[Char])] =
-    settings.get(s"$name.location").filter(_.nonEmpty).map { location =>
-      val password = settings.get(s"$name.password").map(_.toCharArray).orNull
-      val keys = KeyStore.getInstance(settings.getOrElse(s"$name.type", "JKS"))
-      val in = new FileInputStream(location)
-      try keys.load(in, password)
-      finally in.close()
-      (keys, password)
-    }
 }
 
 object SchemaRegistry {
@@ -159,10 +152,13 @@ object SchemaRegistry {
   private val mapper = new ObjectMapper
   private val known = new ConcurrentHashMap[String, SchemaRegistry]
 
-  /** The registry at an address; how to prove who we are is in Spark's settings. */
-  def of(url: String): SchemaRegistry =
-    if (url.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")
-    else known.computeIfAbsent(url, new SchemaRegistry(_, settings))
+  /** The registry at an address, "" for the one of Spark's settings, where also stands how to prove who we are. */
+  def of(url: String): SchemaRegistry = known.computeIfAbsent(url, { _ =>
+    val own = settings
+    val address = if (url.isEmpty) own.getOrElse("url", "") else url
+    if (address.isEmpty) throw new BadRecord("no schema registry is configured: set ksql.schema.registry.url")
+    new SchemaRegistry(address, own)
+  })
 
   private def settings: Map[String, String] =
     Option(SparkEnv.get).toSeq.flatMap(_.conf.getAllWithPrefix(Settings)).toMap

@@ -169,7 +169,7 @@ def _explained(inner: tree.Statement, said: Said, parts: Parts) -> Entity:
         query = transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
         return describe.unstarted(said.text, text, query.plan.schema, names, [], explain(query.plan))
-    facts = look_up(inner, catalog, settings, parts.kafka)
+    facts = look_up(inner, catalog, settings, parts.kafka, parts.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:

@@ -26,14 +26,16 @@ def change(said: Said, parts: Parts) -> Entity:
     Raises StatementError where it makes no sense, KafkaException where the log cannot take it.
     """
     state, settings = parts.state, said.settings
-    facts = look_up(said.statement, state.catalog, settings, parts.kafka)
+    facts = look_up(said.statement, state.catalog, settings, parts.kafka, parts.schemas)
     meant = outcome(said.statement, said.text, state.catalog, facts, settings)
     if meant.warning:
         return build.warning(said.text, meant.message)
     starts = _starts(meant, settings, parts)
     command = commands.new(parts.name, meant.path, said.text, settings, facts, starts)
     _check(meant, command, state, settings, parts)
-    return _entity(said, command, parts.log.append(command), parts)
+    made = _entity(said, command, parts.log.append(command), parts)
+    parts.schemas.forget(meant.steps)
+    return made
 
 
 def _check(meant: Outcome, command: Command, state: State, settings: Mapping[str, str], parts: Parts) -> None:
@@ -44,6 +46,7 @@ def _check(meant: Outcome, command: Command, state: State, settings: Mapping[str
     more = after.slots - state.slots
     if more > 0:
         need_slots(state, sum(p.slots for p in list(parts.push.values())), more, settings)
+    parts.schemas.check(meant.steps)
 
 
 def _starts(meant: Outcome, settings: Mapping[str, str], parts: Parts) -> dict[str, Offsets]:

@@ -7,14 +7,20 @@ from functools import singledispatch
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.engine.kafka import Kafka
+from millstream.engine.schemas import Schemas
 from millstream.syntax import tree
 
 JUST_MADE = 1.0
 PREFIX = "ksql.output.topic.name.prefix"
 
 
-def look_up(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: Kafka) -> Facts:
-    """The facts of every topic that the statement names, through its sources, its properties or by default."""
+def look_up(
+    statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: Kafka, schemas: Schemas
+) -> Facts:
+    """The facts of every topic that the statement names, through its sources, its properties or by default.
+
+    And of the registry's schemas that it is about. Raises StatementError where the registry fails.
+    """
     names = frozenset(topics(statement, catalog, settings))
     if not names:
         return Facts()
@@ -23,7 +29,7 @@ def look_up(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, 
     while not _needed(statement) <= found.keys() and time.monotonic() < deadline:
         time.sleep(0.05)
         found = kafka.facts(names)
-    return Facts(found)
+    return Facts(found, *schemas.look_up(statement, catalog, settings))
 
 
 def _needed(statement: tree.Statement) -> frozenset[str]:

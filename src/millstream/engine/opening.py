@@ -12,6 +12,7 @@ from millstream.engine.kafka import Kafka, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.parts import Parts
+from millstream.engine.schemas import Schemas
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.workshop import Logging, Workshop
@@ -35,7 +36,8 @@ def opened(properties: Mapping[str, str]) -> Parts:
         kafka.cluster()
         log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
         logging = _processing_log(settings, kafka)
-        workshop = Workshop(settings, kafka, logging)
+        schemas = Schemas(settings)
+        workshop = Workshop(settings, kafka, logging, schemas.access)
         remove_leftovers(kafka, service, name)
     except KafkaException as failure:
         raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
@@ -48,7 +50,7 @@ def opened(properties: Mapping[str, str]) -> Parts:
     lease.start()
     follower.start()
     who = (settings, frozenset(server), name, _host(settings), logging.topic)
-    return Parts(*who, kafka, log, lease, follower, supervisor, workshop)
+    return Parts(*who, kafka, log, lease, follower, supervisor, workshop, schemas)
 
 
 def closed(parts: Parts) -> None:
@@ -59,6 +61,7 @@ def closed(parts: Parts) -> None:
     parts.supervisor.end()
     parts.lease.close()
     parts.workshop.close()
+    parts.schemas.close()
 
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from millstream.engine.follower import Follower
 from millstream.engine.kafka import Kafka
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
+from millstream.engine.schemas import Schemas
 from millstream.engine.session import Session
 from millstream.engine.state import State
 from millstream.engine.supervisor import Supervisor
@@ -44,6 +45,7 @@ class Parts:
     follower: Follower
     supervisor: Supervisor
     workshop: Workshop
+    schemas: Schemas
     push: dict[str, "Closable"] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

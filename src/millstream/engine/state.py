@@ -7,7 +7,7 @@ from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Group, Node, Read, Write, inputs
+from millstream.plan.nodes import Group, Join, Node, Read, Write, inputs
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -145,7 +145,7 @@ def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:
     if isinstance(plan, Read):
         return partitions(plan.origin, topics)
     return sum(slots(node, topics) for node in below) + (
-        SHUFFLE_PARTITIONS * plan.shuffles if isinstance(plan, Group) else 0
+        SHUFFLE_PARTITIONS * plan.shuffles if isinstance(plan, Group | Join) else 0
     )
 
 

@@ -78,7 +78,7 @@ def _push(query: Transient, said: Said, parts: Parts) -> "Push":
         limit = int(parts.server.get(PUSH_LIMIT) or 100)
         if len(parts.push) >= limit:
             raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
-    facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka)
+    facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka, parts.schemas)
     needed = slots(query.plan, facts.topics)
     need_slots(parts.state, sum(p.slots for p in parts.push.values()), needed, said.settings)
     push = Push(query, said, parts, needed)

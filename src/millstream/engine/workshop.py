@@ -14,6 +14,7 @@ from millstream.engine import topics
 from millstream.engine.kafka import Kafka, reason
 from millstream.engine.state import SHUFFLE_PARTITIONS, Wanted
 from millstream.engine.supervisor import CannotRun
+from millstream.formats.client import Access
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
 from millstream.plan.steps import CreateTopic, Row
@@ -46,14 +47,24 @@ class Logging:
     rows: bool
 
 
+def _reaching(registry: Access | None) -> dict[str, str]:
+    """Spark's settings by which the codec reaches the schema registry."""
+    if registry is None:
+        return {}
+    return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
+
+
 class Workshop:
     """One Spark session at the engine's service. It is made when this is; that takes some seconds."""
 
-    def __init__(self, settings: Mapping[str, str], kafka: Kafka, log: Logging) -> None:
+    def __init__(self, settings: Mapping[str, str], kafka: Kafka, log: Logging, registry: Access | None = None) -> None:
         folder = settings["millstream.data.dir"]
         local = Path("/tmp") if "://" in folder else Path(folder).resolve()
         options = session.SessionOptions(
-            local, int(settings["millstream.slots"]), master=settings["millstream.spark.master"], conf=CONF
+            local,
+            int(settings["millstream.slots"]),
+            master=settings["millstream.spark.master"],
+            conf=CONF | _reaching(registry),
         )
         self._session = session.create(options)
         self._kafka, self._log = kafka, log

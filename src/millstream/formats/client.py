@@ -45,17 +45,7 @@ class Access:
         )
 
     def _tls(self) -> ssl.SSLContext:
-        trusted = self.settings.get("ssl.truststore.location") or None
-        # A truststore of certificates in text is what Python reads; the JVM's own kinds are the codec's.
-        context = ssl.create_default_context(cafile=trusted if _is_pem(self.settings, "truststore") else None)
-        own = self.settings.get("ssl.keystore.location")
-        if own and _is_pem(self.settings, "keystore"):
-            context.load_cert_chain(own, password=self.settings.get("ssl.key.password"))
-        return context
-
-
-def _is_pem(settings: Mapping[str, str], store: str) -> bool:
-    return (settings.get(f"ssl.{store}.type") or "JKS").upper() == "PEM"
+        return ssl.create_default_context(cafile=self.settings.get("ssl.truststore.location") or None)
 
 
 def access(settings: Mapping[str, str]) -> Access | None:

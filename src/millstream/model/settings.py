@@ -69,6 +69,10 @@ def _server(
     return Setting(name, default, doc, scope, False, False, valid)
 
 
+def _secret(name: str, doc: str) -> Setting:
+    return Setting(name, "", doc, Scope.KSQL, False, True, _anything)
+
+
 _STREAMS = (
     _session(
         "auto.offset.reset",
@@ -143,6 +147,10 @@ _KSQL = (
     _server("ksql.internal.topic.replicas", "1", "the replicas of the topics that the engine makes for itself", _whole),
     _server("ksql.create.topic.inherit.source.replicas.enabled", "true", "accepted", _flag),
     _server("ksql.schema.registry.url", "", "where the schema registry is"),
+    _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", "accepted"),
+    _secret("ksql.schema.registry.basic.auth.user.info", "user:password for the schema registry"),
+    _server("ksql.schema.registry.ssl.truststore.location", "", "certificates that the schema registry may have"),
+    _server("ksql.schema.registry.ssl.truststore.type", "PEM", "PEM: a file of certificates as text"),
     _server("ksql.connect.url", "http://localhost:8083", "where Kafka Connect is"),
     _server("ksql.extension.dir", "ext", "where functions of the user's own are"),
     _server("ksql.queries.file", "", "the script that a server without REST runs"),

@@ -14,6 +14,9 @@ from millstream.spark import jvm
 # A query holds a slot for each partition it reads as long as it runs: slots are not cores.
 SLOTS = 512
 
+# What follows is Confluent's name of a setting: url, basic.auth.user.info, ssl.truststore.location …
+REGISTRY = "spark.millstream.schema.registry."
+
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",

@@ -1,0 +1,128 @@
+"""The schema registry as the engine uses it: what statements need to know of it, and what they do to it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from millstream.analysis import properties
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.schemas import RegisteredSchema, subject
+from millstream.formats.client import Access, Registry, RegistryFailed, access
+from millstream.formats.registry import FORMATS, find
+from millstream.model.errors import StatementError
+from millstream.plan.steps import DeleteSubjects, RegisterSchema, Step
+from millstream.syntax import tree
+
+TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
+
+
+class Schemas:
+    """The engine's registry; without one, formats with schemas are refused."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._access = access(settings)
+        self._registry = Registry(self._access) if self._access else None
+
+    @property
+    def access(self) -> Access | None:
+        """Where the registry is, None where there is none."""
+        return self._access
+
+    def close(self) -> None:
+        """Give up the connections."""
+        if self._registry:
+            self._registry.close()
+
+    def look_up(
+        self, statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]
+    ) -> tuple[dict[str, RegisteredSchema], dict[int, RegisteredSchema]]:
+        """The latest schemas of the statement's subjects, and the schemas of the ids that it names.
+
+        Raises StatementError with the registry's words where it fails.
+        """
+        if not isinstance(statement, tree.CreateSource | tree.CreateAs):
+            return {}, {}
+        subjects = list(_subjects(statement, catalog, settings))
+        ids = list(_ids(statement))
+        if not subjects and not ids:
+            return {}, {}
+        try:
+            latest = {name: self._needed.latest(name) for name in subjects}
+            by_id = {id: self._needed.by_id(id) for id in ids}
+        except RegistryFailed as failure:
+            raise StatementError(str(failure)) from failure
+        return {n: s for n, s in latest.items() if s}, {n: s for n, s in by_id.items() if s}
+
+    def check(self, steps: Sequence[Step]) -> None:
+        """Register the schemas of steps: only the registry knows whether they may be. Raises StatementError."""
+        for step in steps:
+            if isinstance(step, RegisterSchema):
+                self._register(step)
+
+    def forget(self, steps: Sequence[Step]) -> None:
+        """Delete the subjects that steps name. Raises StatementError."""
+        for step in steps:
+            for name in step.names if isinstance(step, DeleteSubjects) else ():
+                try:
+                    self._needed.delete(name)
+                except RegistryFailed as failure:
+                    raise StatementError(f"the topic is gone, its schemas are not: {failure}") from failure
+
+    def by_id(self, id: int) -> RegisteredSchema | None:
+        """The schema of an id. Raises RegistryFailed."""
+        return self._needed.by_id(id)
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        """The newest schema of a subject. Raises RegistryFailed."""
+        return self._needed.latest(subject)
+
+    def _register(self, step: RegisterSchema) -> None:
+        physical = step.physical
+        try:
+            self._needed.register(physical.subject, physical.schema)
+        except RegistryFailed as failure:
+            raise StatementError(f"Could not register schema for {physical.subject}: {failure}") from failure
+
+    @property
+    def _needed(self) -> Registry:
+        if self._registry is None:
+            raise StatementError(
+                "AVRO, JSON_SR and PROTOBUF need a schema registry, and none is configured",
+                hint="set ksql.schema.registry.url",
+            )
+        return self._registry
+
+
+def _ids(statement: tree.CreateSource | tree.CreateAs) -> Iterator[int]:
+    given = properties.read(statement.properties, _known(statement), statement.span)
+    for side in ("KEY", "VALUE"):
+        id = given.number(f"{side}_SCHEMA_ID")
+        if id is not None:
+            yield id
+
+
+def _known(statement: tree.CreateSource | tree.CreateAs) -> dict[str, str]:
+    return properties.DECLARED if isinstance(statement, tree.CreateSource) else properties.MADE
+
+
+def _subjects(
+    statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]
+) -> Iterator[str]:
+    """The subjects of the statement's topic, of the sides whose formats have schemas."""
+    given = properties.read(statement.properties, _known(statement), statement.span)
+    prefix = settings.get(TOPIC_PREFIX, "") if isinstance(statement, tree.CreateAs) else ""
+    topic = given.text("KAFKA_TOPIC") or prefix + statement.name
+    for side in ("KEY", "VALUE"):
+        name = given.text(f"{side}_FORMAT") or given.text("FORMAT") or _inherited(statement, side, catalog)
+        format = find(name or settings.get(DEFAULT_FORMAT[side]) or "")
+        if format is not None and format.infers:
+            yield subject(topic, side)
+
+
+def _inherited(statement: tree.CreateSource | tree.CreateAs, side: str, catalog: Catalog) -> str | None:
+    if isinstance(statement, tree.CreateSource):
+        return None
+    source = catalog.sources.get(statement.query.source.name)
+    if source is None:
+        return None
+    serde = source.key if side == "KEY" else source.value
+    return serde.format if serde.format in FORMATS and serde.format != "NONE" else None
