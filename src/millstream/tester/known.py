@@ -55,14 +55,29 @@ def _kind(topic: CaseTopic, side: str, text: Any) -> str:
 
 def _asked(case: Case) -> Iterator[tuple[tuple[str, str], int]]:
     """The ids that statements ask for: of which topic, which side."""
+    for statement in _sources(case):
+        yield from _of(statement)
+
+
+def _sources(case: Case) -> Iterator[tree.CreateSource | tree.CreateAs]:
+    """The statements that make sources; one that cannot be read is refused in its turn."""
     for text in case.statements:
         try:
             statements = [parsed.statement for parsed in split(text)]
         except SqlSyntaxError:
             continue
-        for statement in statements:
-            if isinstance(statement, tree.CreateSource | tree.CreateAs):
-                yield from _of(statement)
+        yield from (s for s in statements if isinstance(s, tree.CreateSource | tree.CreateAs))
+
+
+def partitions(case: Case) -> dict[str, int]:
+    """The partitions that statements ask for, of topics of which the case itself does not say how many there are."""
+    silent = {t.name for t in case.topics if "partitions" not in t.raw}
+    given = [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
+    return {
+        str(p["KAFKA_TOPIC"]): int(str(p["PARTITIONS"]))
+        for p in given
+        if "PARTITIONS" in p and p.get("KAFKA_TOPIC") in silent
+    }
 
 
 def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:

@@ -61,7 +61,8 @@ class Played:
 def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
     """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
     played = Played(settings={**defaults, **case.properties})
-    played.topics = {t.name: TopicFacts(t.partitions, t.replicas) for t in case.topics}
+    asked = known.partitions(case)
+    played.topics = {t.name: TopicFacts(asked.get(t.name, t.partitions), t.replicas) for t in case.topics}
     known.register(case, played.schemas)
     for text in case.statements:
         for parsed in split(text):
