@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from millstream.catalog.catalog import Kind
 from millstream.plan.nodes import Join, Node
-from millstream.spark.fold import Fold
+from millstream.spark.fold import Fold, clock
 from millstream.spark.foreign import ForeignTable
 from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type
 from millstream.spark.lower import guarded
@@ -21,7 +21,7 @@ from millstream.spark.meeting import StreamStream
 def joined(node: Join, rows: Callable[[Node], DataFrame], query: str, live: bool) -> DataFrame:
     """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs."""
     chain = _chain(node)
-    frame = _union(chain, rows)
+    frame = _union(chain, rows, live)
     for place, join in enumerate(chain, 1):
         frame = _kind(join)(join, place, chain[place:], query, live).run(frame)
     return frame.drop("lane")
@@ -40,21 +40,26 @@ def _kind(join: Join) -> type[Step]:
     return TableTable if join.kind is Kind.TABLE else StreamTable
 
 
-def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame]) -> DataFrame:
+def _clock(join: Join, live: bool) -> str:
+    """Stream time at a row of an input, where the join asks for it."""
+    return f"{clock(live) if join.near else 'rowtime'} as clock"
+
+
+def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], live: bool) -> DataFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
     rest = ("rowtime", *PLACE, *bounds)
     key, value = struct_type("K", first.schema.key), struct_type("V", first.schema.value)
     kept = "value is not null" if first.kind is Kind.STREAM else "true"
     empty = [f"cast(null as {right_type(j)}) as r{i}" for i, j in enumerate(chain, 1)]
     own = f"{_key_of(first)} as key"
-    frame = rows(first).where(kept).selectExpr("0 as lane", own, "value", *rest, *empty)
+    frame = rows(first).where(kept).selectExpr("0 as lane", own, "value", *rest, _clock(chain[0], live), *empty)
     for place, join in enumerate(chain, 1):
         lanes = list(empty)
         compared = f"named_struct('K0', {guarded(join.right_key, join.text)})"
-        lanes[place - 1] = f"named_struct('j', {compared}, 'v', value) as r{place}"
+        lanes[place - 1] = f"named_struct('j', {compared}, 'v', value, 'c', clock) as r{place}"
         nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
         right = rows(join.right).where("value is not null" if join.right.kind is Kind.STREAM else "true")
-        made = right.selectExpr(*nothing, *rest, *lanes)
+        made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
         frame = frame.union(made.where(f"r{place}.j.K0 is not null"))
     return frame
 

@@ -28,7 +28,7 @@ def struct_type(prefix: str, columns: Sequence[Column]) -> str:
 
 def right_type(join: Join) -> str:
     key = Column(join.name, join.right_key.type) if join.right_key.type else join.right.schema.key[0]
-    return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}>"
+    return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}, c: bigint>"
 
 
 def sorted_bytes(type: SqlType | None, text: str) -> str:
@@ -71,7 +71,8 @@ class Step:
         text = guarded(self.join.left_key, self.join.text)
         j = f"case lane when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
         side = f"case lane when 0 then 0 when {self.place} then 1 end as side"
-        clock = f"if(lane in (0, {self.place}), rowtime, null) as clock"
+        own = "clock" if self.place == 1 else "rowtime"
+        clock = f"case lane when 0 then {own} when {self.place} then {lane}.c end as clock"
         rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
         made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
         return made.where("side is null or j.K0 is not null")

@@ -1,0 +1,115 @@
+"""Joins through a real broker and real-time mode: every kind, chains, and a group after a join."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+Put = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def server(begin: Callable[..., Life]) -> Life:
+    """A server with room for all the joins of this module."""
+    return begin("joins", **{"millstream.slots": "64"})
+
+
+def declare(server: Life, kafka: Kafka, kind: str, partitions: int = 1) -> tuple[str, Put]:
+    """A new stream or table (ID INT, G INT, V STRING), and what puts a row into its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    key = "PRIMARY KEY" if kind == "TABLE" else "KEY"
+    server.execute(f"CREATE {kind} {name} (id INT {key}, g INT, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
+
+    def put(key: int, v: str | None, time: int = 1, g: int | None = None) -> None:
+        kafka.produce(topic, str(key), None if v is None else {"g": g, "v": v}, time)
+
+    return name, put
+
+
+def rows(kafka: Kafka, topic: str, count: int) -> list[tuple[Any, ...]]:
+    """The first records: key, the values in order (None: a tombstone), time."""
+    found = kafka.consume_all(topic, count)
+    return [(r.key, None if r.json is None else tuple(r.json.values()), r.timestamp) for r in found]
+
+
+def put_until(kafka: Kafka, topic: str, put: Callable[[], None]) -> None:
+    """Put rows until one comes out: a table joins what comes after it was read."""
+
+    def told() -> bool:
+        put()
+        return kafka.ends(topic) > 0
+
+    wait_for(told, f"a row in {topic}")
+
+
+def test_a_stream_looks_up_the_tables_row_of_the_moment(server: Life, kafka: Kafka) -> None:
+    (stream, event), (table, row) = declare(server, kafka, "STREAM", 2), declare(server, kafka, "TABLE", 2)
+    server.execute(
+        f"CREATE STREAM {stream}_J AS SELECT s.g, s.v AS l, t.v AS r FROM {stream} s JOIN {table} t ON s.g = t.id;"
+    )
+    row(7, "seven", 50)
+    put_until(kafka, f"{stream}_J", lambda: event(1, "a", 20, g=7))
+    assert rows(kafka, f"{stream}_J", 1) == [(b"7", ("a", "seven"), 20)]
+
+
+def test_tables_tell_each_change_of_either(server: Life, kafka: Kafka) -> None:
+    (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE")
+    server.execute(
+        f"CREATE TABLE {left}_J AS SELECT ROWKEY, l.v AS l, r.v AS r FROM {left} l FULL JOIN {right} r ON l.id = r.id;"
+    )
+    steps = [(one, "a", 10), (two, "x", 5), (one, None, 20), (two, None, 30)]
+    wanted = [("a", None), ("a", "x"), (None, "x"), None]
+    for count, (put, value, time) in enumerate(steps, 1):
+        put(1, value, time)
+        assert [r[1] for r in rows(kafka, f"{left}_J", count)] == wanted[:count]
+    assert [r[2] for r in rows(kafka, f"{left}_J", 4)] == [10, 10, 20, 30]
+
+
+def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(server: Life, kafka: Kafka) -> None:
+    (left, one), (right, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM", 3)
+    server.execute(
+        f"CREATE STREAM {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r "
+        "WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id;"
+    )
+    one(1, "a", 1_000)
+    two(1, "x", 3_000)
+    assert rows(kafka, f"{left}_J", 1) == [(b"1", ("a", "x"), 3_000)]
+    one(1, "b", 6_000)
+    two(1, "y", 100_000)
+    assert rows(kafka, f"{left}_J", 2)[1] == (b"1", ("b", None), 6_000)
+
+
+def test_a_foreign_key_is_followed_and_both_tables_tell(server: Life, kafka: Kafka) -> None:
+    (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE", 2)
+    server.execute(
+        f"CREATE TABLE {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r ON l.g = r.id;"
+    )
+    one(1, "a", 10, g=7)
+    assert rows(kafka, f"{left}_J", 1) == [(b"1", ("a", None), 10)]
+    two(7, "seven", 5)
+    assert rows(kafka, f"{left}_J", 2)[1] == (b"1", ("a", "seven"), 10)
+    two(8, "eight", 5)
+    one(1, "b", 20, g=8)
+    wait_for(lambda: rows(kafka, f"{left}_J", kafka.ends(f"{left}_J"))[-1][1] == ("b", "eight"), "the other row")
+    told = kafka.ends(f"{left}_J")
+    one(1, None, 30)
+    assert rows(kafka, f"{left}_J", told + 1)[-1] == (b"1", None, 30)
+
+
+def test_a_chain_of_joins_and_a_group_after_it(server: Life, kafka: Kafka) -> None:
+    (first, one), (second, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM")
+    table, row = declare(server, kafka, "TABLE")
+    server.execute(
+        f"CREATE TABLE {first}_J AS SELECT t.v AS name, COUNT(*) AS n FROM {first} a "
+        f"JOIN {second} b WITHIN 1 HOUR ON a.id = b.id JOIN {table} t ON b.g = t.id GROUP BY t.v;"
+    )
+    row(7, "seven")
+    one(1, "a", 1_000)
+    put_until(kafka, f"{first}_J", lambda: two(1, "b", 2_000, g=7))
+    (found, *_) = rows(kafka, f"{first}_J", 1)
+    assert found == (b'"seven"', (1,), 2_000)
