@@ -7,7 +7,7 @@ import pytest
 from millstream.functions.declare import ANY_DECIMAL, UNIT, Chosen, Function, FunctionKind, LambdaArgument, LambdaType
 from millstream.functions.resolve import call_text, resolve, resolve_among
 from millstream.functions.shapes import shape
-from millstream.model.errors import NotSupported, Span, StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -150,9 +150,12 @@ def test_a_result_of_nothing_but_null() -> None:
         called("COALESCE", None, None)
 
 
-def test_an_aggregate_is_known_by_name() -> None:
-    with pytest.raises(NotSupported, match="aggregate functions are not supported yet: SUM"):
-        called("sum", INTEGER)
+def test_an_aggregate_may_take_more_columns() -> None:
+    """The greatest of one column, or rows by the first of several; the last argument is how many."""
+    assert resolve("TOPK", (BIGINT, INTEGER), None, HERE).returns == Array(BIGINT)
+    assert str(resolve("TOPK", (BIGINT, STRING, INTEGER), None, HERE).returns) == (
+        "ARRAY<STRUCT<`sort_col` BIGINT, `col0` STRING>>"
+    )
 
 
 def test_any_decimal_shows_without_its_size() -> None:
