@@ -25,6 +25,7 @@ __all__ = [
     "encode",
     "keep_keyed",
     "keep_read",
+    "keep_timed",
     "keep_written",
     "one_record",
     "spark_struct",
@@ -81,6 +82,13 @@ def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
     """The rows that have a key; the others, of which a table can make nothing, go to the processing log (type 1)."""
     error = F.when(F.col("key").isNull(), F.lit(f"a record of the table's topic {topic} has no key: it is skipped"))
     return frame.where(report(EXPRESSION, error, f"{query}.source", "key", topic, None))
+
+
+def keep_timed(frame: DataFrame, query: str, topic: str) -> DataFrame:
+    """The rows whose rowtime is known and not negative; the others go to the processing log (type 1)."""
+    time = F.col("rowtime")
+    error = F.when(time.isNull() | (time < 0), F.lit(f"a record of topic {topic} has no valid time: it is skipped"))
+    return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
 
 
 def report(kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None) -> SparkColumn:

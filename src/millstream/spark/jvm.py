@@ -150,5 +150,5 @@ def files(session: SparkSession, url: str) -> list[str]:
     """The names of the files in a folder of any Hadoop file system, none where there is no such folder."""
     java: Any = session._jvm
     path = java.org.apache.hadoop.fs.Path(url)
-    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # type: ignore[union-attr]
+    system = path.getFileSystem(session._jsc.hadoopConfiguration())
     return [str(found.getPath().getName()) for found in system.listStatus(path)] if system.exists(path) else []

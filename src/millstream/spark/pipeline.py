@@ -7,6 +7,7 @@ know them.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 
 from pyspark.sql import DataFrame
@@ -21,7 +22,7 @@ from millstream.model.schema import Column, Part, Schema
 from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import Answer, Filter, Flatten, Group, Join, Node, Read, Rekey, Select, Write, refs, windowed
 from millstream.spark import groups, joins
-from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_written
+from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
@@ -39,7 +40,8 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
     """
     sink = plan.sink
     window = windowed(plan.source)
-    rows = _timed(_rows(plan.source, _Run(records, query, live)), sink, sink.schema, _rest(plan.source))
+    run = _Run(records, query, live)
+    rows = _timed(_rows(plan.source, run), sink, _Times(sink.schema, _rest(plan.source)), run)
     encoded = rows.select(
         encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
         encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
@@ -119,7 +121,7 @@ def _(node: Read, run: _Run) -> DataFrame:
     rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", "rowtime", *rest)
     if origin.kind is Kind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
-    return _timed(rows, origin, node.schema, rest, node.strict)
+    return _timed(rows, origin, _Times(node.schema, rest, node.strict), run)
 
 
 def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
@@ -155,18 +157,25 @@ def _header(column: Column) -> str:
     return f"try_element_at(filter(headers, h -> h.key = {text(column.header)}), -1).value"
 
 
-def _timed(rows: DataFrame, source: Source, schema: Schema, rest: Sequence[str], strict: bool = False) -> DataFrame:
-    """The rows with the source's TIMESTAMP column as rowtime; a row whose time cannot be read, or is negative, goes.
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Where rows have their times: the columns, what else they have, and whether a time that is none ends the query."""
 
-    Where `strict`, a time that cannot be read fails the query.
-    """
+    schema: Schema
+    rest: Sequence[str]
+    strict: bool = False
+
+
+def _timed(rows: DataFrame, source: Source, of: _Times, run: _Run) -> DataFrame:
+    """The rows with the TIMESTAMP column as rowtime; one whose time is none, or negative, is logged and goes."""
     if source.timestamp is None:
         return rows
-    ref = next(r for r in refs(schema) if r.name == source.timestamp.column)
+    ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     meaning = _milliseconds(ref, source.timestamp.pattern)
-    time = to_sql(meaning) if strict else guarded(meaning, f"timestamp column {ref.name}")
+    time = to_sql(meaning) if of.strict else guarded(meaning, f"timestamp column {ref.name}")
     known = time if ref.where is Where.KEY else f"if(value is null, rowtime, {time})"
-    return rows.selectExpr("key", "value", f"{known} as rowtime", *rest).where("rowtime >= 0")
+    timed = rows.selectExpr("key", "value", f"{known} as rowtime", *of.rest)
+    return keep_timed(timed, run.query, source.topic)
 
 
 def _milliseconds(ref: Ref, pattern: str | None) -> Meaning:
