@@ -21,7 +21,8 @@ class ProtoFile(schema: Registered) {
   val own = mutable.ArrayBuffer[String]()
   var proto3 = false
   private var scopeOfFile = ""
-  private val tokens = ProtoFile.tokens(schema.text)
+  private val isText = !ProtoFile.Base64Text.matches(schema.text)
+  private val tokens = if (isText) ProtoFile.tokens(schema.text) else IndexedSeq()
   private var at = 0
 
   schema.references.foreach { case (_, referred) =>
@@ -30,6 +31,7 @@ class ProtoFile(schema: Registered) {
     enums ++= other.enums
   }
   while (at < tokens.length) outermost(next())
+  if (!isText) described(new ByteIn(Border.base64(schema.text.filterNot(_.isWhitespace))))
 
   /** The full name that a type means inside a message, "" where it is no declared one. */
   def resolve(kind: String, scope: String): String =
@@ -71,6 +73,81 @@ class ProtoFile(schema: Registered) {
       val outer = full.take(full.lastIndexOf('.'))
       path(outer) :+ messages(outer).inner.indexOf(full)
     }
+
+  // A file that some clients register: its descriptor (google/protobuf/descriptor.proto), as base64 text.
+  private def described(in: ByteIn): Unit = {
+    var inner = Seq[ByteIn]()
+    var symbols = Seq[ByteIn]()
+    ProtoValue.fields(in) {
+      case (2, Wire.Sized) => scopeOfFile = "." + in.text(in.varint()); true
+      case (4, Wire.Sized) => inner :+= in.part(in.varint()); true
+      case (5, Wire.Sized) => symbols :+= in.part(in.varint()); true
+      case (12, Wire.Sized) => proto3 = in.text(in.varint()).toString == "proto3"; true
+      case _ => false
+    }
+    symbols.foreach(describedEnum(_, scopeOfFile))
+    inner.foreach(m => own += describedMessage(m, scopeOfFile))
+  }
+
+  private def describedMessage(in: ByteIn, outer: String): String = {
+    var (name, entry) = ("", false)
+    val members, inner, symbols = mutable.ArrayBuffer[ByteIn]()
+    ProtoValue.fields(in) {
+      case (1, Wire.Sized) => name = in.text(in.varint()).toString; true
+      case (2, Wire.Sized) => members += in.part(in.varint()); true
+      case (3, Wire.Sized) => inner += in.part(in.varint()); true
+      case (4, Wire.Sized) => symbols += in.part(in.varint()); true
+      case (7, Wire.Sized) =>
+        val options = in.part(in.varint())
+        ProtoValue.fields(options) { case (7, Wire.Varint) => entry = options.varint() != 0; true; case _ => false }
+        true
+      case _ => false
+    }
+    val made = new ProtoMessage(s"$outer.$name")
+    made.entry = entry
+    messages(made.name) = made
+    symbols.foreach(describedEnum(_, made.name))
+    inner.foreach(m => made.inner += describedMessage(m, made.name))
+    members.foreach(f => made.fields += describedField(f))
+    made.name
+  }
+
+  private def describedField(in: ByteIn): ProtoField = {
+    var (name, kind) = ("", "")
+    var (number, label, code) = (0, 0L, 0)
+    var presence = false
+    ProtoValue.fields(in) {
+      case (1, Wire.Sized) => name = in.text(in.varint()).toString; true
+      case (3, Wire.Varint) => number = in.varint().toInt; true
+      case (4, Wire.Varint) => label = in.varint(); true
+      case (5, Wire.Varint) => code = in.varint().toInt; true
+      case (6, Wire.Sized) => kind = in.text(in.varint()).toString; true
+      case (9 | 17, Wire.Varint) => in.varint(); presence = true; true
+      case _ => false
+    }
+    val written = if (kind.nonEmpty) kind else ProtoFile.Codes.getOrElse(code, s"type $code")
+    ProtoField(name, number, written, if (label == 3) "repeated" else if (presence) "optional" else "", "", oneof = false)
+  }
+
+  private def describedEnum(in: ByteIn, outer: String): Unit = {
+    var name = ""
+    val symbols = mutable.LinkedHashMap[Int, String]()
+    ProtoValue.fields(in) {
+      case (1, Wire.Sized) => name = in.text(in.varint()).toString; true
+      case (2, Wire.Sized) =>
+        val value = in.part(in.varint())
+        var (symbol, number) = ("", 0)
+        ProtoValue.fields(value) {
+          case (1, Wire.Sized) => symbol = value.text(value.varint()).toString; true
+          case (2, Wire.Varint) => number = value.varint().toInt; true
+          case _ => false
+        }
+        symbols.getOrElseUpdate(number, symbol)
+        true
+      case _ => false
+    }
+    enums(s"$outer.$name") = symbols
+  }
 
   private def peek: String = if (at < tokens.length) tokens(at) else ""
 
@@ -170,6 +247,12 @@ class ProtoFile(schema: Registered) {
 }
 
 object ProtoFile {
+  private val Base64Text = """[A-Za-z0-9+/\s]+=*\s*""".r
+
+  /** The scalars of a descriptor by their codes. */
+  private val Codes = Map(1 -> "double", 2 -> "float", 3 -> "int64", 4 -> "uint64", 5 -> "int32", 6 -> "fixed64",
+    7 -> "fixed32", 8 -> "bool", 9 -> "string", 12 -> "bytes", 13 -> "uint32", 15 -> "sfixed32", 16 -> "sfixed64",
+    17 -> "sint32", 18 -> "sint64")
   private val Labels = Set("optional", "required", "repeated")
   private val Token =
     """\s+|//[^\n]*|/\*(?s:.*?)\*/|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\w.]+|[-+{}\[\]()<>=;,:/])""".r

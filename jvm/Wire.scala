@@ -6,6 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** A place in bytes that are not to be trusted: every step is checked against the end. */
 class ByteIn(bytes: Array[Byte], start: Int, end: Int) {
+  def this(bytes: Array[Byte]) = this(bytes, 0, bytes.length)
   private var at = start
 
   def position: Int = at

@@ -1,14 +1,19 @@
 """The text of a .proto file, read: messages, enums and their fields, with names resolved through imports."""
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from google.protobuf import descriptor_pb2
+from google.protobuf.message import DecodeError
 
 from millstream.catalog.schemas import SchemaText
 
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|(?P<token>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\w.]+|[-+{}\[\]()<>=;,:/])""", re.DOTALL
 )
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")
 _LABELS = ("optional", "required", "repeated")
 
 
@@ -75,8 +80,39 @@ def parsed(schema: SchemaText) -> ProtoFile:
         other = parsed(reference.schema)
         whole.messages |= other.messages
         whole.enums |= other.enums
-    _Reader(schema.text, whole).file()
+    if _BASE64.fullmatch(schema.text):
+        _described(schema.text, whole)
+    else:
+        _Reader(schema.text, whole).file()
     return whole
+
+
+def _described(text: str, into: ProtoFile) -> None:
+    """Read a file that some clients register: its descriptor, as base64 text."""
+    file = descriptor_pb2.FileDescriptorProto()
+    try:
+        file.ParseFromString(b64decode(text))
+    except (DecodeError, ValueError) as error:
+        raise ValueError(f"the Protobuf schema is neither text nor a descriptor: {error}") from error
+    package = f".{file.package}" if file.package else ""
+    into.proto3 = file.syntax == "proto3"
+    for enum in file.enum_type:
+        into.enums[f"{package}.{enum.name}"] = {v.name: v.number for v in enum.value}
+    into.own += [_described_message(message, package, into) for message in file.message_type]
+
+
+def _described_message(described: descriptor_pb2.DescriptorProto, outer: str, into: ProtoFile) -> str:
+    message = Message(f"{outer}.{described.name}", entry=described.options.map_entry)
+    into.messages[message.name] = message
+    into.inner[message.name] = [_described_message(m, message.name, into) for m in described.nested_type]
+    for enum in described.enum_type:
+        into.enums[f"{message.name}.{enum.name}"] = {v.name: v.number for v in enum.value}
+    for f in described.field:
+        kind = f.type_name or descriptor_pb2.FieldDescriptorProto.Type.Name(f.type).removeprefix("TYPE_").lower()
+        optional = f.proto3_optional or f.HasField("oneof_index")
+        label = "repeated" if f.label == f.LABEL_REPEATED else "optional" if optional else ""
+        message.fields.append(ProtoField(f.name, f.number, kind, label))
+    return message.name
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -1,0 +1,232 @@
+"""Formats with schemas and a real registry: Confluent's own libraries write what we read, and read what we write."""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+
+from millstream.engine.api import RequestFailed
+from millstream.parts.registry import Registry
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "namespace": "com.acme",
+        "fields": [
+            {"name": "item", "type": "string"},
+            {"name": "count", "type": ["null", "long"], "default": None},
+            {"name": "tags", "type": {"type": "array", "items": "string"}},
+        ],
+    }
+)
+JSON = json.dumps(
+    {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Order",
+        "type": "object",
+        "properties": {
+            "item": {"type": "string"},
+            "count": {"type": "integer"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+    }
+)
+ROW = {"item": "nut", "count": 3, "tags": ["a", "b"]}
+
+
+def order_class() -> Any:
+    """A message class of Google's own: string item, int64 count, repeated string tags."""
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="order.proto", package="acme", syntax="proto3")
+    message = file.message_type.add(name="Order")
+    message.field.add(name="item", number=1, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="count", number=2, type=kinds.TYPE_INT64, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="tags", number=3, type=kinds.TYPE_STRING, label=kinds.LABEL_REPEATED)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("acme.Order"))
+
+
+def result_class() -> Any:
+    """The message that the engine registers for ITEM STRING, MORE BIGINT, TAGS ARRAY<STRING>."""
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="made.proto", syntax="proto3")
+    message = file.message_type.add(name="ConnectDefault1")
+    message.field.add(name="ITEM", number=1, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="MORE", number=2, type=kinds.TYPE_INT64, label=kinds.LABEL_OPTIONAL)
+    message.field.add(name="TAGS", number=3, type=kinds.TYPE_STRING, label=kinds.LABEL_REPEATED)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("ConnectDefault1"))
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """Confluent's own serializer of ROW's schema, and deserializer of what the engine makes of it."""
+
+    write: Callable[[Any, SerializationContext], bytes]
+    read: Callable[[bytes, SerializationContext], Any]
+
+
+class Describing(SchemaRegistryClient):
+    """A client whose registry gives the descriptor of a .proto text: Confluent's does so when asked, Apicurio's not."""
+
+    def get_schema(
+        self, schema_id: int, subject_name: str | None = None, fmt: str | None = None, **rest: Any
+    ) -> Schema:
+        schema: Schema = super().get_schema(schema_id, subject_name, fmt, **rest)
+        if fmt != "serialized" or "syntax" not in str(schema.schema_str):
+            return schema
+        described = result_class().DESCRIPTOR.file.serialized_pb
+        return Schema(b64encode(described).decode(), "PROTOBUF")
+
+
+def theirs(format: str, client: SchemaRegistryClient) -> Theirs:
+    if format == "AVRO":
+        return Theirs(AvroSerializer(client, AVRO), AvroDeserializer(client))
+    if format == "JSON_SR":
+        return Theirs(JSONSerializer(JSON, client), JSONDeserializer(None, schema_registry_client=client))
+    order = order_class()
+    protobuf = ProtobufSerializer(order, client, {"use.deprecated.format": False})
+    reader = ProtobufDeserializer(result_class(), {"use.deprecated.format": False}, client)
+    return Theirs(
+        lambda row, at: protobuf(json_format.ParseDict(row, order()), at),
+        lambda data, at: json_format.MessageToDict(reader(data, at), preserving_proto_field_name=True),
+    )
+
+
+@pytest.fixture(scope="module")
+def client(registry: Registry) -> SchemaRegistryClient:
+    return Describing({"url": registry.url})
+
+
+@pytest.fixture(scope="module")
+def server(begin: Callable[..., Life], registry: Registry) -> Life:
+    """A server that knows the registry."""
+    return begin(**{"ksql.schema.registry.url": registry.url})
+
+
+def name_of(topic: str) -> str:
+    return topic.replace("-", "_").upper()
+
+
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_confluents_libraries_and_the_engine_read_each_other(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient, format: str
+) -> None:
+    topic, codec = kafka.create_topic(), theirs(format, client)
+    name = name_of(topic)
+    kafka.produce(topic, "k", codec.write(ROW, SerializationContext(topic, MessageField.VALUE)))
+    server.execute(f"CREATE STREAM {name} (k STRING KEY) WITH (kafka_topic='{topic}', value_format='{format}');")
+    server.execute(f"CREATE STREAM {name}_OUT AS SELECT k, item, count + 1 AS more, tags FROM {name} EMIT CHANGES;")
+    (record,) = kafka.consume_all(f"{name}_OUT", 1)
+    assert record.value is not None
+    made = codec.read(record.value, SerializationContext(f"{name}_OUT", MessageField.VALUE))
+    assert {**made, "MORE": int(made["MORE"])} == {"ITEM": "nut", "MORE": 4, "TAGS": ["a", "b"]}
+
+
+def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient
+) -> None:
+    topic = kafka.create_topic()
+    name = name_of(topic)
+    server.execute(
+        f"CREATE STREAM {name} (k STRUCT<a INT, b STRING> KEY, i INT, d DECIMAL(6, 2), f DOUBLE, b BYTES, "
+        f"day DATE, t TIMESTAMP, m MAP<STRING, BOOLEAN>, s STRUCT<x BIGINT>) "
+        f"WITH (kafka_topic='{topic}', format='AVRO');"
+    )
+    server.execute(
+        f"INSERT INTO {name} VALUES (STRUCT(a := 1, b := 'x'), 7, 12.5, 0.5, TO_BYTES('AQI=', 'base64'), '2024-02-29', "
+        "'2024-02-29T12:34:56.789', MAP('y' := true), STRUCT(x := 9));"
+    )
+    (record,) = kafka.consume_all(topic, 1)
+    read = AvroDeserializer(client)
+    assert record.key is not None
+    assert record.value is not None
+    assert read(record.key, SerializationContext(topic, MessageField.KEY)) == {"A": 1, "B": "x"}
+    assert read(record.value, SerializationContext(topic, MessageField.VALUE)) == {
+        "I": 7,
+        "D": Decimal("12.50"),
+        "F": 0.5,
+        "B": b"\x01\x02",
+        "DAY": date(2024, 2, 29),
+        "T": datetime(2024, 2, 29, 12, 34, 56, 789000, UTC),
+        "M": [{"key": "y", "value": True}],
+        "S": {"X": 9},
+    }
+
+
+def test_a_new_writer_schema_in_the_middle_of_a_topic(server: Life, kafka: Kafka, client: SchemaRegistryClient) -> None:
+    topic = kafka.create_topic()
+    name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
+    fields = [{"name": "a", "type": "int"}]
+    more = [{"name": "z", "type": "string", "default": ""}, {"name": "b", "type": ["null", "long"], "default": None}]
+    first, second = (json.dumps({"type": "record", "name": "R", "fields": f}) for f in (fields, [*more, *fields]))
+    kafka.produce(topic, "1", AvroSerializer(client, first)({"a": 1}, at))
+    server.execute(
+        f"CREATE STREAM {name} (k STRING KEY, a INT, b BIGINT) WITH (kafka_topic='{topic}', value_format='AVRO');"
+    )
+    server.execute(f"CREATE STREAM {name}_OUT WITH (value_format='JSON') AS SELECT * FROM {name} EMIT CHANGES;")
+    kafka.produce(topic, "2", AvroSerializer(client, second)({"a": 2, "b": 5, "z": "new"}, at))
+    kafka.produce(topic, "3", AvroSerializer(client, first)({"a": 3}, at))
+    made = [r.json for r in kafka.consume_all(f"{name}_OUT", 3)]
+    assert made == [{"A": 1, "B": None}, {"A": 2, "B": 5}, {"A": 3, "B": None}]
+
+
+def test_bytes_that_are_none_of_ours_are_told_and_passed(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient
+) -> None:
+    topic = kafka.create_topic()
+    name, write = name_of(topic), theirs("AVRO", client).write
+    good = write(ROW, SerializationContext(topic, MessageField.VALUE))
+    server.execute(f"CREATE STREAM {name} (k STRING KEY) WITH (kafka_topic='{topic}', value_format='AVRO');")
+    server.execute(f"CREATE STREAM {name}_OUT AS SELECT k, item FROM {name} EMIT CHANGES;")
+    for bad in (b"\x01" + good[1:], good[:1] + b"\x7f" + good[2:], good[:9], b"\0"):
+        kafka.produce(topic, "bad", bad)
+    kafka.produce(topic, "good", good)
+    assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"good"]
+    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
+
+    def told() -> int:
+        return sum(topic in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log)))
+
+    wait_for(lambda: told() >= 4, "four entries in the processing log")
+
+
+def test_dropping_a_topic_drops_its_subject(server: Life, kafka: Kafka, registry: Registry) -> None:
+    topic = kafka.create_topic()
+    name = name_of(topic)
+    server.execute(f"CREATE STREAM {name} (k INT KEY, v INT) WITH (kafka_topic='{topic}', format='AVRO');")
+    assert {f"{topic}-key", f"{topic}-value"} <= set(httpx.get(f"{registry.url}/subjects").json())
+    server.execute(f"DROP STREAM {name} DELETE TOPIC;")
+    assert not {f"{topic}-key", f"{topic}-value"} & set(httpx.get(f"{registry.url}/subjects").json())
+
+
+def test_what_the_registry_refuses_is_refused_in_its_words(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient
+) -> None:
+    topic = kafka.create_topic()
+    name = name_of(topic)
+    old = {"type": "record", "name": "KsqlDataSourceSchema", "namespace": "io.confluent.ksql.avro_schemas"}
+    server.execute(f"CREATE STREAM {name} (k INT KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    subject = f"{name}_OUT-value"
+    client.register_schema(subject, Schema(json.dumps({**old, "fields": [{"name": "V", "type": "string"}]}), "AVRO"))
+    client.set_compatibility(subject, "BACKWARD")
+    with pytest.raises(RequestFailed, match="Could not register schema"):
+        server.execute(f"CREATE STREAM {name}_OUT WITH (value_format='AVRO') AS SELECT * FROM {name} EMIT CHANGES;")
