@@ -13,6 +13,7 @@ from millstream.plan.nodes import (
     Join,
     Named,
     Node,
+    Outer,
     Read,
     Rekey,
     Select,
@@ -77,8 +78,9 @@ def _near(node: Join) -> str:
     near = node.near
     if near is None:
         return ""
-    grace = "unmatched rows at once" if near.eager else f"grace {near.grace} ms"
-    return f" within {near.before} ms before, {near.after} ms after, {grace}"
+    at_once = node.outer is not Outer.NONE and near.eager
+    alone = ", unmatched rows at once" if at_once else ""
+    return f" within {near.before} ms before, {near.after} ms after, grace {near.grace} ms{alone}"
 
 
 def _moves(node: Join) -> str:

@@ -468,7 +468,7 @@ def _near(join: tree.Join, left: Kind, right: Kind) -> Near | None:
         raise StatementError(
             "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
             join.span,
-            "To fix: … JOIN s WITHIN 1 HOUR ON …",
+            "… JOIN s WITHIN 1 HOUR ON …",
         )
     grace = within.grace.milliseconds if within.grace else DAY
     return Near(within.before.milliseconds, within.after.milliseconds, grace, within.grace is None)

@@ -121,6 +121,8 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
 def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
     query = statement.query
+    if query.emit is None and query.joins:
+        raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, "add EMIT CHANGES")
     if query.emit is None and query.group_by is not None:
         raise StatementError(
             "Pull queries don't support GROUP BY clauses.",

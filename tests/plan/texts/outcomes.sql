@@ -141,7 +141,7 @@ CREATE STREAM met AS SELECT o.amount, o.item, p.v FROM orders o JOIN pairs p WIT
 -- → MET (AMOUNT INTEGER KEY, ITEM STRING, V STRING)
 -- → Write STREAM MET to topic MET (key KAFKA, value JSON)
 -- →   Select AMOUNT KEY, ITEM, V
--- →     Join (INNER) on O.AMOUNT = P.B within 3600000 ms before, 3600000 ms after, unmatched rows at once; repartition of the left and the right side by the join key
+-- →     Join (INNER) on O.AMOUNT = P.B within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the left and the right side by the join key
 -- →       Select ID KEY, ITEM, AMOUNT
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- →       Select A KEY, B KEY, B, V
