@@ -38,10 +38,10 @@ def written(page: str) -> str:
 
 
 def _format(f: Format) -> tuple[str, ...]:
-    name = f.name if f.built else f"{f.name} (not yet)"
+    name = f.name
     value = f.value and f.refusal("VALUE", ()) is None and f.name != "NONE"
     yes = (f.key, value, f.unwraps, f.wraps, f.infers)
-    return (name, *("yes" if one else "" for one in yes), ", ".join(p.upper() for p in sorted(f.properties) if f.built))
+    return (name, *("yes" if one else "" for one in yes), ", ".join(p.upper() for p in sorted(f.properties)))
 
 
 def _settings(scope: Scope) -> str:

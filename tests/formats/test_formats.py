@@ -7,7 +7,6 @@ import pytest
 from millstream.catalog.catalog import Serde
 from millstream.formats.registry import FORMATS, find
 from millstream.formats.spec import spec
-from millstream.model.errors import NotSupported
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BOOLEAN, INTEGER, STRING, Array, Decimal, Field, Map, Struct
 
@@ -77,9 +76,3 @@ def test_the_document_of_a_side() -> None:
         "prefix": "K",
         "columns": [{"name": "C0", "type": "INTEGER"}, {"name": "C1", "type": {"decimal": [4, 2]}}],
     }
-
-
-@pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if not f.built])
-def test_what_the_codec_lacks_is_refused_by_name(name: str) -> None:
-    with pytest.raises(NotSupported, match=name):
-        spec(Serde(name), columns([INTEGER]))

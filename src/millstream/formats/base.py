@@ -17,7 +17,7 @@ class Format:
 
     `wraps` and `unwraps`: whether a single column can be written inside a record, and bare. `key` and `value`: the
     sides it can write. `properties` are those a WITH clause may set for it, `infers` whether a schema registry can
-    give its columns, `built` whether the codec has it. `checks` refuse columns.
+    give its columns. `checks` refuse columns.
     """
 
     name: str
@@ -26,7 +26,6 @@ class Format:
     wraps: bool = True
     unwraps: bool = True
     infers: bool = False
-    built: bool = True
     properties: frozenset[str] = frozenset()
     checks: tuple[Check, ...] = ()
 

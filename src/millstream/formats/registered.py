@@ -5,7 +5,7 @@ from millstream.formats.base import Check, Format, fits_spark, string_map_keys
 from millstream.formats.protobuf import unrepeatable
 
 FULL_NAME = "schema_full_name"
-NULLABLE = "nullable_representation"
+NULLABLE = "protobuf_nullable_representation"
 SCHEMA = frozenset({"schema_id", FULL_NAME})
 NULLS = frozenset({NULLABLE})
 PROTOBUF_CHECKS: tuple[Check, ...] = (string_map_keys, unrepeatable, fits_spark)
@@ -13,4 +13,4 @@ PROTOBUF_CHECKS: tuple[Check, ...] = (string_map_keys, unrepeatable, fits_spark)
 AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, unnameable, fits_spark))
 JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark))
 PROTOBUF = Format("PROTOBUF", unwraps=False, infers=True, properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
-PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=SCHEMA | NULLS, checks=PROTOBUF_CHECKS)
+PROTOBUF_NOSR = Format("PROTOBUF_NOSR", properties=NULLS | {FULL_NAME}, checks=PROTOBUF_CHECKS)

@@ -7,19 +7,13 @@ from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.delimited import DELIMITER, character
 from millstream.formats.registry import FORMATS
-from millstream.model.errors import NotSupported
 from millstream.model.schema import Column
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
 
 
 def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
-    """The codec's document for columns of one side, in their order; Spark's fields are `prefix`0, `prefix`1 ….
-
-    Raises NotSupported where the codec does not have the format yet.
-    """
+    """The codec's document for columns of one side, in their order; Spark's fields are `prefix`0, `prefix`1 …."""
     format = FORMATS[serde.format]
-    if not format.built:
-        raise NotSupported(f"the {format.name} format is not supported yet")
     document = {
         "format": format.name,
         "wrapped": format.wrapped(len(columns), serde.wrap),

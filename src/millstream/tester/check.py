@@ -1,5 +1,6 @@
 """Compares what a case expects with what came out; says the first difference so that one can see it."""
 
+import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -7,6 +8,7 @@ from typing import Any
 
 from millstream.analysis.sources import expand
 from millstream.catalog.catalog import Catalog, Serde, Source
+from millstream.catalog.schemas import subject
 from millstream.model.schema import Part
 from millstream.model.types import SqlType
 from millstream.syntax.parser import parse_columns
@@ -25,6 +27,8 @@ def differences(case: Case, played: Played) -> Iterator[str]:
         yield from _topic(topic, expected, actual, played, bool(case.inputs))
     for source in case.expect.get("sources") or ():
         yield from _source(source, played.catalog)
+    for expected in (case.expect.get("topics") or {}).get("topics") or ():
+        yield from _written(expected, played)
 
 
 def _topic(
@@ -131,6 +135,30 @@ def _formats(expected: dict[str, Any], source: Source) -> Iterator[str]:
         features = expected.get(f"{side}Features")
         if features is not None and sorted(features) != _features(serde):
             yield f"{side} features of {source.name} are {_features(serde)}, not {features} ({len(columns)} columns)"
+
+
+def _written(expected: dict[str, Any], played: Played) -> Iterator[str]:
+    """How a topic is written, where a source stands over it: a query's own topics are nobody's business."""
+    source = next((s for s in played.catalog.sources.values() if s.topic == expected["name"]), None)
+    if source is None:
+        return
+    partitions = played.topics[source.topic].partitions
+    # Cases assume that the topics of sinks are there before, with four partitions whatever the sources have.
+    if source.created_by is None and expected.get("partitions") not in (None, partitions):
+        yield f"{source.topic} has {partitions} partitions, not {expected['partitions']}"
+    yield from _formats({k: v for k, v in expected.items() if k in ("keyFormat", "valueFormat")}, source)
+    for side in ("key", "value"):
+        latest = played.schemas.latest(subject(source.topic, side))
+        want = expected.get(f"{side}Schema")
+        text = latest.schema.text if latest else ""
+        if want is not None and not (text and _same_schema(want, text)):
+            yield f"{side} schema of {source.topic}\n  expected {want}\n  actual   {text or 'none'}"
+
+
+def _same_schema(want: Json, text: str) -> bool:
+    if not isinstance(want, str):
+        return bool(json.loads(text) == want)
+    return want.split() == text.split()
 
 
 def _features(serde: Serde) -> list[str]:

@@ -1,0 +1,238 @@
+"""Formats with schemas: other libraries read every row as it is; whatever bytes come in, no harm is done."""
+
+import math
+from base64 import b64encode
+from contextlib import suppress
+from decimal import Decimal as Number
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from test_codec_properties import TEXT, VALUES, decimals, number
+
+from millstream.analysis.schemas import remade
+from millstream.catalog.catalog import Serde
+from millstream.catalog.schemas import PhysicalSchema, SchemaText
+from millstream.formats.registered import NULLABLE
+from millstream.formats.spec import spec
+from millstream.formats.translation import TRANSLATORS
+from millstream.model.schema import Column
+from millstream.model.types import BYTES, DATE, STRING, Array, Decimal, Field, Map, Primitive, SqlType, Struct
+from millstream.spark.codec import OneRecord, UnreadableRecord
+from millstream.tester import registry
+from millstream.tester.coded import decode
+from millstream.tester.registry import Schemas
+
+SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+KNOWN = registry.schemas()
+names = st.text("ABCabc_", min_size=1, max_size=4).filter(lambda n: n[0] != "_")
+scalars = st.sampled_from(list(VALUES)) | decimals
+Row = tuple[tuple[Column, ...], dict[str, Any]]
+
+
+def structs(inner: st.SearchStrategy[SqlType]) -> st.SearchStrategy[SqlType]:
+    unique = st.lists(names, min_size=1, max_size=3, unique_by=str.upper)
+    return unique.flatmap(lambda n: st.tuples(*[inner] * len(n)).map(lambda t: Struct(tuple(map(Field, n, t)))))
+
+
+anything = st.recursive(
+    scalars, lambda t: st.builds(Array, t) | st.builds(Map, st.just(STRING), t) | structs(t), max_leaves=5
+)
+flat = st.recursive(scalars, structs, max_leaves=4)
+repeatable = flat | st.builds(Array, flat) | st.builds(Map, st.just(STRING), flat)
+
+
+def values(type: SqlType) -> st.SearchStrategy[Any]:
+    return st.none() | present(type)
+
+
+def present(type: SqlType) -> st.SearchStrategy[Any]:
+    match type:
+        case Decimal(precision, scale):
+            top = 10**precision - 1
+            return st.integers(-top, top).map(lambda n: number(n, scale))
+        case Array(element):
+            return st.lists(values(element), max_size=3)
+        case Map(_, element):
+            return st.dictionaries(TEXT, values(element), max_size=3)
+        case Struct(fields):
+            return st.fixed_dictionaries({f.name: values(f.type) for f in fields})
+    # The years that all the libraries know.
+    return st.integers(-700_000, 2_900_000) if type == DATE else VALUES[type]
+
+
+@st.composite
+def rows(draw: st.DrawFn, types: st.SearchStrategy[SqlType]) -> Row:
+    found = draw(st.lists(names, min_size=1, max_size=4, unique_by=str.upper))
+    columns = tuple(Column(name, draw(types)) for name in found)
+    return columns, {c.name: draw(values(c.type)) for c in columns}
+
+
+def serde_of(format: str, columns: tuple[Column, ...], nulls: str = "", wrap: bool | None = None) -> Serde:
+    empty = PhysicalSchema(KNOWN.url, "t-value", SchemaText(TRANSLATORS[format].kind, ""))
+    properties = ((NULLABLE, nulls),) if nulls else ()
+    return remade(Serde(format, wrap, properties, empty), columns, "S", "VALUE")
+
+
+def view(value: Any, type: SqlType, proto: bool = False) -> Any:
+    """A value as the tester's JSON has it; Protobuf has no null inside a list or map, nor an absent one."""
+    match type:
+        case Array(element):
+            return [] if value is None and proto else _each(value, lambda v: inner(v, element, proto))
+        case Map(_, element):
+            return {} if value is None and proto else _members(value, lambda v: inner(v, element, proto))
+        case Struct(fields) if value is not None:
+            return {f.name: view(value[f.name], f.type, proto) for f in fields}
+    return b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def inner(value: Any, type: SqlType, proto: bool) -> Any:
+    return view(value, type, proto)
+
+
+def _each(values: Any, shown: Any) -> Any:
+    return None if values is None else [shown(v) for v in values]
+
+
+def _members(values: Any, shown: Any) -> Any:
+    return None if values is None else {k: shown(v) for k, v in values.items()}
+
+
+def equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(equal, a, b))
+    if isinstance(a, float) and isinstance(b, float | Number | str):
+        return float(b) == a or (math.isnan(a) and math.isnan(float(b)))
+    return bool(a == b)
+
+
+def agrees(spark: SparkSession, serde: Serde, row: Row, proto: bool = False) -> None:
+    """The engine's bytes are the row, to the engine and to the others."""
+    columns, held = row
+    one = OneRecord(spark, spec(serde, columns), columns)
+    written = one.encode(held)
+    assert written is not None
+    wanted = {c.name: view(held[c.name], c.type, proto) for c in columns}
+    back = one.decode(written)
+    assert back is not None
+    assert equal(wanted, {c.name: view(back[c.name], c.type, proto) for c in columns}), written
+    assert equal(wanted, decode(written, KNOWN.by_id)), written
+
+
+@SOME
+@given(rows(anything))
+def test_avro(spark: SparkSession, row: Row) -> None:
+    agrees(spark, serde_of("AVRO", row[0]), row)
+
+
+@SOME
+@given(rows(anything))
+def test_json_behind_a_schema_id(spark: SparkSession, row: Row) -> None:
+    agrees(spark, serde_of("JSON_SR", row[0]), row)
+
+
+def has_null_inside(value: Any, type: SqlType) -> bool:
+    match type:
+        case Array(element):
+            return any(v is None or has_null_inside(v, element) for v in value or ())
+        case Map(_, element):
+            return any(v is None or has_null_inside(v, element) for v in (value or {}).values())
+        case Struct(fields):
+            return value is not None and any(has_null_inside(value[f.name], f.type) for f in fields)
+    return False
+
+
+@SOME
+@given(rows(repeatable), st.sampled_from(["OPTIONAL", "WRAPPER"]))
+def test_protobuf_that_tells_nulls(spark: SparkSession, row: Row, nulls: str) -> None:
+    assume(not any(has_null_inside(row[1][c.name], c.type) for c in row[0]))
+    agrees(spark, serde_of("PROTOBUF", row[0], nulls), row, proto=True)
+
+
+@SOME
+@given(rows(scalars.filter(lambda t: isinstance(t, Primitive) and t not in (DATE, *FAR))))
+def test_protobuf_by_default_has_no_nulls(spark: SparkSession, row: Row) -> None:
+    columns, held = row
+    one = OneRecord(spark, spec(serde_of("PROTOBUF", columns), columns), columns)
+    back = one.decode(one.encode(held))
+    assert back is not None
+    for c in columns:
+        assert equal(view(back[c.name], c.type), view(held[c.name], c.type)) or held[c.name] is None
+        assert back[c.name] is not None
+
+
+FAR = tuple(t for t in VALUES if str(t) in ("TIME", "TIMESTAMP"))
+COLUMNS = (
+    Column("A", Decimal(10, 2)),
+    Column("S", Struct((Field("X", STRING), Field("Y", BYTES)))),
+    Column("M", Map(STRING, DATE)),
+    Column("L", Array(STRING)),
+)
+GOOD = {"A": Number("1.50"), "S": {"X": "x", "Y": b"y"}, "M": {"k": 3}, "L": ["p", None, "q"]}
+FORMATS = ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@SOME
+@given(st.integers(0, 200), st.binary(max_size=12), st.integers(0, 12), st.booleans())
+def test_any_bytes_are_a_row_or_a_reason(
+    spark: SparkSession, format: str, at: int, put: bytes, cut: int, ends: bool
+) -> None:
+    one = OneRecord(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
+    good = one.encode(GOOD)
+    assert good is not None
+    where = at % (len(good) + 1)
+    for data in (good[:where] + put + (b"" if ends else good[where + cut :]), put, good[:5] + put):
+        with suppress(UnreadableRecord):
+            one.decode(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "0 bytes are too few"),
+        (b"\x01\x00\x00\x00\x01\x00", "the magic byte is 1"),
+        (b"\x00\x7f\x00\x00\x00\x00", "the registry has no schema of id 2130706432"),
+    ],
+)
+@pytest.mark.parametrize("format", FORMATS[:3])
+def test_what_is_wrong_is_said(spark: SparkSession, format: str, data: bytes, why: str) -> None:
+    one = OneRecord(spark, spec(serde_of(format, COLUMNS), COLUMNS), COLUMNS)
+    with pytest.raises(UnreadableRecord, match=why):
+        one.decode(data)
+
+
+def test_huge_lengths_and_deep_nesting_take_no_memory(spark: SparkSession) -> None:
+    columns = (Column("L", Array(STRING)),)
+    schemas: Schemas = KNOWN
+    node = '{"type":"record","name":"N","fields":[{"name":"n","type":["null","N"]}]}'
+    deep = schemas.register("deep", SchemaText("AVRO", node))
+    nulls = schemas.register(
+        "nulls",
+        SchemaText(
+            "AVRO", '{"type":"record","name":"R","fields":[{"name":"L","type":{"type":"array","items":"null"}}]}'
+        ),
+    )
+    one = OneRecord(spark, spec(serde_of("AVRO", columns), columns), columns)
+    head = [b"\0" + id.to_bytes(4, "big") for id in (deep, nulls)]
+    for data in (head[0] + b"\x02" * 200_000, head[1] + b"\xfe" * 8 + b"\x7f", head[1] + b"\x80\x80\x08" * 100):
+        with pytest.raises(UnreadableRecord):
+            one.decode(data)
+
+
+def test_null_where_the_schema_requires_a_value_names_the_field(spark: SparkSession) -> None:
+    columns = (Column("a", STRING), Column("s", Struct((Field("x", STRING),))))
+    text = (
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"string"},{"name":"s","type":'
+        '{"type":"record","name":"S","fields":[{"name":"x","type":"string"}]}}]}'
+    )
+    id = KNOWN.register("required-value", SchemaText("AVRO", text))
+    physical = PhysicalSchema(KNOWN.url, "required-value", SchemaText("AVRO", text), id=id)
+    one = OneRecord(spark, spec(Serde("AVRO", schema=physical), columns), columns)
+    assert one.decode(one.encode({"a": "1", "s": {"x": "2"}})) == {"a": "1", "s": {"x": "2"}}
+    with pytest.raises(UnreadableRecord, match=r"null where the schema requires string, path: \$\.s\.x"):
+        one.encode({"a": "1", "s": {"x": None}})
