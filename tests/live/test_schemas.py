@@ -209,6 +209,48 @@ def test_bytes_that_are_none_of_ours_are_told_and_passed(
     wait_for(lambda: told() >= 4, "four entries in the processing log")
 
 
+def test_assert_schema(server: Life, kafka: Kafka, client: SchemaRegistryClient) -> None:
+    subject = kafka.unique("asserted") + "-value"
+    with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
+        server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
+    id = client.register_schema(subject, Schema(AVRO, "AVRO"))
+    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id};")
+    assert (told["subject"], told["id"], told["exists"]) == (subject, id, True)
+    server.execute("ASSERT NOT EXISTS SCHEMA ID 987654;")
+    with pytest.raises(RequestFailed, match=f"id {id} exists"):
+        server.execute(f"ASSERT NOT EXISTS SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 100 MILLISECONDS;")
+
+
+def test_schema_ids_keep_names_and_the_physical_schema(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient
+) -> None:
+    topic = kafka.create_topic()
+    name = name_of(topic)
+    fields = [{"name": "item", "type": "string"}, {"name": "kind", "type": "string", "default": "none"}]
+    text = json.dumps({"type": "record", "name": "Exact", "namespace": "com.acme", "fields": fields})
+    id = client.register_schema(kafka.unique("elsewhere"), Schema(text, "AVRO"))
+    server.execute(
+        f"CREATE STREAM {name} (k STRING KEY, item STRING) WITH (kafka_topic='{topic}', value_format='JSON');"
+    )
+    server.execute(
+        f"CREATE STREAM {name}_OUT WITH (value_format='AVRO', value_schema_id={id}) AS "
+        f"SELECT k, item AS `item` FROM {name} EMIT CHANGES;"
+    )
+    kafka.produce(topic, "lost", {"ITEM": None})
+    kafka.produce(topic, "kept", {"ITEM": "nut"})
+    (record,) = kafka.consume_all(f"{name}_OUT", 1)
+    assert record.key == b"kept"
+    assert record.value is not None
+    assert record.value[:5] == b"\0" + id.to_bytes(4, "big")
+    read = AvroDeserializer(client)
+    assert read(record.value, SerializationContext(f"{name}_OUT", MessageField.VALUE)) == {
+        "item": "nut",
+        "kind": "none",
+    }
+    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
+    wait_for(lambda: any("$.item" in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log))), "the field")
+
+
 def test_dropping_a_topic_drops_its_subject(server: Life, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)

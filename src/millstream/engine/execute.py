@@ -61,6 +61,8 @@ def one(said: Said, parts: Parts) -> Entity | None:
             return changes.control(said, parts)
         case tree.AssertTopic():
             return asserting.topic(said, parts)
+        case tree.AssertSchema():
+            return asserting.schema(said, parts)
         case tree.QueryStatement() | tree.Print():
             what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
             raise RequestFailed(USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", said.text)

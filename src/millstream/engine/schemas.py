@@ -67,13 +67,17 @@ class Schemas:
                 except RegistryFailed as failure:
                     raise StatementError(f"the topic is gone, its schemas are not: {failure}") from failure
 
-    def by_id(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id. Raises RegistryFailed."""
-        return self._needed.by_id(id)
+    def has(self, subject: str | None, id: int | None) -> bool:
+        """Whether there is a schema of that id, a subject of that name, or where both are given that id under it.
 
-    def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of a subject. Raises RegistryFailed."""
-        return self._needed.latest(subject)
+        Raises StatementError with the registry's words where it fails.
+        """
+        try:
+            if id is None:
+                return subject is not None and self._needed.latest(subject) is not None
+            return self._needed.by_id(id) is not None and (subject is None or subject in self._needed.subjects(id))
+        except RegistryFailed as failure:
+            raise StatementError(str(failure)) from failure
 
     def _register(self, step: RegisterSchema) -> None:
         physical = step.physical

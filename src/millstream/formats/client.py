@@ -3,7 +3,7 @@
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -16,16 +16,6 @@ PREFIX = "ksql.schema.registry."
 
 class RegistryFailed(Exception):
     """The registry is away, or refuses; the text says so in its own words."""
-
-
-class SchemaSource(Protocol):
-    """Where schemas are looked up."""
-
-    def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of a subject, None where it has none. Raises RegistryFailed."""
-
-    def by_id(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id, None where there is none. Raises RegistryFailed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +60,10 @@ class Registry:
         """The schema of an id, None where there is none. Raises RegistryFailed."""
         found = self._asked("GET", f"/schemas/ids/{id}")
         return None if found is None else RegisteredSchema(id, self._schema(found))
+
+    def subjects(self, id: int) -> frozenset[str]:
+        """The subjects that have the schema of an id. Raises RegistryFailed."""
+        return frozenset(v["subject"] for v in self._asked("GET", f"/schemas/ids/{id}/versions") or ())
 
     def register(self, subject: str, schema: SchemaText) -> int:
         """The id of the schema under the subject, registered if it is not yet. Raises RegistryFailed."""
