@@ -7,6 +7,7 @@ from millstream.analysis import meaning as m
 from millstream.analysis.expressions import typed
 from millstream.analysis.scope import PSEUDO, Scope, ScopeColumn
 from millstream.catalog.catalog import Kind
+from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import Map, SqlType, children
@@ -205,8 +206,15 @@ def _check_windows(inputs: Sequence[Input]) -> None:
             f"{identifier(other.alias)} is not windowed",
             inputs[1].at,
         )
-    if len(set(windows)) > 1:
+    if len(set(windows)) > 1 and not _meet(inputs):
         raise _windowed_move(inputs[1].at)
+
+
+def _meet(inputs: Sequence[Input]) -> bool:
+    """Whether windows of several sizes meet, those that start together: so ksqlDB, of keys that have a schema."""
+    found = [find(i.read.origin.key.format) for i in inputs]
+    timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
+    return timed and all(f is not None and f.infers for f in found)
 
 
 def _windowed_move(at: Span) -> StatementError:
@@ -232,11 +240,16 @@ def _shared(inputs: Sequence[Input]) -> frozenset[str]:
 def _everything(inputs: Sequence[Input], moved: bool) -> Iterable[tuple[str, str]]:
     """What `*` stands for. Where PARTITION BY comes between, pseudo-columns are columns like others: so ksqlDB."""
     for i in inputs:
-        schema = i.read.schema
-        names = [c.name for c in (*schema.value, *schema.key)] if moved else [c.name for c in schema]
-        if moved:
-            names[len(schema.value) : len(schema.value)] = PSEUDO
-        yield from ((i.alias, name) for name in names)
+        yield from ((i.alias, name) for name in _names(i.read, moved))
+
+
+def _names(read: Read, moved: bool) -> list[str]:
+    keys, all_ = [c.name for c in read.schema.key], [c.name for c in read.schema]
+    bounds = [r.name for r in WINDOW_COLUMNS] if read.origin.windowed is not None else []
+    rest = [name for name in all_ if name not in keys]
+    if moved:
+        return [*rest, *PSEUDO, *bounds, *keys]
+    return [*keys, *bounds, *rest] if bounds else all_
 
 
 def _sides(query: tree.Query, inputs: Sequence[Input]) -> tuple[_Side, ...]:
@@ -255,7 +268,7 @@ def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[m.Ref
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
     own = [r for r in refs(read.schema) if whole or r.name in names]
     made = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*own, *made, *(r for r in bounds if r.name in names))
+    return (*own, *made, *(r for r in bounds if whole or r.name in names))
 
 
 def _side(given: Input, used: tuple[m.Ref, ...], width: int) -> _Side:

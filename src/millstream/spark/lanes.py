@@ -86,7 +86,10 @@ class Step:
     def by(self) -> str:
         """Rows that pass are spread over the tasks by what they will be joined on."""
         spread = f"xxhash64({', '.join(f'{p}.j' for p in self.passing)})" if self.passing else "0L"
-        window = "".join(f", '{b}', {b}" for b in self.bounds)
+        sized = windowed(self.join)
+        # Windows of fixed size are told by their start, whatever their sizes.
+        bounds = self.bounds if sized is None or sized.size_ms is None else self.bounds[:1]
+        window = "".join(f", '{b}', {b}" for b in bounds)
         return f"named_struct('j', j, 'h', if(j is null, {spread}, 0L){window})"
 
     def value(self, left: str, right: str) -> str:
