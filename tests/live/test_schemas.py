@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 
 from millstream.engine.api import RequestFailed
 from millstream.parts.registry import Registry
+from support.gate import USER, Gate, gate
 from support.kafka import Kafka, wait_for
 from support.life import Life
 
@@ -117,9 +118,16 @@ def client(registry: Registry) -> SchemaRegistryClient:
 
 
 @pytest.fixture(scope="module")
-def server(begin: Callable[..., Life], registry: Registry) -> Life:
+def door(registry: Registry) -> Iterator[Gate]:
+    """The door by which the server reaches the registry."""
+    with gate(registry.url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(begin: Callable[..., Life], door: Gate) -> Life:
     """A server that knows the registry."""
-    return begin(**{"ksql.schema.registry.url": registry.url})
+    return begin(**{"ksql.schema.registry.url": door.url, "ksql.schema.registry.basic.auth.user.info": USER})
 
 
 def name_of(topic: str) -> str:
@@ -249,6 +257,29 @@ def test_schema_ids_keep_names_and_the_physical_schema(
     }
     log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
     wait_for(lambda: any("$.item" in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log))), "the field")
+
+
+def test_while_the_registry_is_away_queries_wait_and_statements_fail(
+    server: Life, kafka: Kafka, client: SchemaRegistryClient, door: Gate
+) -> None:
+    topic = kafka.create_topic()
+    name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
+    server.execute(f"CREATE STREAM {name} (k STRING KEY, a INT) WITH (kafka_topic='{topic}', value_format='AVRO');")
+    server.execute(f"CREATE STREAM {name}_OUT WITH (value_format='JSON') AS SELECT * FROM {name} EMIT CHANGES;")
+    texts = [json.dumps({"type": "record", "name": n, "fields": [{"name": "a", "type": "int"}]}) for n in ("P", "Q")]
+    client.set_compatibility(f"{topic}-value", "NONE")
+    first, second = (AvroSerializer(client, text)({"a": n}, at) for n, text in enumerate(texts, 1))
+    kafka.produce(topic, "1", first)
+    kafka.consume_all(f"{name}_OUT", 1)
+    door.shut = True
+    try:
+        kafka.produce(topic, "2", second)
+        wait_for(lambda: door.turned_away > 2, "the query asking for the schema")
+        with pytest.raises(RequestFailed, match="the schema registry answered 503: shut"):
+            server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
+    finally:
+        door.shut = False
+    assert [r.json for r in kafka.consume_all(f"{name}_OUT", 2)] == [{"A": 1}, {"A": 2}]
 
 
 def test_dropping_a_topic_drops_its_subject(server: Life, kafka: Kafka, registry: Registry) -> None:

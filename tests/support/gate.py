@@ -1,0 +1,64 @@
+"""A door before a schema registry: it asks for a name and password, and can be shut."""
+
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+
+USER = "millstream:se cret"
+_ALLOWED = "Basic " + b64encode(USER.encode()).decode()
+
+
+class Gate(ThreadingHTTPServer):
+    """Passes requests on to `registry` while it is open; answers 503 while `shut`, and counts those."""
+
+    daemon_threads = True
+
+    def __init__(self, registry: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.registry, self.shut, self.turned_away = registry, False, 0
+
+    @property
+    def url(self) -> str:
+        """What clients call schema.registry.url."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def _pass(self) -> None:
+        assert isinstance(self.server, Gate)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.server.shut:
+            self.server.turned_away += 1
+            self._answer(503, b'{"error_code":50301,"message":"shut"}')
+        elif self.headers.get("Authorization") != _ALLOWED:
+            self._answer(401, b'{"error_code":401,"message":"who are you?"}')
+        else:
+            kind = {"Content-Type": self.headers.get("Content-Type") or "application/json"}
+            answer = httpx.request(self.command, self.server.registry + self.path, content=body, headers=kind)
+            self._answer(answer.status_code, answer.content)
+
+    do_GET = do_POST = do_DELETE = _pass
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests say what went wrong, not what was asked."""
+
+
+@contextmanager
+def gate(registry: str) -> Iterator[Gate]:
+    """A gate that stands while the block runs."""
+    with Gate(registry) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
