@@ -15,7 +15,10 @@ from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
 from support import golden
 
-FACTS = Facts({name: TopicFacts(2) for name in ("a", "b", "k", "n", "w", "x", "t", "u", "e", "m")} | {"far": TopicFacts(5)})
+FACTS = Facts(
+    {name: TopicFacts(2) for name in ("a", "b", "k", "n", "w", "x", "t", "u", "e", "m")}
+    | {"far": TopicFacts(5), "c": TopicFacts(5)}
+)
 SETTINGS = effective({}, {})
 GIVEN = """
 CREATE STREAM a (id INT KEY, x INT, v STRING) WITH (kafka_topic='a', format='JSON');
@@ -24,6 +27,8 @@ CREATE STREAM k (id INT KEY, v STRING) WITH (kafka_topic='k', value_format='KAFK
 CREATE STREAM n (id INT, v STRING) WITH (kafka_topic='n', value_format='JSON');
 CREATE STREAM w (id INT KEY, q INT) WITH (kafka_topic='w', format='JSON', window_type='SESSION');
 CREATE STREAM x (id INT KEY, q INT) WITH (kafka_topic='x', format='JSON', window_type='SESSION');
+CREATE STREAM c (id INT KEY, v STRING) WITH (kafka_topic='c', format='JSON');
+CREATE STREAM d (id INT KEY, v STRING) WITH (kafka_topic='a', value_format='JSON');
 CREATE TABLE t (id INT PRIMARY KEY, u_id INT, name STRING) WITH (kafka_topic='t', format='JSON');
 CREATE TABLE u (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='u', format='JSON');
 CREATE TABLE e (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='e', format='JSON');

@@ -1,6 +1,6 @@
 """FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import meaning as m
@@ -12,7 +12,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import Map, SqlType, children
 from millstream.plan.grouping import DAY, WINDOW_COLUMNS
-from millstream.plan.nodes import Join, Named, Near, Node, Outer, Read, Select, refs
+from millstream.plan.nodes import Join, Named, Near, Node, Outer, Read, Select, leaves, refs
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 from millstream.syntax.walk import walk
@@ -310,7 +310,8 @@ class _Chain:
         one, other = _criterion(join, scope, visible)
         _check_kinds(join, self.node, self.sides[0], right)
         _check_types(join, one, other)
-        outer, moves = _OUTER[join.kind], (bare(one) not in self.same, bare(other) != right.key)
+        outer = _OUTER[join.kind]
+        moves = bare(one) not in self.same, bare(other) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.read.origin.windowed is not None:
             raise _windowed_move(join.span)
@@ -320,11 +321,18 @@ class _Chain:
         # A tombstone has a key and no value.
         key = one if moves[0] else _key(self.node)
         theirs = _shifted(other, width) if moves[1] else _key(right.node)
-        name = self._name(one, other, outer)
-        self.node = Join(
-            self.node, right.node, outer, key, theirs, name, near, foreign, (moves[0], moves[1]), to_sql(join.condition)
-        )
+        name, text = self._name(one, other, outer), to_sql(join.condition)
+        told = self._moving(moves, right)
+        self.node = Join(self.node, right.node, outer, key, theirs, name, near, foreign, told, text)
         self._follow(one, other, outer, moves[0], foreign)
+
+    def _moving(self, moves: tuple[bool, bool], right: _Side) -> tuple[bool, bool]:
+        """Which sides' rows are elsewhere than their counterparts: equal keys in other bytes are too."""
+        alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
+        if any(moves) or alike:
+            return moves
+        stays = self.node.kind is Kind.STREAM and right.node.kind is Kind.TABLE
+        return (stays, not stays)
 
     def _follow(self, one: m.Meaning, other: m.Meaning, outer: Outer, moved: bool, foreign: bool) -> None:
         self.foreign = self.foreign or foreign
@@ -372,6 +380,23 @@ class _Chain:
 
 def _key(node: Node) -> m.Meaning:
     return next(r for r in refs(node.schema) if r.where is m.Where.KEY)
+
+
+def spread(node: Node, partitions: Mapping[str, int]) -> Node:
+    """The plan with joins that know of streams in topics of unequal partitions: their right side's rows move.
+
+    `partitions` are those of the topics, as far as they are known.
+    """
+    inner = {name: spread(getattr(node, name), partitions) for name in ("source", "left", "right") if _has(node, name)}
+    made = replace(node, **inner) if inner else node  # type: ignore[type-var]
+    if not isinstance(made, Join) or made.near is None or any(made.moves):
+        return made
+    counts = {partitions.get(leaf.origin.topic) for leaf in (leaves(made.left)[0], leaves(made.right)[0])}
+    return made if len(counts - {None}) < 2 else replace(made, moves=(False, True))
+
+
+def _has(node: Node, name: str) -> bool:
+    return isinstance(getattr(node, name, None), Node)
 
 
 def _shifted(meaning: m.Meaning, width: int) -> m.Meaning:

@@ -17,6 +17,7 @@ from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.plan import queries
+from millstream.plan.joining import spread
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
 from millstream.plan.steps import (
     CreateTopic,
@@ -168,8 +169,7 @@ def _(statement: tree.CreateAs, world: World) -> Outcome:
     old = world.catalog.sources.get(statement.name)
     if old is not None and not statement.or_replace:
         return _exists(statement, old, world)
-    plan = queries.persistent(statement.query, statement.name, world.catalog, world.settings)
-    _check_partitions(plan, statement.span, world)
+    plan = _planned(statement.query, statement.name, statement.span, world)
     _check_kind(statement, plan)
     p = properties.read(statement.properties, properties.MADE, statement.span)
     id = _replaced_query(old) or _query_id(statement, world.catalog)
@@ -186,6 +186,15 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
             f"Please use CREATE {plan.kind.value} AS SELECT statement instead.",
             statement.span,
         )
+
+
+def _planned(query: tree.Query, sink: str, at: Span, world: World) -> Select:
+    """The plan of a query that `sink` keeps, with what the topics of joined sources ask for."""
+    plan = queries.persistent(query, sink, world.catalog, world.settings)
+    _check_partitions(plan, at, world)
+    made = spread(plan, {name: topic.partitions for name, topic in world.facts.topics.items()})
+    assert isinstance(made, Select)
+    return made
 
 
 def _check_partitions(plan: Select, at: Span, world: World) -> None:
@@ -309,8 +318,7 @@ def _(statement: tree.InsertInto, world: World) -> Outcome:
         raise StatementError(
             f"Cannot insert into {identifier(sink.name)} because it has header columns", statement.span
         )
-    plan = queries.persistent(statement.query, sink.name, world.catalog, world.settings)
-    _check_partitions(plan, statement.span, world)
+    plan = _planned(statement.query, sink.name, statement.span, world)
     _check_same(plan, sink, statement.span)
     id = _insert_id(statement, world.catalog)
     _check_limit(statement.span, world)

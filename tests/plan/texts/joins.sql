@@ -221,8 +221,8 @@ CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON id = y;
 -- → line 1:60: ID could be A.ID or B.ID
 -- →   hint: put the source's name before the column's
 
-CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON c.id = b.id;
--- → line 1:60: no source here is named C
+CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON zz.id = b.id;
+-- → line 1:60: no source here is named ZZ
 -- →   hint: sources here: A, B
 
 CREATE STREAM o AS SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.xx = b.id;
@@ -264,9 +264,36 @@ CREATE STREAM o AS SELECT a.id, v FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;
 -- → line 1:33: V could be A.V or B.V
 -- →   hint: put the source's name before the column's
 
-CREATE STREAM o AS SELECT a.id, c.* FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;
--- → line 1:33: 'C' is not a valid stream/table name or alias.
+CREATE STREAM o AS SELECT a.id, zz.* FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;
+-- → line 1:33: 'ZZ' is not a valid stream/table name or alias.
 
 SELECT name, v FROM a JOIN t ON a.id = t.id;
 -- → line 1:23: Pull queries don't support JOIN clauses.
 -- →   hint: add EMIT CHANGES
+
+CREATE STREAM o AS SELECT b.id, b.v, c.v FROM b JOIN c WITHIN 1 HOUR ON b.id = c.id;
+-- → STREAM (B_ID INTEGER KEY, B_V STRING, C_V STRING)
+-- → Select B.ID AS B_ID KEY, B.V AS B_V, C.V AS C_V
+-- →   Join (INNER) on B.ID = C.ID within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the right side by the join key
+-- →     Select ID KEY, ID, V
+-- →       Read STREAM B from topic b (key JSON, value JSON)
+-- →     Select ID KEY, ID, V
+-- →       Read STREAM C from topic c (key JSON, value JSON)
+
+CREATE STREAM o AS SELECT b.id, b.v, d.v FROM b JOIN d WITHIN 1 HOUR ON b.id = d.id;
+-- → STREAM (B_ID INTEGER KEY, B_V STRING, D_V STRING)
+-- → Select B.ID AS B_ID KEY, B.V AS B_V, D.V AS D_V
+-- →   Join (INNER) on B.ID = D.ID within 3600000 ms before, 3600000 ms after, grace 86400000 ms; repartition of the right side by the join key
+-- →     Select ID KEY, ID, V
+-- →       Read STREAM B from topic b (key JSON, value JSON)
+-- →     Select ID KEY, ID, V
+-- →       Read STREAM D from topic a (key KAFKA, value JSON)
+
+CREATE STREAM o AS SELECT * FROM d JOIN t ON d.id = t.id;
+-- → STREAM (D_ID INTEGER KEY, D_V STRING, T_ID INTEGER, T_U_ID INTEGER, T_NAME STRING)
+-- → Select D.ID AS D_ID KEY, D.V AS D_V, T.ID AS T_ID, T.U_ID AS T_U_ID, T.NAME AS T_NAME
+-- →   Join (INNER) on D.ID = T.ID; repartition of the left side by the join key
+-- →     Select ID KEY, ID, V
+-- →       Read STREAM D from topic a (key KAFKA, value JSON)
+-- →     Select ID KEY, ID, U_ID, NAME
+-- →       Read TABLE T from topic t (key JSON, value JSON)
