@@ -1,4 +1,4 @@
-"""The codec against Spark's own from_json and to_json, on one core: `python -m bench.codec`."""
+"""The codec against Spark's from_json and to_json, and formats with schemas against JSON: `python -m bench.codec`."""
 
 import json
 import tempfile
@@ -9,11 +9,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from millstream.analysis.schemas import remade
 from millstream.catalog.catalog import Serde
+from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, DOUBLE, STRING, Array, Field, Struct
 from millstream.spark import codec
 from millstream.spark.session import SessionOptions, create
+from millstream.tester import registry
 
 ROWS = 2_000_000
 COLUMNS = (
@@ -45,6 +48,8 @@ def main() -> None:
         session = create(SessionOptions(Path(folder), slots=1, memory="4g"))
         spec = codec.spec(Serde("JSON"), COLUMNS)
         pairs(session, spec)
+        for format in ("JSON_SR", "AVRO", "PROTOBUF"):
+            against_json(session, spec, format)
         session.stop()
 
 
@@ -64,6 +69,27 @@ def pairs(session: SparkSession, spec: str) -> None:
     )
 
 
+def against_json(session: SparkSession, json_spec: str, format: str) -> None:
+    """Measure reading and writing in a format with schemas, against the same rows in JSON."""
+    physical = PhysicalSchema(registry.schemas().url, "bench-value", SchemaText("", ""))
+    spec = codec.spec(remade(Serde(format, schema=physical), COLUMNS, "BENCH", "VALUE"), COLUMNS)
+    rows = kept(session, f"{ROW} as r")
+
+    def written(by: str) -> DataFrame:
+        return rows.select(codec.encode(F.col("r"), by).alias("e")).select("e.bytes")
+
+    compare(f"write {format}, against JSON", lambda: written(spec), lambda: written(json_spec))
+    ours, jsons = (written(by).withColumnRenamed("bytes", "b").cache() for by in (spec, json_spec))
+    ours.count()
+    jsons.count()
+    compare(
+        f"read {format}, against JSON",
+        lambda: ours.select(codec.decode(F.col("b"), spec).alias("d")).select("d.value"),
+        lambda: jsons.select(codec.decode(F.col("b"), json_spec).alias("d")).select("d.value"),
+    )
+    session.catalog.clearCache()
+
+
 def kept(session: SparkSession, text: str) -> DataFrame:
     """A frame of one column in memory, one partition."""
     frame = session.range(0, ROWS, 1, 1).selectExpr(text).cache()
@@ -73,8 +99,8 @@ def kept(session: SparkSession, text: str) -> DataFrame:
 
 def compare(what: str, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]) -> None:
     """Print both rates and their ratio."""
-    mine, sparks = rate(ours()), rate(theirs())
-    print(json.dumps({"what": what, "codec": mine, "spark": sparks, "ratio": round(mine / sparks, 2)}), flush=True)
+    mine, others = rate(ours()), rate(theirs())
+    print(json.dumps({"what": what, "codec": mine, "other": others, "ratio": round(mine / others, 2)}), flush=True)
 
 
 if __name__ == "__main__":

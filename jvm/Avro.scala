@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.math.{BigDecimal => JavaDecimal, BigInteger}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap, Locale}
+import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap}
 
 import scala.jdk.CollectionConverters._
 
@@ -326,7 +326,7 @@ object AvroPut {
       putter((from, i, out) => out.fixed64(java.lang.Double.doubleToLongBits(from.getInt(i))))
     case (FLOAT, Shape.Double) =>
       putter((from, i, out) => out.fixed32(java.lang.Float.floatToIntBits(from.getDouble(i).toFloat)))
-    case (STRING, Shape.Text) => putter((from, i, out) => sized(Border.utf8(from.getUTF8String(i)), out))
+    case (STRING, Shape.Text) => putter((from, i, out) => out.text(from.getUTF8String(i), _.zigzag(_)))
     case (ENUM, Shape.Text) => symbol(schema)
     case (BYTES, Shape.Bytes) => putter((from, i, out) => sized(from.getBinary(i), out))
     case (FIXED, Shape.Bytes) => fixed(schema)

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.millstream
 
 import java.math.{BigDecimal => JavaDecimal, BigInteger}
-import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{DateTimeException, LocalDate}
 import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap}
 
@@ -414,7 +413,7 @@ object ProtoPut {
   def scalar(kind: String, shape: Shape): ProtoPut = (kind, shape) match {
     case ("string", Shape.Text) =>
       make(Wire.Sized, (f, i) => f.getUTF8String(i).numBytes == 0) { (from, i, out) =>
-        sized(Border.utf8(from.getUTF8String(i)), out)
+        out.text(from.getUTF8String(i), _.varint(_))
       }
     case ("bytes", Shape.Bytes) =>
       make(Wire.Sized, (f, i) => f.getBinary(i).isEmpty)((from, i, out) => sized(from.getBinary(i), out))
@@ -474,13 +473,16 @@ object ProtoPut {
   }
 
   /** A message inside another: written apart, since its length stands before it. */
-  private def nested(body: (SpecializedGetters, Int, ByteOut) => Unit): ProtoPut =
+  private def nested(body: (SpecializedGetters, Int, ByteOut) => Unit): ProtoPut = {
+    // One buffer for each place in the schema: none is inside itself.
+    val inner = new ByteOut
     make(Wire.Sized, Never) { (from, i, out) =>
-      val inner = new ByteOut
+      inner.clear()
       body(from, i, inner)
       out.varint(inner.length)
       out.raw(inner)
     }
+  }
 
   private def known(kind: String, shape: Shape): ProtoPut = {
     val scalar = Wire.wrapped(kind)
@@ -555,51 +557,48 @@ class ProtoPutRecord(file: ProtoFile, message: ProtoMessage, shape: Shape.Struct
       } else if (f.label == "required") throw new BadRecord("null where the schema requires a value")
   }
 
-  private def list(number: Int, i: Int, value: ProtoPut): (InternalRow, ByteOut) => Unit = (row, out) =>
-    if (!row.isNullAt(i)) {
-      val values = row.getArray(i)
-      if (values.numElements() > 0) {
-        if (value.wire == Wire.Sized) spread(number, values, value, out) else packed(number, values, value, out)
+  private def list(number: Int, i: Int, value: ProtoPut): (InternalRow, ByteOut) => Unit = {
+    val tag = number << 3 | Wire.Sized
+    val packed = new ByteOut
+    (row, out) =>
+      if (!row.isNullAt(i)) {
+        val values = row.getArray(i)
+        val size = values.numElements()
+        var n = 0
+        if (value.wire == Wire.Sized) while (n < size) { out.varint(tag); element(values, n, value, out); n += 1 }
+        else if (size > 0) {
+          packed.clear()
+          while (n < size) { element(values, n, value, packed); n += 1 }
+          out.varint(tag)
+          out.varint(packed.length)
+          out.raw(packed)
+        }
       }
-    }
-
-  private def spread(number: Int, values: SpecializedGetters, value: ProtoPut, out: ByteOut): Unit = {
-    val size = values.asInstanceOf[org.apache.spark.sql.catalyst.util.ArrayData].numElements()
-    var n = 0
-    while (n < size) { out.varint(number << 3 | Wire.Sized); element(values, n, value, out); n += 1 }
-  }
-
-  private def packed(number: Int, values: SpecializedGetters, value: ProtoPut, out: ByteOut): Unit = {
-    val size = values.asInstanceOf[org.apache.spark.sql.catalyst.util.ArrayData].numElements()
-    val inner = new ByteOut
-    var n = 0
-    while (n < size) { element(values, n, value, inner); n += 1 }
-    out.varint(number << 3 | Wire.Sized)
-    out.varint(inner.length)
-    out.raw(inner)
   }
 
   private def element(values: SpecializedGetters, n: Int, value: ProtoPut, out: ByteOut): Unit =
     if (values.isNullAt(n)) value.putEmpty(out) else value.put(values, n, out)
 
-  private def map(number: Int, i: Int, key: ProtoPut, value: ProtoPut): (InternalRow, ByteOut) => Unit = (row, out) =>
-    if (!row.isNullAt(i)) {
-      val entries = row.getMap(i)
-      val (keys, values) = (entries.keyArray(), entries.valueArray())
-      val inner = new ByteOut
-      var n = 0
-      while (n < entries.numElements()) {
-        if (keys.isNullAt(n)) throw new BadRecord("a MAP has a null key")
-        inner.clear()
-        inner.varint(1 << 3 | key.wire)
-        key.put(keys, n, inner)
-        if (!values.isNullAt(n)) { inner.varint(2 << 3 | value.wire); value.put(values, n, inner) }
-        out.varint(number << 3 | Wire.Sized)
-        out.varint(inner.length)
-        out.raw(inner)
-        n += 1
+  private def map(number: Int, i: Int, key: ProtoPut, value: ProtoPut): (InternalRow, ByteOut) => Unit = {
+    val entry = new ByteOut
+    (row, out) =>
+      if (!row.isNullAt(i)) {
+        val entries = row.getMap(i)
+        val (keys, values) = (entries.keyArray(), entries.valueArray())
+        var n = 0
+        while (n < entries.numElements()) {
+          if (keys.isNullAt(n)) throw new BadRecord("a MAP has a null key")
+          entry.clear()
+          entry.varint(1 << 3 | key.wire)
+          key.put(keys, n, entry)
+          if (!values.isNullAt(n)) { entry.varint(2 << 3 | value.wire); value.put(values, n, entry) }
+          out.varint(number << 3 | Wire.Sized)
+          out.varint(entry.length)
+          out.raw(entry)
+          n += 1
+        }
       }
-    }
+  }
 
   def fields(row: InternalRow, out: ByteOut): Unit = {
     var f = 0

@@ -21,6 +21,11 @@ REFUSED = [
     ("JSON", [Decimal(39, 0)], "DECIMAL(39, 0) has more than the 38 digits"),
     ("NONE", [STRING], "can only be used when no columns are defined. Got: [C0 STRING]"),
     ("PROTOBUF", [Map(BIGINT, STRING)], "PROTOBUF only supports MAP types with STRING keys"),
+    ("PROTOBUF", [Array(Array(BIGINT))], "PROTOBUF has no ARRAY or MAP directly inside another, column: `C0`"),
+    ("PROTOBUF", [Struct((Field("a b", STRING),))], "a name is a letter, then letters, digits and '_': a b"),
+    ("PROTOBUF", [Struct((Field("A", STRING), Field("A_", STRING)))], "it cannot tell A from A_"),
+    ("AVRO", [Struct((Field("@ID", STRING),))], "Schema is not compatible with Avro: Illegal initial character: @ID"),
+    ("AVRO", [Struct((Field("A.B", STRING),))], "Schema is not compatible with Avro: Illegal character in: A.B"),
 ]
 HELD = [
     ("KAFKA", [BIGINT]),

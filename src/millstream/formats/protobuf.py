@@ -1,8 +1,10 @@
 """PROTOBUF: columns to the messages that ksqlDB would register, and messages of others to columns."""
 
+import re
 from collections.abc import Sequence
 
 from millstream.catalog.schemas import SchemaText
+from millstream.formats.base import within
 from millstream.formats.protofile import Message, ProtoField, ProtoFile, chosen, parsed
 from millstream.model.schema import Column
 from millstream.model.types import (
@@ -24,6 +26,7 @@ from millstream.model.types import (
 )
 
 KIND = "PROTOBUF"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OPTIONAL, WRAPPER = "OPTIONAL", "WRAPPER"
 _PLAIN: dict[SqlType, str] = {
     BOOLEAN: "bool",
@@ -136,6 +139,26 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
     head = ['syntax = "proto3";', *([f"package {package};"] if package else []), ""]
     imports = [f'import "{file}";' for file in sorted(writer.imports)]
     return "\n".join([*head, *imports, *([""] if imports else []), *lines]) + "\n"
+
+
+def unnameable(format: str, columns: Sequence[Column]) -> str | None:
+    """Refuses a name that Protobuf does not allow, and two of one message that are the same to its JSON form."""
+    structs = [t for c in columns for t in within(c.type) if isinstance(t, Struct)]
+    for names in ([c.name for c in columns], *([f.name for f in s.fields] for s in structs)):
+        wrong = next((n for n in names if not _NAME.fullmatch(n)), None)
+        if wrong is not None:
+            return f"Schema is not compatible with Protobuf: a name is a letter, then letters, digits and '_': {wrong}"
+        known: dict[str, str] = {}
+        for name in names:
+            if known.setdefault(_camel(name), name) != name:
+                return f"Schema is not compatible with Protobuf: it cannot tell {known[_camel(name)]} from {name}"
+    return None
+
+
+def _camel(name: str) -> str:
+    """The name as Protobuf's JSON has it: no underscores, and a capital behind each."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def unrepeatable(format: str, columns: Sequence[Column]) -> str | None:

@@ -1,14 +1,19 @@
 """Formats with schemas: AVRO, PROTOBUF, PROTOBUF_NOSR and JSON_SR; what they can do."""
 
+from millstream.formats import protobuf
 from millstream.formats.avro import unnameable
 from millstream.formats.base import Check, Format, fits_spark, string_map_keys
-from millstream.formats.protobuf import unrepeatable
 
 FULL_NAME = "schema_full_name"
 NULLABLE = "protobuf_nullable_representation"
 SCHEMA = frozenset({"schema_id", FULL_NAME})
 NULLS = frozenset({NULLABLE})
-PROTOBUF_CHECKS: tuple[Check, ...] = (string_map_keys, unrepeatable, fits_spark)
+PROTOBUF_CHECKS: tuple[Check, ...] = (
+    string_map_keys,
+    protobuf.unnameable,
+    protobuf.unrepeatable,
+    fits_spark,
+)
 
 AVRO = Format("AVRO", infers=True, properties=SCHEMA, checks=(string_map_keys, unnameable, fits_spark))
 JSON_SR = Format("JSON_SR", infers=True, properties=SCHEMA, checks=(string_map_keys, fits_spark))

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.nio.charset.StandardCharsets.UTF_8
-
+import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A place in bytes that are not to be trusted: every step is checked against the end. */
@@ -117,6 +116,17 @@ class ByteOut {
     size += length
   }
 
+  /** A string's bytes, copied straight from where Spark holds them, behind their number as `prefix` writes it. */
+  def text(value: UTF8String, prefix: (ByteOut, Long) => Unit): Unit =
+    if (!value.isValid) { val data = Border.utf8(value); prefix(this, data.length); raw(data) }
+    else {
+      val length = value.numBytes
+      prefix(this, length)
+      room(length)
+      Platform.copyMemory(value.getBaseObject, value.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + size, length)
+      size += length
+    }
+
   /** Appends another's bytes. */
   def raw(other: ByteOut): Unit = raw(other.bytes, other.size)
 
@@ -160,6 +170,4 @@ object Convert {
   def micros(millis: Long): Long =
     try Math.multiplyExact(millis, 1000L)
     catch { case _: ArithmeticException => throw lost(millis, Shape.Timestamp) }
-
-  def bytes(text: UTF8String): Array[Byte] = text.toString.getBytes(UTF_8)
 }
