@@ -1,8 +1,9 @@
 """CREATE OR REPLACE: what may change of a source that exists, and what may not (features.md §2.1)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from millstream.catalog.catalog import Source
+from millstream.catalog.catalog import Serde, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
@@ -17,8 +18,8 @@ def check(old: Source, new: Source, at: Span) -> None:
         raise StatementError(f"{what}: one is declared, the other made by a query", at)
     for part, before, after in (
         ("topic", old.topic, new.topic),
-        ("key format", old.key, new.key),
-        ("value format", old.value, new.value),
+        ("key format", _format(old.key), _format(new.key)),
+        ("value format", _format(old.value), _format(new.value)),
         ("timestamp column", old.timestamp, new.timestamp),
         ("window", old.windowed, new.windowed),
     ):
@@ -27,6 +28,11 @@ def check(old: Source, new: Source, at: Span) -> None:
     if old.schema.key != new.schema.key:
         raise StatementError(f"{what}: its key columns cannot change", at)
     _extends(what, old.schema.value, new.schema.value, at)
+
+
+def _format(serde: Serde) -> Serde:
+    """The serde without its schema, which follows the columns."""
+    return replace(serde, schema=None)
 
 
 def _extends(what: str, old: Sequence[Column], new: Sequence[Column], at: Span) -> None:

@@ -1,0 +1,162 @@
+"""Columns to the schemas that are registered, and schemas that others registered to columns."""
+
+import json
+from base64 import b64encode
+
+import pytest
+from google.protobuf import descriptor_pb2
+
+from millstream.catalog.schemas import Reference, SchemaText
+from millstream.formats.translation import TRANSLATORS, columns
+from millstream.model.schema import Column
+from millstream.syntax.parser import parse_columns
+
+EVERY = (
+    "a BOOLEAN, b INT, c BIGINT, d DOUBLE, e DECIMAL(5, 2), f STRING, g BYTES, h DATE, i TIME, j TIMESTAMP, "
+    "k ARRAY<STRUCT<x INT, y MAP<STRING, BIGINT>>>, l STRUCT<m STRUCT<n STRING>>"
+)
+
+
+def declared(text: str) -> list[Column]:
+    return [Column(c.name, c.type) for c in parse_columns(text)]
+
+
+def shown(format: str, schema: SchemaText, **how: bool | str) -> str:
+    given = {"side": "VALUE", "wrapped": True, "exact": False, "message": "", **how}
+    return ", ".join(f"{c.name} {c.type}" for c in columns(format, schema, **given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_every_type_comes_back_from_its_own_schema(format: str) -> None:
+    made, translator = declared(EVERY), TRANSLATORS[format]
+    text = translator.text(made, True, "com.acme.R" if format == "AVRO" else "", None)
+    assert columns(format, SchemaText(translator.kind, text), "VALUE", True, False, "") == made
+
+
+def test_the_avro_schema_of_a_value() -> None:
+    made = json.loads(TRANSLATORS["AVRO"].text(declared("a INT, m MAP<STRING, DOUBLE>"), True, "n.R", None))
+    a, m = made["fields"]
+    assert (made["name"], made["namespace"], made["connect.name"]) == ("R", "n", "n.R")
+    assert a == {"name": "A", "type": ["null", "int"], "default": None}
+    assert m["type"][1]["items"]["name"] == "R_M"
+    assert m["type"][1]["items"]["connect.internal.type"] == "MapEntry"
+
+
+def test_a_bare_column_is_a_bare_type() -> None:
+    assert json.loads(TRANSLATORS["AVRO"].text(declared("a INT"), False, "n.R", None)) == "int"
+    assert json.loads(TRANSLATORS["JSON_SR"].text(declared("a INT"), False, "", None))["oneOf"][0] == {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("nulls", "field"),
+    [(None, "int32 A = 1;"), ("OPTIONAL", "optional int32 A = 1;"), ("WRAPPER", "google.protobuf.Int32Value A = 1;")],
+)
+def test_how_protobuf_tells_nulls(nulls: str | None, field: str) -> None:
+    assert field in TRANSLATORS["PROTOBUF"].text(declared("a INT"), True, "", nulls)
+
+
+AVRO = {
+    "type": "record",
+    "name": "R",
+    "namespace": "n",
+    "fields": [
+        {"name": "i", "type": "int"},
+        {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["X"]}},
+        {"name": "again", "type": ["null", "E"]},
+        {"name": "many", "type": ["null", "int", "string"]},
+        {"name": "self", "type": ["null", "R"]},
+        {"name": "t", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "micros", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "d", "type": {"type": "fixed", "size": 4, "name": "D", "logicalType": "decimal", "precision": 9}},
+        {"name": "m", "type": {"type": "map", "values": "float"}},
+    ],
+}
+
+
+def test_columns_of_avro_schemas() -> None:
+    """What SQL has no type for (unions, a record inside itself) is left out."""
+    assert shown("AVRO", SchemaText("AVRO", json.dumps(AVRO))) == (
+        "I INTEGER, E STRING, AGAIN STRING, T TIMESTAMP, MICROS BIGINT, D DECIMAL(9, 0), M MAP<STRING, DOUBLE>"
+    )
+    assert shown("AVRO", SchemaText("AVRO", '"int"'), wrapped=False) == "ROWVAL INTEGER"
+    assert shown("AVRO", SchemaText("AVRO", "int"), wrapped=False, side="KEY") == "ROWKEY INTEGER"
+    with pytest.raises(ValueError, match="it is INTEGER, not a record; try WRAP_SINGLE_VALUE=false"):
+        shown("AVRO", SchemaText("AVRO", '"int"'))
+
+
+def test_avro_references() -> None:
+    inner = SchemaText("AVRO", '{"type":"record","name":"In","namespace":"n","fields":[{"name":"x","type":"int"}]}')
+    text = '{"type":"record","name":"Out","namespace":"n","fields":[{"name":"in","type":"In"}]}'
+    schema = SchemaText("AVRO", text, (Reference("n.In", "in", 1, inner),))
+    assert shown("AVRO", schema, exact=True) == "in STRUCT<`x` INTEGER>"
+
+
+JSON = {
+    "definitions": {"p": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+    "type": "object",
+    "properties": {
+        "b": {"type": "integer"},
+        "a": {"type": ["null", "string"]},
+        "at": {"$ref": "#/definitions/p"},
+        "some": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "either": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+    },
+}
+
+
+def test_columns_of_json_schemas() -> None:
+    assert shown("JSON_SR", SchemaText("JSON", json.dumps(JSON))) == (
+        "B BIGINT, A STRING, AT STRUCT<`LAT` DOUBLE>, SOME MAP<STRING, BOOLEAN>"
+    )
+
+
+PROTO = """
+// a comment; with /* another */
+syntax = "proto3";
+package acme.v1;
+import "google/protobuf/timestamp.proto";
+option java_package = "x;y";
+message Unused { reserved 1, 4 to 6; reserved "old"; }
+message Order {
+  enum State { option allow_alias = true; NEW = 0; OLD = -1 [deprecated = true]; }
+  message Line { string name = 1; repeated uint32 counts = 2 [packed = true]; }
+  State state = 1;
+  repeated Line lines = 2;
+  map<string, .acme.v1.Order.Line> by_name = 3;
+  google.protobuf.Timestamp at = 4;
+  oneof choice { int64 big = 5; bytes raw = 6; }
+  optional float maybe = 7;
+  Order self = 8;
+}
+service Nothing { rpc Do (Order) returns (Order) { option idempotency_level = IDEMPOTENT; } }
+"""
+
+
+def test_columns_of_protobuf_messages() -> None:
+    line = "STRUCT<`NAME` STRING, `COUNTS` ARRAY<BIGINT>>"
+    wanted = (
+        f"STATE STRING, LINES ARRAY<{line}>, BY_NAME MAP<STRING, {line}>, AT TIMESTAMP, BIG BIGINT, RAW BYTES, "
+        "MAYBE DOUBLE"
+    )
+    for name in ("Order", "acme.v1.Order"):
+        assert shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message=name) == wanted
+    with pytest.raises(ValueError, match="it has no message Other"):
+        shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message="Other")
+
+
+def test_columns_of_a_descriptor() -> None:
+    """What Confluent's Python client registers."""
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="f", package="p", syntax="proto3")
+    message = file.message_type.add(name="M")
+    message.field.add(name="a", number=1, type=kinds.TYPE_SINT32, label=kinds.LABEL_REPEATED)
+    message.field.add(name="m", number=2, type=kinds.TYPE_MESSAGE, type_name=".p.M.N", label=kinds.LABEL_OPTIONAL)
+    message.nested_type.add(name="N").field.add(name="x", number=1, type=kinds.TYPE_BOOL, label=kinds.LABEL_OPTIONAL)
+    schema = SchemaText("PROTOBUF", b64encode(file.SerializeToString()).decode())
+    assert shown("PROTOBUF", schema) == "A ARRAY<INTEGER>, M STRUCT<`X` BOOLEAN>"
+
+
+@pytest.mark.parametrize("text", ["message", "message M { int32 a }", "message M { int32 a = x; }", "AAAA", "\x00"])
+def test_what_is_no_protobuf_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        shown("PROTOBUF", SchemaText("PROTOBUF", text))

@@ -1,0 +1,149 @@
+"""What statements make of the registry's schemas: columns, physical schemas, registrations, refusals (KLIP-56)."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from millstream.catalog.catalog import Catalog, Source
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText
+from millstream.model.errors import StatementError
+from millstream.model.settings import effective
+from millstream.plan.statements import outcome
+from millstream.plan.steps import DeleteSubjects, Outcome, RegisterSchema
+from millstream.syntax.parser import split
+
+RECORD = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "com.acme",
+    "fields": [
+        {"name": "item", "type": "string"},
+        {"name": "count", "type": ["null", "long"], "default": None},
+        {"name": "kind", "type": "string", "default": "none"},
+    ],
+}
+ORDER = RegisteredSchema(7, SchemaText("AVRO", json.dumps(RECORD)))
+INT = RegisteredSchema(8, SchemaText("AVRO", '"int"'))
+FACTS = Facts(
+    {"t": TopicFacts(1), "bare": TopicFacts(1), "other": TopicFacts(1)},
+    {"t-value": ORDER, "t-key": INT, "bare-value": INT},
+    {7: ORDER, 8: INT},
+)
+
+
+def said(text: str, facts: Facts = FACTS) -> Outcome:
+    """What the last of some statements comes to."""
+    catalog, made = Catalog(), None
+    for parsed in split(text):
+        made = outcome(parsed.statement, parsed.text, catalog, facts, effective({}, {}))
+        catalog = made.catalog
+    assert made is not None
+    return made
+
+
+def source(text: str, name: str = "S") -> Source:
+    return said(text).catalog.sources[name]
+
+
+def physical(text: str, name: str = "S") -> PhysicalSchema:
+    found = source(text, name).value.schema
+    assert found is not None
+    return found
+
+
+CREATE = "CREATE STREAM S WITH (kafka_topic='t', format='AVRO'"
+DECLARED = "CREATE STREAM S (id INT KEY, item STRING, count BIGINT) WITH (kafka_topic='other', value_format='AVRO');"
+
+
+def test_columns_come_from_the_latest_schemas() -> None:
+    assert str(source(f"{CREATE});").schema) == "ROWKEY INTEGER KEY, ITEM STRING, COUNT BIGINT, KIND STRING"
+
+
+def test_with_an_id_names_keep_their_case() -> None:
+    made = source("CREATE STREAM S (id INT KEY) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);")
+    assert str(made.schema) == "ID INTEGER KEY, `item` STRING, `count` BIGINT, `kind` STRING"
+    assert made.value.schema == PhysicalSchema("", "t-value", ORDER.schema, "", 7)
+
+
+def test_a_bare_value_is_rowval() -> None:
+    made = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
+    assert str(made.schema) == "ROWVAL INTEGER"
+
+
+REFUSED = [
+    (f"{CREATE}, value_schema_id=99);", "with id 99 does not exist in the Schema Registry"),
+    (f"{CREATE.replace('AVRO', 'JSON')}, value_schema_id=7);", "VALUE_FORMAT should support schema inference"),
+    (f"{CREATE.replace('AVRO', 'JSON_SR')});", "is AVRO, and the format JSON_SR needs JSON"),
+    ("CREATE STREAM S WITH (kafka_topic='other', value_format='AVRO');", "does not exist in the Schema Registry"),
+    ("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO');", "it is INTEGER, not a record"),
+    ("CREATE TABLE S WITH (kafka_topic='t', value_format='AVRO');", "Tables require a PRIMARY KEY"),
+    (
+        "CREATE STREAM S (item STRING) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);",
+        "Table elements and VALUE_SCHEMA_ID cannot both exist",
+    ),
+    (
+        f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, count AS `count`, item AS `item` FROM S;",
+        r"changed, missing or reordered: \[`count` BIGINT, `item` STRING\]",
+    ),
+    (
+        f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item FROM S;",
+        r"changed, missing or reordered: \[`ITEM` STRING\]",
+    ),
+    (
+        f"{DECLARED} CREATE STREAM O AS SELECT id, item AS `MESSAGE.AMOUNT` FROM S;",
+        "not compatible with Avro: Illegal character in: MESSAGE.AMOUNT",
+    ),
+    (
+        "CREATE STREAM S (a INT) WITH (kafka_topic='other', value_format='PROTOBUF', "
+        "value_protobuf_nullable_representation='MAYBE');",
+        "must be OPTIONAL or WRAPPER, not 'MAYBE'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), REFUSED)
+def test_refused(text: str, why: str) -> None:
+    with pytest.raises(StatementError, match=why):
+        said(text)
+
+
+def test_create_as_with_an_id_writes_that_schema() -> None:
+    made = said(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
+    assert made.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)
+    assert [s.physical.id for s in made.steps if isinstance(s, RegisterSchema)] == [7]
+
+
+def test_create_registers_where_there_is_no_schema_yet_and_create_as_always() -> None:
+    assert [s.physical.subject for s in said(DECLARED).steps if isinstance(s, RegisterSchema)] == ["other-value"]
+    known = replace(FACTS, latest={**FACTS.latest, "other-value": ORDER, "O-value": ORDER})
+    assert not [s for s in said(DECLARED, known).steps if isinstance(s, RegisterSchema)]
+    made = said(f"{DECLARED} CREATE STREAM O AS SELECT * FROM S;", known)
+    assert [s.physical.subject for s in made.steps if isinstance(s, RegisterSchema)] == ["O-value"]
+
+
+def test_drop_with_its_topic_deletes_the_subjects() -> None:
+    steps = said(f"{DECLARED} DROP STREAM S DELETE TOPIC;").steps
+    assert [s.names for s in steps if isinstance(s, DeleteSubjects)] == [("other-value",)]
+    assert not [s for s in said(f"{DECLARED} DROP STREAM S;").steps if isinstance(s, DeleteSubjects)]
+
+
+def test_new_columns_make_a_new_schema() -> None:
+    for more in (
+        "ALTER STREAM S ADD COLUMN extra INT;",
+        DECLARED.replace("CREATE", "CREATE OR REPLACE").replace("count BIGINT", "count BIGINT, extra INT"),
+    ):
+        names = [f["name"] for f in json.loads(physical(f"{DECLARED} {more}").schema.text)["fields"]]
+        assert names == ["ITEM", "COUNT", "EXTRA"]
+
+
+def test_names_of_records() -> None:
+    named = DECLARED.replace(");", ", value_schema_full_name='com.acme.Thing');")
+    text = json.loads(physical(f"{named} CREATE STREAM O AS SELECT * FROM S;", "O").schema.text)
+    assert (text["namespace"], text["name"]) == ("com.acme", "Thing")
+    key = source(
+        "CREATE STREAM MY_ORDERS (k STRUCT<a INT> KEY, v INT) WITH (kafka_topic='other', format='AVRO');", "MY_ORDERS"
+    ).key.schema
+    assert key is not None
+    assert json.loads(key.schema.text)["connect.name"] == "io.confluent.ksql.avro_schemas.MyOrdersKey"
