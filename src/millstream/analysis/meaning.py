@@ -215,6 +215,11 @@ def _swapped(value: Any, swap: Callable[[Meaning], Meaning | None]) -> Any:
     return tuple(_swapped(item, swap) for item in value) if isinstance(value, tuple) else value
 
 
+def bare(meaning: Meaning) -> Meaning:
+    """A meaning without the names by which columns were reached, which are only for messages."""
+    return swapped(meaning, lambda part: replace(part, name="") if isinstance(part, Ref) else None)
+
+
 def parts(meaning: Meaning) -> Iterator[Meaning]:
     """The expressions directly inside `meaning`."""
     for name in meaning.__dataclass_fields__:

@@ -150,7 +150,7 @@ def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
 
 
 def _no_map(column: Column, at: Span) -> None:
-    if _holds_map(column.type):
+    if holds_map(column.type):
         raise StatementError(
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
             f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
@@ -158,5 +158,6 @@ def _no_map(column: Column, at: Span) -> None:
         )
 
 
-def _holds_map(type: SqlType) -> bool:
-    return isinstance(type, Map) or any(map(_holds_map, children(type)))
+def holds_map(type: SqlType) -> bool:
+    """Whether there is a MAP anywhere in the type, which no key may hold."""
+    return isinstance(type, Map) or any(map(holds_map, children(type)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis import meaning as m
 from millstream.analysis.expressions import condition, function_call, typed
+from millstream.analysis.meaning import bare
 from millstream.analysis.scope import Scope, ScopeColumn
 from millstream.catalog.catalog import Kind
 from millstream.functions import lookup
@@ -57,7 +58,7 @@ class _Made:
         """`meaning`, said of the source's rows, as said of the group. Raises StatementError."""
 
         def swap(part: m.Meaning) -> m.Meaning | None:
-            found = self.keys.get(_bare(part))
+            found = self.keys.get(bare(part))
             if found is not None or not isinstance(part, m.Ref):
                 return found
             if part.where is m.Where.VALUE and part.index >= self.width:
@@ -82,7 +83,7 @@ def grouped(query: tree.Query, node: Node, scope: Scope) -> Grouped:
     aggregations = tuple(_aggregation(c, node, scope) for c in calls)
     width = len(node.schema.value)
     group = Group(node, keys, aggregations, _window(query, node))
-    places = {_bare(k.meaning): m.Ref(k.meaning.type, m.Where.KEY, i, k.name) for i, k in enumerate(keys)}
+    places = {bare(k.meaning): m.Ref(k.meaning.type, m.Where.KEY, i, k.name) for i, k in enumerate(keys)}
     known: dict[tree.Expression, m.Ref] = {
         c: m.Ref(a.type, m.Where.VALUE, width + i, a.name)
         for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
@@ -103,11 +104,6 @@ def _having(query: tree.Query, group: Group, scope: Scope, made: _Made) -> Node:
         return group
     wanted = made.over(condition(query.having, scope, "HAVING"), query.having)
     return Filter(group, wanted, to_sql(query.having))
-
-
-def _bare(meaning: m.Meaning) -> m.Meaning:
-    """A meaning without the names by which columns were reached, which are only for messages."""
-    return m.swapped(meaning, lambda part: replace(part, name="") if isinstance(part, m.Ref) else None)
 
 
 def _calls(query: tree.Query, scope: Scope) -> tuple[tree.Call, ...]:
@@ -143,7 +139,7 @@ def _keys(expressions: tuple[tree.Expression, ...], node: Node, scope: Scope) ->
     keys: list[Named] = []
     for expression in expressions:
         key = Named(_name(expression), _key(expression, scope), to_sql(expression))
-        if _bare(key.meaning) in [_bare(k.meaning) for k in keys]:
+        if bare(key.meaning) in [bare(k.meaning) for k in keys]:
             raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
         keys.append(key)
     return tuple(keys)

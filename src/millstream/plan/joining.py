@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis import meaning as m
 from millstream.analysis.expressions import typed
+from millstream.analysis.meaning import bare
 from millstream.analysis.scope import PSEUDO, Scope, ScopeColumn
+from millstream.analysis.serdes import holds_map
 from millstream.catalog.catalog import Kind
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.model.types import Map, SqlType, children
 from millstream.plan.grouping import DAY, WINDOW_COLUMNS
 from millstream.plan.nodes import Join, Named, Near, Node, Outer, Read, Select, leaves, refs
 from millstream.syntax import tree
@@ -80,11 +81,6 @@ class Joined:
     def _key(self, index: int) -> m.Meaning:
         key = [r for r in refs(self.node.schema) if r.where is m.Where.KEY][index]
         return bare(key)
-
-
-def bare(meaning: m.Meaning) -> m.Meaning:
-    """A meaning without the names by which columns were reached, which are only for messages."""
-    return m.swapped(meaning, lambda part: replace(part, name="") if isinstance(part, m.Ref) else None)
 
 
 def _moved(scope: Scope, keys: dict[m.Meaning, int]) -> Scope:
@@ -460,16 +456,12 @@ def _check_types(join: tree.Join, one: m.Meaning, other: m.Meaning) -> None:
             join.condition.span,
             "CAST one side",
         )
-    if one.type is not None and _holds_map(one.type):
+    if one.type is not None and holds_map(one.type):
         raise StatementError(
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
             f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",
             join.condition.span,
         )
-
-
-def _holds_map(type: SqlType) -> bool:
-    return isinstance(type, Map) or any(map(_holds_map, children(type)))
 
 
 def _check_kinds(join: tree.Join, left: Node, first: _Side, right: _Side) -> None:

@@ -8,7 +8,8 @@ again, leaves out what a task has told after another already knew better: answer
 from pyspark.sql import DataFrame
 
 from millstream.spark.fold import Fold, fold
-from millstream.spark.lanes import HEADERS, PLACE, Step, right_type, sorted_bytes
+from millstream.spark.groups import HEADERS, sorted_bytes
+from millstream.spark.lanes import PLACE, Step, right_type
 from millstream.spark.lower import guarded
 
 # What becomes of a subscription: it goes, silently or with a tombstone; it stands, and tells a row in any case, or

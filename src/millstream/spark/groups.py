@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from millstream.catalog.catalog import Kind
 from millstream.functions.sparktype import spark_type
-from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING
-from millstream.plan.nodes import Aggregation, Group, Named, Window, known, leaves
+from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
+from millstream.plan.nodes import Aggregation, Group, Window, known, leaves
 from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.constants import quoted
 from millstream.spark.fold import Expiry, Fold, clock, fold
@@ -230,7 +230,9 @@ class _Texts:
 
     def _order(self) -> str:
         """Windows that end together come in the order of their keys' bytes."""
-        return f"concat({', '.join(_bytes(k, f'state.k.K{i}') for i, k in enumerate(self.node.keys))})"
+        return (
+            f"concat({', '.join(sorted_bytes(k.meaning.type, f'state.k.K{i}') for i, k in enumerate(self.node.keys))})"
+        )
 
     # ------------------------------------------------------------ sessions
 
@@ -300,10 +302,10 @@ def _struct_type(prefix: str, types: Sequence[str]) -> str:
     return "struct<" + ", ".join(f"{prefix}{i}: {t}" for i, t in enumerate(types)) + ">"
 
 
-def _bytes(key: Named, at: str) -> str:
+def sorted_bytes(type: SqlType | None, at: str) -> str:
     """A key's column as bytes that sort as its serialised form does, where that is easy to say."""
-    if key.meaning.type in (INTEGER, BIGINT, STRING, BYTES):
+    if type in (INTEGER, BIGINT, STRING, BYTES):
         return f"cast({at} as binary)"
-    if key.meaning.type == DATE:
+    if type == DATE:
         return f"cast(unix_date({at}) as binary)"
     return f"encode(to_json(struct({at})), 'UTF-8')"

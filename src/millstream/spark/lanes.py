@@ -6,12 +6,11 @@ from pyspark.sql import DataFrame
 
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
-from millstream.model.types import BIGINT, BYTES, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Join, Node, windowed
 from millstream.spark.fold import Expiry, Fold, fold
+from millstream.spark.groups import HEADERS
 from millstream.spark.lower import guarded
 
-HEADERS = "array<struct<key: string, value: binary>>"
 PLACE = ("headers", "partition", "offset")
 
 
@@ -29,15 +28,6 @@ def struct_type(prefix: str, columns: Sequence[Column]) -> str:
 def right_type(join: Join) -> str:
     key = Column(join.name, join.right_key.type) if join.right_key.type else join.right.schema.key[0]
     return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}, c: bigint>"
-
-
-def sorted_bytes(type: SqlType | None, text: str) -> str:
-    """A key as bytes that sort as it does when it is written, where that is easy to say."""
-    return (
-        f"cast({text} as binary)"
-        if type in (INTEGER, BIGINT, STRING, BYTES)
-        else f"encode(to_json(struct({text})), 'UTF-8')"
-    )
 
 
 class Step:

@@ -7,7 +7,8 @@ its own alone.
 from collections.abc import Sequence
 
 from millstream.spark.fold import Expiry, Fold
-from millstream.spark.lanes import Step, sorted_bytes
+from millstream.spark.groups import sorted_bytes
+from millstream.spark.lanes import Step
 
 
 class StreamStream(Step):
