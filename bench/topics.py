@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 PARTITIONS = 2
@@ -79,13 +79,23 @@ def wait_for_records(topics: Topics, wanted: int, patience: float, alive: Callab
     consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
         while seen < wanted and time.monotonic() - moved < patience and alive():
-            found = sum(consumer.get_watermark_offsets(TopicPartition(topics.sink, p))[1] for p in range(PARTITIONS))
+            found = _records(consumer, topics.sink, seen)
             if found != seen:
                 seen, moved = found, time.monotonic()
             time.sleep(0.05)
     finally:
         consumer.close()
     return seen
+
+
+def _records(consumer: Consumer, topic: str, known: int) -> int:
+    """How many records the topic has; `known` while a topic that was just made has no leader yet."""
+    try:
+        return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
+    except KafkaException as failure:
+        if failure.args[0].code() not in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
+            raise
+        return known
 
 
 def appended_between(topics: Topics) -> float:

@@ -103,9 +103,7 @@ class ResumeQuery:
         return f"resume query {self.id}"
 
 
-Step = (
-    CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery
-)
+Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ import json
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import fastavro
 
 from millstream.catalog.schemas import RegisteredSchema, SchemaText
 from millstream.tester import protos
+
+# Decimals of a record have up to 38 digits; the default context would round them to 28.
+_EXACT = Context(prec=100)
 
 Json = Any
 _HEADER = struct.Struct(">bi")
@@ -169,7 +172,7 @@ def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> di
 
 
 def _unscaled(value: Decimal, node: Any) -> bytes:
-    number = int(value.scaleb(int(node.get("scale", 0))))
+    number = int(value.scaleb(int(node.get("scale", 0)), _EXACT))
     return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
 
 
@@ -188,7 +191,7 @@ def _from_avro(held: Any, node: Any, names: Mapping[str, Any]) -> Json:
         case "map":
             return {k: _from_avro(v, node["values"], names) for k, v in held.items()}
         case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
-            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)))
+            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)), _EXACT)
         case "bytes" | "fixed":
             return b64encode(held).decode()
     return held
