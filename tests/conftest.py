@@ -1,14 +1,21 @@
 """Fixtures of every room: a real broker, a real registry and Spark, one a session, started when first asked for."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from millstream.parts.broker import Broker
 from millstream.parts.registry import Registry
 from millstream.spark.session import SessionOptions, create
 from support.kafka import Kafka
+
+# A submission is judged on examples that are the same each time; developers' runs look for new ones.
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")
