@@ -217,7 +217,8 @@ def _control(c: Cursor) -> tree.Statement:
 
 def _explain(c: Cursor) -> tree.Statement:
     at = c.expect("EXPLAIN").span
-    word_alone = c.token.is_name and c.ahead(1).key in ("", ";")
+    after = c.ahead(1)
+    word_alone = c.token.is_name and (after.kind is Kind.END or after.key == ";")
     if c.at_any(_READERS) and not word_alone:
         return tree.Explain(statement(c), span=at)
     return tree.Explain(query=c.name("a statement or the id of a query"), span=at)

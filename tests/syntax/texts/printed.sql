@@ -141,3 +141,6 @@ select decimal '1.20', a at time zone 'UTC' at time zone 'CET' from t;
 
 select (((a))) + ((b)) * (c), (a + b) * c, not (a and b) or c from t;
 -- → SELECT A + B * C, (A + B) * C, NOT (A AND B) OR C FROM T
+
+EXPLAIN SET '' = '';
+-- → EXPLAIN SET '' = ''
