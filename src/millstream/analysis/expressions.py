@@ -24,6 +24,7 @@ from millstream.analysis.scope import Scope
 from millstream.functions.declare import FunctionKind
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
+from millstream.model.settings import switched
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -379,7 +380,7 @@ def _(expression: tree.Cast, inside: _Inside) -> m.Meaning:
     if operand.type is not None and not castable(operand.type, wanted):
         raise StatementError(f"{operand.type} cannot be CAST to {wanted}", expression.span, _instead(operand.type))
     cast = m.Cast(wanted, operand)
-    if wanted != STRING or inside.scope.flag("ksql.cast.strings.preserve.nulls", True):
+    if wanted != STRING or switched(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
         return operand if operand.type == wanted else cast
     return m.Case(STRING, ((m.IsNull(BOOLEAN, operand), m.Const(STRING, "null")),), cast)
 

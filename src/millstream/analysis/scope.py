@@ -51,11 +51,6 @@ class Scope:
             return PSEUDO[reference.name]
         raise self._unknown(reference)
 
-    def flag(self, setting: str, default: bool) -> bool:
-        """A boolean setting of the session, `default` where it is not set."""
-        value = self.settings.get(setting)
-        return default if value is None else value.strip().lower() == "true"
-
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
         """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
         if isinstance(sql_type, Named):

@@ -21,7 +21,7 @@ from millstream.cli.output import Format, Output
 from millstream.cli.service import terminable
 from millstream.cli.session import Session
 from millstream.cli.shell import interact
-from millstream.cli.stack import Stack, Wish, running
+from millstream.cli.stack import Stack, Wish, running, tell
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     with (
         terminable(),
         TemporaryDirectory(prefix="millstream-demo-") as folder,
-        running(_wish(args, Path(folder), once), lambda name, where: _tell(out, name, where)) as stack,
+        running(_wish(args, Path(folder), once), lambda name, where: tell(out, name, where)) as stack,
     ):
         code = _play(stack, args.rows, once, out)
         out.print("[dim]stopping …[/]")
@@ -67,10 +67,6 @@ def _wish(args: argparse.Namespace, folder: Path, once: bool) -> Wish:
     wish = wish_of(args)
     wish = replace(wish, data=wish.data if args.data else folder, registry=False)
     return replace(wish, port=0, kafka_port=0) if once else wish
-
-
-def _tell(out: Console, name: str, where: str) -> None:
-    out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
 
 
 def _play(stack: Stack, limit: int | None, once: bool, out: Console) -> int:

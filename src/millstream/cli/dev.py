@@ -14,7 +14,7 @@ from millstream.cli.properties import settings_of
 from millstream.cli.service import terminable, until_told
 from millstream.cli.session import Session
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, Wish, data_folder, running
+from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, Wish, data_folder, running, tell
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     """Start everything, and stop it when the user has had enough; 0. Raises SetupError where a part cannot start."""
     out, wish = Console(highlight=False), wish_of(args)
     out.print("[bold green]~ millstream dev[/]  [dim]starting; Ctrl-C stops it[/]")
-    with terminable(), running(wish, lambda name, where: _tell(out, name, where)) as stack:
-        _tell(out, "data and logs", _short(wish.data))
+    with terminable(), running(wish, lambda name, where: tell(out, name, where)) as stack:
+        tell(out, "data and logs", _short(wish.data))
         if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
             _wait(out)
         else:
@@ -75,10 +75,6 @@ def _wait(out: Console) -> None:
     with until_told() as told:
         out.print("everything runs; Ctrl-C stops it")
         told.wait()
-
-
-def _tell(out: Console, name: str, where: str) -> None:
-    out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
 
 
 def _short(path: Path) -> str:

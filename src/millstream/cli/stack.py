@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.console import Console
+
 from millstream.cli.service import LISTENERS, serving
 from millstream.parts.broker import Broker
 from millstream.parts.errors import SetupError
@@ -120,6 +122,11 @@ def _registry(wish: Wish, tell: Tell) -> Iterator[str]:
     finally:
         leaving.set()
         registry.stop()
+
+
+def tell(out: Console, name: str, where: str) -> None:
+    """One line of what runs where."""
+    out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
 
 
 @contextmanager

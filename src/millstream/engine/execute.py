@@ -12,7 +12,7 @@ from millstream.engine.parts import Parts, Said
 from millstream.engine.session import Session
 from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import NotSupported, StatementError
-from millstream.model.settings import SettingRefused
+from millstream.model.settings import SettingRefused, switched
 from millstream.plan.statements import title
 from millstream.syntax import tree
 from millstream.syntax.parser import split
@@ -43,7 +43,7 @@ def execute(request: Request, parts: Parts) -> list[Entity]:
 
 def statements(text: str, session: Session) -> Iterator[Said]:
     """The statements of a text, each parsed when the one before it was carried out. Raises StatementError."""
-    replaced = session.variables if session.settings["ksql.variable.substitution.enable"] == "true" else {}
+    replaced = session.variables if switched(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
         yield Said(parsed.statement, parsed.text, session)
 

@@ -4,6 +4,7 @@ from millstream.engine.api import Request
 from millstream.engine.execute import execute
 from millstream.engine.parts import Parts
 from millstream.model.names import literal
+from millstream.model.settings import switched
 
 NAME = "KSQL_PROCESSING_LOG"
 WANTED = "ksql.logging.processing.stream.auto.create"
@@ -27,5 +28,5 @@ def statement(topic: str) -> str:
 
 def declare(parts: Parts) -> None:
     """Declare the log where the server's owner wants it. Raises RequestFailed."""
-    if parts.server[WANTED] == "true":
+    if switched(parts.server, WANTED):
         execute(Request(statement(parts.log_topic)), parts)

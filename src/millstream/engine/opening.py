@@ -16,7 +16,7 @@ from millstream.engine.schemas import Schemas
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.workshop import Logging, Workshop
-from millstream.model.settings import SettingRefused, check, effective, given
+from millstream.model.settings import SettingRefused, check, effective, given, switched
 from millstream.parts.errors import SetupError
 
 PROCESSING_LOG = "ksql.logging.processing."
@@ -96,7 +96,7 @@ def _host(settings: Mapping[str, str]) -> str:
 def _processing_log(settings: Mapping[str, str], kafka: Kafka) -> Logging:
     """The processing log's topic, made where that is wished for."""
     topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
-    if settings[PROCESSING_LOG + "topic.auto.create"] == "true":
+    if switched(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
         kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
-    return Logging(topic, settings[PROCESSING_LOG + "rows.include"] == "true")
+    return Logging(topic, switched(settings, PROCESSING_LOG + "rows.include"))

@@ -19,6 +19,7 @@ from millstream.engine.state import from_beginning, slots
 from millstream.engine.supervisor import CannotRun, Running
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import identifier
+from millstream.model.settings import switched
 from millstream.plan.queries import transient
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
@@ -167,14 +168,14 @@ def remove_leftovers(kafka: Kafka, service: str, server: str) -> None:
 
 def _check_pull(query: Transient, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
     source, at = query.sources[0], statement.span
-    if settings["ksql.pull.queries.enable"] == "false":
+    if not switched(settings, "ksql.pull.queries.enable"):
         raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
     if source.kind is Kind.TABLE:
         what = f"a pull query on the table {identifier(source.name)}"
         raise NotSupported(f"{what} is not supported yet", at, "add EMIT CHANGES to see its changes")
-    if settings["ksql.query.pull.stream.enabled"] == "false":
+    if not switched(settings, "ksql.query.pull.stream.enabled"):
         raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
-    if query.plan.limit is not None and settings["ksql.query.pull.limit.clause.enabled"] == "false":
+    if query.plan.limit is not None and not switched(settings, "ksql.query.pull.limit.clause.enabled"):
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 

@@ -244,6 +244,11 @@ def effective(server: Mapping[str, object], session: Mapping[str, object] | None
     return {**defaults, **given(server), **given(session or {})}
 
 
+def switched(settings: Mapping[str, str], name: str) -> bool:
+    """Whether a setting of true or false is on: as it is given, else as its default has it."""
+    return settings.get(name, SETTINGS[name].default).strip().lower() == "true"
+
+
 def _names(text: str) -> frozenset[str]:
     return frozenset(canonical(name.strip()) for name in text.split(",") if name.strip())
 

@@ -10,6 +10,7 @@ from millstream.catalog.catalog import Catalog, Kind, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column
+from millstream.model.settings import switched
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import Named
 from millstream.plan.steps import Row
@@ -20,7 +21,7 @@ ENABLED = "ksql.insert.into.values.enabled"
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> Row:
     """The row of the statement: its expressions refer to no column. Raises StatementError."""
-    if settings.get(ENABLED, "true").lower() == "false":
+    if not switched(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
     columns = statement.columns or tuple(c.name for c in sink.schema)

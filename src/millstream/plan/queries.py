@@ -16,6 +16,7 @@ from millstream.functions.declare import FunctionKind
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
+from millstream.model.settings import switched
 from millstream.model.types import Struct
 from millstream.plan.grouping import WINDOW_COLUMNS, grouped, is_aggregate
 from millstream.plan.joining import Input, Joined, joined
@@ -97,10 +98,6 @@ class Relation:
     alias: str
     hidden: frozenset[int] = frozenset()
     joined: Joined | None = None
-
-
-def _on(settings: Mapping[str, str], name: str) -> bool:
-    return settings.get(name, "").lower() == "true"
 
 
 def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
@@ -219,7 +216,7 @@ def _origin(source: tree.Source, catalog: Catalog) -> Source:
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    node = Read(origin, _on(settings, STRICT_TIME), _on(settings, FATAL_RECORDS))
+    node = Read(origin, switched(settings, STRICT_TIME), switched(settings, FATAL_RECORDS))
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)

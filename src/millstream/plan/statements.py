@@ -16,6 +16,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
+from millstream.model.settings import switched
 from millstream.plan import queries
 from millstream.plan.joining import spread
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
@@ -129,7 +130,7 @@ def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: Wo
 
 
 def _check_replaceable(old: Source, new: Source, at: Span, world: World) -> None:
-    if world.settings.get(REPLACE_ENABLED, "true").lower() == "false":
+    if not switched(world.settings, REPLACE_ENABLED):
         raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
     if old.read_only:
         what = old.kind.value.lower()

@@ -23,6 +23,7 @@ from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import Answer, Filter, Flatten, Group, Join, Node, Read, Rekey, Select, Write, refs, windowed
 from millstream.spark import groups, joins
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
+from millstream.spark.constants import quoted
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
@@ -82,11 +83,6 @@ class _Run:
 @singledispatch
 def _rows(node: Node, run: _Run) -> DataFrame:
     raise NotImplementedError(f"{type(node).__name__} does not run on Spark")
-
-
-def text(content: str) -> str:
-    """A text as SQL that cannot be read as anything else."""
-    return f"decode(X'{content.encode().hex()}', 'UTF-8')"
 
 
 def side_spec(serde: Serde, columns: Sequence[Column], prefix: str) -> str:
@@ -154,7 +150,7 @@ def _with_headers(origin: Source) -> str:
 def _header(column: Column) -> str:
     if column.header is None:
         return "transform(coalesce(headers, array()), h -> named_struct('F0', h.key, 'F1', h.value))"
-    return f"try_element_at(filter(headers, h -> h.key = {text(column.header)}), -1).value"
+    return f"try_element_at(filter(headers, h -> h.key = {quoted(column.header)}), -1).value"
 
 
 @dataclass(frozen=True, slots=True)
