@@ -209,7 +209,7 @@ def test_bytes_that_are_none_of_ours_are_told_and_passed(
         kafka.produce(topic, "bad", bad)
     kafka.produce(topic, "good", good)
     assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"good"]
-    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
+    log = server.processing_log
 
     def told() -> int:
         return sum(topic in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log)))
@@ -255,7 +255,7 @@ def test_schema_ids_keep_names_and_the_physical_schema(
         "item": "nut",
         "kind": "none",
     }
-    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith("live_"))
+    log = server.processing_log
     wait_for(lambda: any("$.item" in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log))), "the field")
 
 
