@@ -15,11 +15,15 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   private lazy val registry = SchemaRegistry.of(spec.schema.registry)
   private lazy val own = {
     val file = new ProtoFile(spec.schema.registered)
-    new ProtoRecord(file, file.message(spec.schema.message), spec.columns)
+    new ProtoRecord(file, file.message(spec.schema.message), bare.getOrElse(spec.columns))
   }
+  private val bare = ProtobufReader.bare(spec)
 
   override def read(bytes: Array[Byte]): InternalRow =
-    if (!registered) own.read(new ByteIn(bytes, 0, bytes.length), 0)
+    if (!registered) {
+      val row = own.read(new ByteIn(bytes, 0, bytes.length), 0)
+      if (bare.isEmpty) row else new GenericInternalRow(Array[Any](row))
+    }
     else {
       val (id, in) = ByteIn.behindHeader(bytes)
       reader(id, path(in)).read(in, 0)
@@ -49,6 +53,10 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 
 object ProtobufReader {
   private val First = Seq(0)
+
+  /** The struct that is a message by itself: a single one that is not wrapped. */
+  def bare(spec: Spec): Option[Shape.Struct] =
+    if (spec.wrapped) None else Some(spec.single).collect { case struct: Shape.Struct => struct }
 }
 
 /** How values stand on the wire. */
@@ -355,22 +363,28 @@ private class ProtoMapSlot(index: Int, key: ProtoValue, value: ProtoValue) exten
     AvroValue.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
 }
 
-/** Writes rows as one message of the spec's schema, behind its id and indexes where it is registered. */
+/**
+ * Writes rows as one message of the spec's schema, behind its id and indexes where it is registered; a null bare value
+ * is a null payload.
+ */
 class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
   private val out = new ByteOut
   private val file = new ProtoFile(spec.schema.registered)
-  private val message = file.message(spec.schema.message)
-  private val record = new ProtoPutRecord(file, message, spec.columns)
+  private val root = file.message(spec.schema.message)
+  private val bare = ProtobufReader.bare(spec)
+  private val record = new ProtoPutRecord(file, root, bare.getOrElse(spec.columns))
   private lazy val id = spec.schema.writtenId
-  private val path = file.path(message.name)
+  private val path = file.path(root.name)
 
-  override def write(row: InternalRow): Array[Byte] = {
+  override def write(row: InternalRow): Array[Byte] = if (!spec.wrapped && row.isNullAt(0)) null else message(row)
+
+  private def message(row: InternalRow): Array[Byte] = {
     out.clear()
     if (registered) {
       out.header(id)
       if (path == Seq(0)) out.byte(0) else { out.zigzag(path.size); path.foreach(out.zigzag(_)) }
     }
-    record.fields(row, out)
+    record.fields(bare.fold(row)(struct => row.getStruct(0, struct.names.size)), out)
     out.toBytes
   }
 }

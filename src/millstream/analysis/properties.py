@@ -53,11 +53,16 @@ def _flag(literal: tree.Literal) -> bool | None:
     return literal.value if isinstance(literal.value, bool) else None
 
 
+def _form(literal: tree.Literal) -> bool | None:
+    return {"STRUCTURED": True, "PLAIN": False}.get(str(literal.value).upper())
+
+
 _Reader = Callable[[tree.Literal], str | int | bool | None]
 _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
     "count": ("a whole number", _count),
     "flag": ("true or false", _flag),
+    "form": ("'STRUCTURED' or 'PLAIN'", _form),
 }
 _SHARED = {
     "KAFKA_TOPIC": "text",
@@ -70,7 +75,10 @@ _SHARED = {
     "VALUE_FORMAT": "text",
     "KEY_DELIMITER": "text",
     "VALUE_DELIMITER": "text",
+    "WRAP_SINGLE_KEY": "flag",
     "WRAP_SINGLE_VALUE": "flag",
+    "WRAP_SINGLE_FIELDS": "flag",
+    "KEY_FORMAT_TYPE": "form",
     "TIMESTAMP": "text",
     "TIMESTAMP_FORMAT": "text",
     "KEY_SCHEMA_ID": "count",
@@ -114,14 +122,26 @@ def read(given: Iterable[tree.Property], known: dict[str, str], at: Span) -> Pro
     return properties
 
 
+_FORMATS = "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORMAT and VALUE_FORMAT"
+_WRAPS = "WRAP_SINGLE_FIELDS sets both: use it alone, or WRAP_SINGLE_KEY and WRAP_SINGLE_VALUE"
+_SAME_WRAP = "KEY_FORMAT_TYPE is another name of WRAP_SINGLE_KEY: STRUCTURED is true, PLAIN is false; use one of them"
+_SAME_NAME = "the second is the older name of the first; use one of them"
+# Properties that do not stand together, and why.
+_TWICE = (
+    ("KEY_FORMAT", "FORMAT", _FORMATS),
+    ("VALUE_FORMAT", "FORMAT", _FORMATS),
+    ("WRAP_SINGLE_KEY", "WRAP_SINGLE_FIELDS", _WRAPS),
+    ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS", _WRAPS),
+    ("KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS", _WRAPS),
+    ("KEY_FORMAT_TYPE", "WRAP_SINGLE_KEY", _SAME_WRAP),
+    ("VALUE_SCHEMA_FULL_NAME", "VALUE_AVRO_SCHEMA_FULL_NAME", _SAME_NAME),
+)
+
+
 def _agree(p: Properties) -> None:
-    for side in ("KEY_FORMAT", "VALUE_FORMAT"):
-        if "FORMAT" in p.values and side in p.values:
-            raise StatementError(
-                f"cannot supply both '{side}' and 'FORMAT'",
-                p.place(side),
-                "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORMAT and VALUE_FORMAT",
-            )
+    for name, other, hint in _TWICE:
+        if name in p.values and other in p.values:
+            raise StatementError(f"cannot supply both '{name}' and '{other}'", p.place(name), hint)
     if "CLEANUP_POLICY" in p.values:
         raise StatementError(
             "CLEANUP_POLICY cannot be set: it follows from the kind of source", p.place("CLEANUP_POLICY")
@@ -131,8 +151,3 @@ def _agree(p: Properties) -> None:
             raise StatementError(f"{name} must be at least 1", p.place(name))
     if "TIMESTAMP_FORMAT" in p.values and "TIMESTAMP" not in p.values:
         raise StatementError("TIMESTAMP_FORMAT needs TIMESTAMP", p.place("TIMESTAMP_FORMAT"))
-    if "VALUE_SCHEMA_FULL_NAME" in p.values and "VALUE_AVRO_SCHEMA_FULL_NAME" in p.values:
-        raise StatementError(
-            "cannot supply both 'VALUE_SCHEMA_FULL_NAME' and 'VALUE_AVRO_SCHEMA_FULL_NAME'",
-            p.place("VALUE_AVRO_SCHEMA_FULL_NAME"),
-        )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from millstream.catalog.catalog import Serde, Source
+from millstream.formats.registry import FORMATS
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
@@ -18,8 +19,8 @@ def check(old: Source, new: Source, at: Span) -> None:
         raise StatementError(f"{what}: one is declared, the other made by a query", at)
     for part, before, after in (
         ("topic", old.topic, new.topic),
-        ("key format", _format(old.key), _format(new.key)),
-        ("value format", _format(old.value), _format(new.value)),
+        ("key format", _format(old.key, old.schema.key), _format(new.key, new.schema.key)),
+        ("value format", _format(old.value, old.schema.value), _format(new.value, new.schema.value)),
         ("timestamp column", old.timestamp, new.timestamp),
         ("window", old.windowed, new.windowed),
     ):
@@ -30,9 +31,9 @@ def check(old: Source, new: Source, at: Span) -> None:
     _extends(what, old.schema.value, new.schema.value, at)
 
 
-def _format(serde: Serde) -> Serde:
-    """The serde without its schema, which follows the columns."""
-    return replace(serde, schema=None)
+def _format(serde: Serde, columns: Sequence[Column]) -> Serde:
+    """The serde without its schema, which follows the columns, and with the wrapping that it comes to."""
+    return replace(serde, schema=None, wrap=FORMATS[serde.format].wrapped(len(columns), serde.wrap))
 
 
 def _extends(what: str, old: Sequence[Column], new: Sequence[Column], at: Span) -> None:

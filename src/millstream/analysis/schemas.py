@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
@@ -15,7 +16,6 @@ from millstream.model.errors import StatementError
 from millstream.model.schema import Column
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
-WRAP = "ksql.persistence.wrap.single.values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,9 @@ def inferred(side: Side) -> list[Column]:
             f"and the format {side.format.name} needs {kind}.",
             side.p.at,
         )
+    wrapped = wrapping.inferred(side.name, side.p, side.settings, side.format)
     try:
-        return translation.columns(side.format.name, known.schema, side.name, _wrapped(side), side.id is not None, name)
+        return translation.columns(side.format.name, known.schema, side.name, wrapped, side.id is not None, name)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if name:
             raise _missing(side) from error
@@ -127,17 +128,6 @@ def _missing(side: Side) -> StatementError:
         side.p.at,
         "list the columns, or register the schema first",
     )
-
-
-def _wrapped(side: Side) -> bool:
-    """Whether the side's columns are the fields of a record. A key is one column where its format can write it bare."""
-    assert side.format is not None
-    if not side.format.unwraps:
-        return True
-    if side.name == "KEY":
-        return False
-    asked = side.p.flag("WRAP_SINGLE_VALUE")
-    return asked if asked is not None else (side.settings.get(WRAP) or "true").lower() == "true"
 
 
 def written(side: Side, serde: Serde, columns: Sequence[Column], source: str) -> Serde:

@@ -5,7 +5,9 @@ Rules: features.md §3 and §13; KLIP-3 (wrapping); KLIP-33 (key formats, defaul
 
 from collections.abc import Callable, Mapping, Sequence
 
+from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
+from millstream.analysis.wrapping import Shape
 from millstream.catalog.catalog import Serde
 from millstream.formats.registered import FULL_NAME, NULLABLE
 from millstream.formats.registry import FORMATS, Format, find
@@ -15,24 +17,29 @@ from millstream.model.schema import Column
 from millstream.model.types import Map, SqlType, children
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
-DEFAULT_WRAP = "ksql.persistence.wrap.single.values"
 
 
 def choose(
-    side: str, p: Properties, columns: Sequence[Column], settings: Mapping[str, str], inherited: Serde | None = None
+    side: str,
+    p: Properties,
+    columns: Sequence[Column],
+    settings: Mapping[str, str],
+    inherited: Serde | None = None,
+    shape: Shape | None = None,
 ) -> Serde:
     """The serde of one side ("KEY" or "VALUE") for its columns.
 
-    The name is the property's, else the source's that it is inherited from, else the setting's.
-    Raises StatementError where the format does not exist or cannot hold the columns.
+    The format is the property's, else the source's that it is inherited from, else the setting's; `shape` is what the
+    statement's form says of a single column. Raises StatementError where the format does not exist or cannot hold the
+    columns.
     """
     explicit = p.text(f"{side}_FORMAT") or p.text("FORMAT")
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
     name = _name(side, explicit, columns, settings, inherited, at)
     format = known(name, at)
-    serde = Serde(format.name, _wrap(side, p, columns, settings, format), _properties(side, p, format, inherited))
-    check(side, serde, columns, at)
-    return serde
+    check(side, Serde(format.name), columns, at)
+    wrap = wrapping.chosen(side, p, columns, settings, format, shape)
+    return Serde(format.name, wrap, _properties(side, p, format, inherited))
 
 
 def known(name: str, at: Span) -> Format:
@@ -71,30 +78,6 @@ def _name(
             f"set {side}_FORMAT, FORMAT, or the default {DEFAULT_FORMAT[side]}",
         )
     return fallback
-
-
-def _wrap(
-    side: str, p: Properties, columns: Sequence[Column], settings: Mapping[str, str], format: Format
-) -> bool | None:
-    """The wrapping of a single column: asked for, or configured; None leaves it to the format (KLIP-3)."""
-    if side == "KEY":
-        return False if len(columns) == 1 and format.unwraps and format.wraps else None
-    asked = p.flag("WRAP_SINGLE_VALUE")
-    if asked is not None:
-        if not (format.wraps if asked else format.unwraps):
-            raise StatementError(
-                f"Format '{format.name}' does not support 'WRAP_SINGLE_VALUE' set to '{str(asked).lower()}'.",
-                p.place("WRAP_SINGLE_VALUE"),
-            )
-        if len(columns) != 1:
-            raise StatementError(
-                "'WRAP_SINGLE_VALUE' is only valid for single-field value schemas", p.place("WRAP_SINGLE_VALUE")
-            )
-        return asked if format.wraps and format.unwraps else None
-    setting = settings.get(DEFAULT_WRAP)
-    if setting and len(columns) == 1 and format.wraps and format.unwraps:
-        return setting.lower() == "true"
-    return None
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:

@@ -239,6 +239,17 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
+def _check_grows(source: Source, statement: tree.AlterSource) -> None:
+    """A bare value is no record that a column could be added to: what is in the topic could not be read any more."""
+    format = serdes.known(source.value.format, statement.span)
+    if format.wraps and not format.wrapped(len(source.schema.value), source.value.wrap):
+        raise StatementError(
+            f"Cannot add columns to {identifier(source.name)}: its single value column is not in a record",
+            statement.span,
+            "it was declared with WRAP_SINGLE_VALUE=false, or under the setting ksql.persistence.wrap.single.values",
+        )
+
+
 def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, SqlType], text: str) -> Source:
     """The source with ALTER's columns appended to its value. Raises StatementError."""
     what = source.kind.value.lower()
@@ -259,6 +270,7 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
             raise StatementError(f"Cannot add column {identifier(added.name)}: that name is taken", added.span)
         columns.append(Column(added.name, expand(added.type, types, added.span)))
     schema = Schema(tuple(columns))
+    _check_grows(source, statement)
     serdes.check("VALUE", source.value, schema.value, statement.span)
     value = schemas.remade(source.value, schema.value, source.name, "VALUE")
     return replace(source, schema=schema, value=value, statement=source.statement + "\n" + text)

@@ -132,10 +132,16 @@ class _Writer:
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
-    """The file of a side: one message of the columns called `name`; `representation` says how nulls are told."""
+    """The file of a side: one message of the columns called `name`; `representation` says how nulls are told.
+
+    A bare STRUCT is its own message. Any other column that is bare is one of a single field, as Protobuf has nothing
+    else: of a primitive these are also the bytes of its wrapper message (google.protobuf.Int32Value and so on).
+    """
+    only = None if wrapped else columns[0].type
+    fields = only.fields if isinstance(only, Struct) else tuple(Field(c.name, c.type) for c in columns)
     package, _, simple = (name or "ConnectDefault1").rpartition(".")
     writer = _Writer(representation)
-    lines = writer.message(simple, [Field(c.name, c.type) for c in columns], "")
+    lines = writer.message(simple, fields, "")
     head = ['syntax = "proto3";', *([f"package {package};"] if package else []), ""]
     imports = [f'import "{file}";' for file in sorted(writer.imports)]
     return "\n".join([*head, *imports, *([""] if imports else []), *lines]) + "\n"

@@ -45,7 +45,7 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
     if not wrapped:
         return [Column(BARE[side], type, part)]
     if not isinstance(type, Struct):
-        raise ValueError(f"it is {type}, not a record" + ("; try WRAP_SINGLE_VALUE=false" if side == "VALUE" else ""))
+        raise ValueError(f"it is {type}, not a record; try WRAP_SINGLE_{side}=false")
     if not type.fields:
         raise ValueError("it has no field with a counterpart in SQL")
     return [Column(f.name, f.type, part) for f in type.fields]

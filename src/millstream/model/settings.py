@@ -106,6 +106,7 @@ _STREAMS = (
 _KSQL = (
     _session("ksql.persistence.default.format.key", "KAFKA", "the key format where a statement names none"),
     _session("ksql.persistence.default.format.value", "", "the value format where a statement names none"),
+    _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
     _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag_or_nothing),
     _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
     _session("ksql.fail.on.production.error", "true", "whether a record that cannot be written ends a query", _flag),

@@ -44,6 +44,7 @@ CREATE STREAM s (k STRING KEY, rowtime BIGINT) WITH (kafka_topic='orders', value
 
 CREATE STREAM s (k STRING KEY, a INT, b INT) WITH (kafka_topic='orders', value_format='JSON', wrap_single_value=false);
 -- → line 1:95: 'WRAP_SINGLE_VALUE' is only valid for single-field value schemas
+-- →   hint: the value has 2 columns, A, B, which always make a record; leave WRAP_SINGLE_VALUE out
 
 CREATE STREAM s (k STRING KEY, seen STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='sene');
 -- → line 1:94: The TIMESTAMP column set in the WITH clause does not exist in the schema: 'SENE'

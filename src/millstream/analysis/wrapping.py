@@ -1,0 +1,130 @@
+"""Whether a single column of a key or value stands in a record or bare, by WITH clause and settings (KLIP-3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from millstream.analysis.properties import Properties
+from millstream.formats.registry import FORMATS, Format
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.model.schema import Column
+
+SETTINGS = {"KEY": "ksql.persistence.wrap.single.keys", "VALUE": "ksql.persistence.wrap.single.values"}
+# What a side is where neither a property nor the setting says anything (KLIP-3, Public APIs).
+_UNSAID = {"KEY": False, "VALUE": True}
+# The properties that decide over a side; what a declaration or a clause says by its very form comes last.
+_NAMES = {
+    "KEY": ("WRAP_SINGLE_KEY", "KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS"),
+    "VALUE": ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """That a side is a record (`wrapped`) or bare by the form of a statement, and the words that say so there."""
+
+    wrapped: bool
+    words: str
+
+
+def chosen(
+    side: str,
+    p: Properties,
+    columns: Sequence[Column],
+    settings: Mapping[str, str],
+    format: Format,
+    shape: Shape | None = None,
+) -> bool | None:
+    """The wrapping of a side's single column: asked for, or configured; None leaves it to the format.
+
+    `shape` is what the statement's form says. Raises StatementError where what is asked for cannot be.
+    """
+    both = len(columns) == 1 and format.wraps and format.unwraps
+    asked = _asked(side, p)
+    if shape is not None:
+        _check_shape(side, p, columns, format, shape)
+        return shape.wrapped if both else None
+    if asked is not None and (columns or asked != "WRAP_SINGLE_FIELDS"):
+        _check(side, p, asked, columns, format)
+        return bool(p.values[asked]) if both else None
+    setting = settings.get(SETTINGS[side], "")
+    if not both or (side == "VALUE" and not setting):
+        return None
+    return _configured(side, settings)
+
+
+def inferred(side: str, p: Properties, settings: Mapping[str, str], format: Format) -> bool:
+    """Whether the columns that a registry's schema gives are the fields of a record, or one column that is bare."""
+    if not format.unwraps:
+        return True
+    asked = _asked(side, p)
+    return _configured(side, settings) if asked is None else bool(p.values[asked])
+
+
+def _configured(side: str, settings: Mapping[str, str]) -> bool:
+    setting = settings.get(SETTINGS[side], "")
+    return setting.lower() == "true" if setting else _UNSAID[side]
+
+
+def _asked(side: str, p: Properties) -> str | None:
+    """The name of the property that decides over the side, None where none does."""
+    return next((name for name in _NAMES[side] if name in p.values), None)
+
+
+def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
+    wrapped = bool(p.values[name])
+    # Every message of Protobuf is a record, and may be called so: conformance wins over KLIP-3 there.
+    if not format.wraps or (not wrapped and not format.unwraps):
+        raise StatementError(
+            f"Format '{format.name}' does not support '{name}' set to '{_said(name, wrapped)}'.",
+            p.place(name),
+            _instead(name, format),
+        )
+    if len(columns) != 1:
+        raise StatementError(
+            f"'{name}' is only valid for single-field {side.lower()} schemas",
+            p.place(name),
+            _why(side, name, columns),
+        )
+
+
+def _said(name: str, wrapped: bool) -> str:
+    if name == "KEY_FORMAT_TYPE":
+        return "STRUCTURED" if wrapped else "PLAIN"
+    return str(wrapped).lower()
+
+
+def _instead(name: str, format: Format) -> str:
+    if format.wraps:
+        return f"{format.name} writes messages: a single column is always a field of one; leave {name} out"
+    if name == "WRAP_SINGLE_FIELDS":
+        return f"{format.name} has no records: use WRAP_SINGLE_KEY or WRAP_SINGLE_VALUE for the other side alone"
+    return f"{format.name} has no records, a column is always bare; leave {name} out, or use {_both()}"
+
+
+def _both() -> str:
+    return ", ".join(f.name for f in FORMATS.values() if f.wraps and f.unwraps)
+
+
+def _why(side: str, name: str, columns: Sequence[Column]) -> str:
+    if not columns:
+        return f"there is no {side.lower()} column; leave {name} out"
+    names = ", ".join(identifier(c.name) for c in columns)
+    return f"the {side.lower()} has {len(columns)} columns, {names}, which always make a record; leave {name} out"
+
+
+def _check_shape(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Shape) -> None:
+    asked = _asked(side, p)
+    if asked is not None and bool(p.values[asked]) is not shape.wrapped:
+        raise StatementError(
+            f"'{asked}' set to '{_said(asked, bool(p.values[asked]))}' contradicts {shape.words}",
+            p.place(asked),
+            f"leave {asked} out: {shape.words} says it",
+        )
+    if len(columns) == 1 and not (format.wraps if shape.wrapped else format.unwraps):
+        what = "in a record" if shape.wrapped else "bare"
+        raise StatementError(
+            f"Format '{format.name}' cannot write a single column {what}, as {shape.words} asks for",
+            p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT"),
+            f"set {side}_FORMAT to one of {_both()}",
+        )
