@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.math.{BigDecimal => JavaDecimal, BigInteger}
+import java.math.{BigDecimal => JavaDecimal}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap}
 
@@ -35,6 +35,9 @@ object Avro {
   def isEntry(element: Schema): Boolean =
     element.getType == RECORD && element.getFields.asScala.map(_.name).toSeq == Seq("key", "value")
 
+  /** Whether a whole payload is bytes: Confluent's serializers write such without their length. */
+  def isRaw(schema: Schema): Boolean = schema.getType == BYTES
+
   /** Which of the names a field is: the one of its very spelling, else of its letters in any case; -1 for none. */
   def position(name: String, names: Seq[String]): Int = {
     val exact = names.indexOf(name)
@@ -58,7 +61,8 @@ class AvroReader(spec: Spec) extends Reader {
     val known = readers.get(id)
     if (known != null) known
     else {
-      val made = AvroValue.of(Avro.parsed(registry.schema(id)), shape)
+      val schema = Avro.parsed(registry.schema(id))
+      val made = if (Avro.isRaw(schema)) AvroValue.raw(schema, shape) else AvroValue.of(schema, shape)
       readers.put(id, made)
       made
     }
@@ -123,6 +127,9 @@ object AvroValue {
     case _ => unreadable(schema, shape)
   }
 
+  /** A payload that is all one value of bytes. */
+  def raw(schema: Schema, shape: Shape): AvroValue = bytes(schema, shape, in => in.in.take(in.in.remaining))
+
   private def reader(body: AvroIn => Any): AvroValue = new AvroValue {
     override def read(in: AvroIn): Any = body(in)
   }
@@ -150,8 +157,7 @@ object AvroValue {
       case (held: LogicalTypes.Decimal, wanted: Shape.Decimal) =>
         reader { in =>
           val unscaled = take(in)
-          val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
-          Border.decimal(new JavaDecimal(digits, held.getScale), wanted)
+          Border.decimal(unscaled, held.getScale, wanted)
         }
       case (_, Shape.Bytes) => reader(take(_))
       case _ => unreadable(schema, shape)
@@ -249,7 +255,10 @@ private class AvroRecord(schema: Schema, shape: Shape.Struct) extends AvroValue 
 class AvroWriter(spec: Spec) extends Writer {
   private val out = new ByteOut
   private val schema = Avro.parsed(spec.schema.registered)
-  private val root = if (spec.wrapped) AvroPut.record(nonNull, spec.columns) else AvroPut.of(schema, spec.single)
+  private val root =
+    if (spec.wrapped) AvroPut.record(nonNull, spec.columns)
+    else if (Avro.isRaw(schema)) AvroPut.raw(schema, spec.single)
+    else AvroPut.of(schema, spec.single)
   private lazy val id = spec.schema.writtenId
 
   private def nonNull: Schema =
@@ -344,6 +353,13 @@ object AvroPut {
 
   private def sized(data: Array[Byte], out: ByteOut): Unit = { out.zigzag(data.length); out.raw(data) }
 
+  /** A payload that is all one value of bytes. */
+  def raw(schema: Schema, shape: Shape): AvroPut = shape match {
+    case Shape.Bytes => putter((from, i, out) => out.raw(from.getBinary(i)))
+    case d: Shape.Decimal => decimal(schema, d, (unscaled, out) => out.raw(unscaled))
+    case _ => throw new BadRecord(s"the schema's bytes cannot hold ${shape.sql}")
+  }
+
   private def keyText(key: Shape): AvroPut = putter { (from, i, out) =>
     if (from.isNullAt(i)) throw new BadRecord("a MAP has a null key")
     sized(Border.text(from.get(i, key.spark), key).getBytes(UTF_8), out)
@@ -373,16 +389,20 @@ object AvroPut {
     out.raw(data)
   }
 
-  private def decimal(schema: Schema, shape: Shape.Decimal): AvroPut = schema.getLogicalType match {
-    case wanted: LogicalTypes.Decimal =>
-      val held = Shape.Decimal(wanted.getPrecision, wanted.getScale)
-      putter { (from, i, out) =>
-        val exact = fit(from.getDecimal(i, shape.precision, shape.scale).toJavaBigDecimal, held)
-        val unscaled = exact.unscaledValue.toByteArray
-        if (schema.getType == BYTES) sized(unscaled, out) else extended(unscaled, schema.getFixedSize, out)
-      }
-    case _ => throw new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${shape.sql}")
-  }
+  private def decimal(schema: Schema, shape: Shape.Decimal): AvroPut =
+    if (schema.getType == BYTES) decimal(schema, shape, sized)
+    else decimal(schema, shape, (unscaled, out) => extended(unscaled, schema.getFixedSize, out))
+
+  private def decimal(schema: Schema, shape: Shape.Decimal, put: (Array[Byte], ByteOut) => Unit): AvroPut =
+    schema.getLogicalType match {
+      case wanted: LogicalTypes.Decimal =>
+        val held = Shape.Decimal(wanted.getPrecision, wanted.getScale)
+        putter { (from, i, out) =>
+          val exact = fit(from.getDecimal(i, shape.precision, shape.scale).toJavaBigDecimal, held)
+          put(exact.unscaledValue.toByteArray, out)
+        }
+      case _ => throw new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${shape.sql}")
+    }
 
   private def fit(value: JavaDecimal, held: Shape.Decimal): JavaDecimal = {
     val exact =

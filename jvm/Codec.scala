@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.math.{BigDecimal => JavaDecimal, RoundingMode}
+import java.math.{BigDecimal => JavaDecimal, BigInteger, RoundingMode}
 import java.util.Base64
 
 import org.apache.spark.sql.Column
@@ -153,6 +153,9 @@ class EncodeCall(spec: Spec) extends Transcode.Call {
 object Border {
   private val DayMillis = 86400000L
 
+  /** What numbers take to be understood grows with the square of their length. Jackson has the same limit. */
+  private val LongestNumber = 1000
+
   def time(millis: Long): Long =
     if (millis >= 0 && millis < DayMillis) millis
     else throw new BadRecord(s"a TIME is between 0 and ${DayMillis - 1} milliseconds, not $millis")
@@ -169,13 +172,24 @@ object Border {
     Decimal(exact, shape.precision, shape.scale)
   }
 
+  /** A decimal of the unscaled value that big-endian bytes are; none for 0. */
+  def decimal(unscaled: Array[Byte], scale: Int, shape: Shape.Decimal): Decimal = {
+    if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
+    val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
+    decimal(new JavaDecimal(digits, scale), shape)
+  }
+
   def decimal(text: String, shape: Shape.Decimal): Decimal =
-    try decimal(new JavaDecimal(text), shape)
+    try if (text.length > LongestNumber) throw unread(text, shape.sql) else decimal(new JavaDecimal(text), shape)
     catch { case _: NumberFormatException => throw unread(text, shape.sql) }
 
   private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
-    try if (number.signum == 0) JavaDecimal.ZERO.setScale(scale) else number.setScale(scale, RoundingMode.UNNECESSARY)
-    catch { case _: ArithmeticException => null }
+    if (number.signum == 0) JavaDecimal.ZERO.setScale(scale)
+    // 1e-999999999 would be divided by a number of a billion digits before it is found not to be exact.
+    else if (number.scale.toLong - scale > number.precision) null
+    else
+      try number.setScale(scale, RoundingMode.UNNECESSARY)
+      catch { case _: ArithmeticException => null }
 
   def plain(value: Decimal, shape: Shape.Decimal): String =
     value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString

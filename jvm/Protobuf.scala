@@ -219,17 +219,17 @@ object ProtoValue {
   }
 
   private def decimal(in: ByteIn, shape: Shape.Decimal): Any = {
-    var unscaled = BigInteger.ZERO
+    var unscaled = Array.emptyByteArray
     var scale = 0
     fields(in) {
       case (1, Wire.Sized) =>
         val bytes = in.take(in.varint())
-        if (bytes.nonEmpty) unscaled = new BigInteger(bytes)
+        unscaled = bytes
         true
       case (3, Wire.Varint) => scale = in.varint().toInt; true
       case _ => false
     }
-    Border.decimal(new JavaDecimal(unscaled, scale), shape)
+    Border.decimal(unscaled, scale, shape)
   }
 
   /** Calls `body` at each field of a message with its number and wire type; what it does not take is passed. */

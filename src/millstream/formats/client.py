@@ -14,8 +14,15 @@ MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
 
 
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+
+
 class RegistryFailed(Exception):
-    """The registry is away, or refuses; the text says so in its own words."""
+    """The registry is away, or refuses with an HTTP status; the text says so in its own words."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +81,23 @@ class Registry:
             body["references"] = [
                 {"name": r.name, "subject": r.subject, "version": r.version} for r in schema.references
             ]
-        found = self._asked("POST", f"/subjects/{quote(subject, safe='')}/versions", body)
+        found = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
         if found is None:
             raise RegistryFailed(f"{self._access.url} has no subjects: is it a schema registry?")
         return int(found["id"])
+
+    def _registered(self, path: str, body: dict[str, Any]) -> Any:
+        """Apicurio takes a schema that is no object for JSON's by its $schema alone (SchemaRegistry.scala too)."""
+        text = body["schema"].lstrip()
+        marked = f'{{"$schema": "{_DRAFT}", {text[1:]}'
+        if body.get("schemaType") != "JSON" or '"$schema"' in text or not text.startswith("{"):
+            return self._asked("POST", path, body)
+        try:
+            return self._asked("POST", path, body)
+        except RegistryFailed as failure:
+            if failure.status != httpx.codes.UNPROCESSABLE_ENTITY:
+                raise
+            return self._asked("POST", path, {**body, "schema": marked})
 
     def delete(self, subject: str) -> None:
         """Forget all schemas of a subject, if there are any. Raises RegistryFailed."""
@@ -111,7 +131,9 @@ class Registry:
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
         if not answer.is_success:
-            raise RegistryFailed(f"the schema registry answered {answer.status_code}: {_said(answer)}")
+            raise RegistryFailed(
+                f"the schema registry answered {answer.status_code}: {_said(answer)}", answer.status_code
+            )
         return answer.json()
 
 

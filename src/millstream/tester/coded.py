@@ -52,6 +52,10 @@ def decode(data: bytes, find: Callable[[int], RegisteredSchema | None]) -> Json:
 
 def _avro_bytes(view: Json, schema: SchemaText) -> bytes:
     node, names = _parsed(schema)
+    if _kind(node) == "bytes":  # Confluent's serializers write a payload of bytes alone without its length
+        held = _to_avro(view, node, names)
+        assert isinstance(held, bytes)
+        return held
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _plain(schema), _to_avro(view, node, names))
     return out.getvalue()
@@ -59,6 +63,8 @@ def _avro_bytes(view: Json, schema: SchemaText) -> bytes:
 
 def _avro_view(data: bytes, schema: SchemaText) -> Json:
     node, names = _parsed(schema)
+    if _kind(node) == "bytes":
+        return _from_avro(data, node, names)
     held = fastavro.schemaless_reader(io.BytesIO(data), _plain(schema), None)
     return _from_avro(held, node, names)
 
@@ -156,6 +162,8 @@ def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
             return b64decode(view)
         case "float" | "double":
             return float(view)
+        case "int" | "long" if isinstance(view, str):
+            return int(view)
     return view
 
 

@@ -25,11 +25,17 @@ _WRAPPED = frozenset(f"google.protobuf.{m}" for m in wrappers_pb2.DESCRIPTOR.mes
 # The library has two kinds of descriptors, one in C, and its stubs tell them apart.
 _Field = Any
 _EPOCH = date(1970, 1, 1)
-# What other registries know without being told.
-_KNOWN = {
-    "google.type.Date": [("year", "int32"), ("month", "int32"), ("day", "int32")],
-    "google.type.TimeOfDay": [("hours", "int32"), ("minutes", "int32"), ("seconds", "int32"), ("nanos", "int32")],
-    "confluent.type.Decimal": [("value", "bytes"), ("precision", "uint32"), ("scale", "int32")],
+# What other registries know without being told: by file, a message and its fields.
+_KNOWN: dict[str, tuple[str, dict[str, str]]] = {
+    "google/type/date.proto": ("google.type.Date", {"year": "int32", "month": "int32", "day": "int32"}),
+    "google/type/timeofday.proto": (
+        "google.type.TimeOfDay",
+        {"hours": "int32", "minutes": "int32", "seconds": "int32", "nanos": "int32"},
+    ),
+    "confluent/type/decimal.proto": (
+        "confluent.type.Decimal",
+        {"value": "bytes", "precision": "uint32", "scale": "int32"},
+    ),
 }
 
 
@@ -39,7 +45,7 @@ def encode(view: Json, schema: SchemaText, message: str, indexed: bool) -> bytes
     meant = chosen(file, message)
     if meant is None:
         raise ValueError(f"the schema has no message {message}")
-    made = message_factory.GetMessageClass(_pool(schema).FindMessageTypeByName(meant.name.lstrip(".")))()
+    made = message_class(schema, meant.name)()
     _fill(made, view)
     body: bytes = made.SerializeToString()
     return (_indexes(file.indexes(meant.name)) if indexed else b"") + body
@@ -50,12 +56,18 @@ def decode(data: bytes, schema: SchemaText, indexed: bool, message: str = "") ->
     file = parsed(schema)
     path, body = _path(data) if indexed else ([], data)
     name = _at(file, path) if indexed else (chosen(file, message) or file.messages[file.own[0]]).name
-    made = message_factory.GetMessageClass(_pool(schema).FindMessageTypeByName(name.lstrip(".")))()
+    made = message_class(schema, name)()
     try:
         made.ParseFromString(body)
     except DecodeError as error:
         raise ValueError(str(error)) from error
     return _view(made)
+
+
+def message_class(schema: SchemaText, name: str) -> type[Message]:
+    """The class that the library makes of a schema's message, by its full name."""
+    made: type[Message] = message_factory.GetMessageClass(_pool(schema).FindMessageTypeByName(name.lstrip(".")))
+    return made
 
 
 def _indexes(path: list[int]) -> bytes:
@@ -108,8 +120,8 @@ def _pool(schema: SchemaText) -> descriptor_pool.DescriptorPool:
     pool = descriptor_pool.DescriptorPool()
     for known in (timestamp_pb2, wrappers_pb2):
         pool.AddSerializedFile(known.DESCRIPTOR.serialized_pb)
-    for name, fields in _KNOWN.items():
-        pool.Add(_known(name, fields))
+    for path, (name, fields) in _KNOWN.items():
+        pool.Add(_known(path, name, fields))
     file = parsed(schema)
     made: dict[str, Any] = {}
     imports = [timestamp_pb2.DESCRIPTOR.name, wrappers_pb2.DESCRIPTOR.name, *_KNOWN]
@@ -150,11 +162,11 @@ def _outer(full: str, file: ProtoFile) -> str | None:
     return outer if outer in file.messages else None
 
 
-def _known(name: str, fields: list[tuple[str, str]]) -> descriptor_pb2.FileDescriptorProto:
+def _known(path: str, name: str, fields: Mapping[str, str]) -> descriptor_pb2.FileDescriptorProto:
     package, _, simple = name.rpartition(".")
-    file = descriptor_pb2.FileDescriptorProto(name=name, package=package, syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(name=path, package=package, syntax="proto3")
     message = file.message_type.add(name=simple)
-    for number, (field, type) in enumerate(fields, 1):
+    for number, (field, type) in enumerate(fields.items(), 1):
         message.field.add(name=field, number=number, type=_scalar(type), label=_Type.LABEL_OPTIONAL)
     return file
 

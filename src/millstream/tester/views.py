@@ -7,7 +7,7 @@ import base64
 import json
 import struct
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from millstream.catalog.catalog import Serde, Windowed
@@ -108,12 +108,21 @@ def same(expected: Any, actual: Any) -> bool:
     if _number(expected) and _number(actual):
         return _equal(expected, actual)
     if isinstance(expected, str) and isinstance(actual, Decimal):
-        return expected == str(actual)
+        return _same_digits(expected, actual)
     return type(expected) is type(actual) and bool(expected == actual)
 
 
 def _number(view: Any) -> bool:
     return isinstance(view, int | float | Decimal) and not isinstance(view, bool)
+
+
+def _same_digits(expected: str, actual: Decimal) -> bool:
+    """Whether text is a decimal of the same value and scale: cases fill the digits of its type with zeros: "005.10"."""
+    try:
+        number = Decimal(expected)
+    except InvalidOperation:
+        return False
+    return number == actual and number.as_tuple().exponent == actual.as_tuple().exponent
 
 
 def _equal(expected: Any, actual: Any) -> bool:

@@ -1,0 +1,53 @@
+"""One engine, its broker and its registry as the test of one sentence sees them."""
+
+import json
+from typing import Any
+
+from support.confluent import Client, Theirs
+from support.kafka import Kafka, Record, wait_for
+from support.life import Life
+
+
+class World:
+    """Statements in, bytes out. `topic` and `name` are this test's own, of a topic and of its source."""
+
+    def __init__(self, life: Life, kafka: Kafka, client: Client) -> None:
+        self.life, self.kafka, self.client = life, kafka, client
+        self.topic = kafka.unique()
+        self.name = self.topic.replace("-", "_").upper()
+
+    def sql(self, text: str) -> list[dict[str, Any]]:
+        """Carry out statements, in which {t} stands for the topic and {n} for the source's name; their entities."""
+        return self.life.execute(text.replace("{t}", self.topic).replace("{n}", self.name))
+
+    def records(self, count: int = 1, topic: str = "") -> list[Record]:
+        """The first records of a topic, of the test's own without one; {n} stands as in `sql`."""
+        return self.kafka.consume_all(topic.replace("{n}", self.name) or self.topic, count)
+
+    def theirs(self, format: str, side: str = "value", topic: str = "") -> Theirs:
+        """How Confluent's libraries read and write a side of a topic."""
+        return Theirs(self.client, format, topic.replace("{n}", self.name) or self.topic, side)
+
+    def columns(self, name: str = "{n}") -> dict[str, str]:
+        """The columns of a source and their types, keys marked, as DESCRIBE has them."""
+        (told,) = self.sql(f"DESCRIBE {name};")
+        fields = told["sourceDescription"]["fields"]
+        return {f["name"]: f["schema"]["type"] + (" KEY" if f.get("type") == "KEY" else "") for f in fields}
+
+    def logged(self, *words: str) -> None:
+        """Return once the processing log has an entry with all these words."""
+        log = next(t for t in self.kafka.topics() if t.startswith("seeds_") and t.endswith("ksql_processing_log"))
+
+        def told() -> bool:
+            entries = [json.dumps(r.json) for r in self.kafka.consume_all(log, self.kafka.ends(log))]
+            return any(all(w in e for w in words) for e in entries)
+
+        wait_for(told, f"an entry of the processing log with {words}")
+
+    def close(self) -> None:
+        """Drop this test's sources, the newest first, with the queries that write them."""
+        for listing in ("streams", "tables"):
+            kind = listing.removesuffix("s")
+            names = [s["name"] for s in self.sql(f"SHOW {listing};")[0][listing]]
+            for name in sorted((n for n in names if n.startswith(self.name)), key=len, reverse=True):
+                self.sql(f"DROP {kind} IF EXISTS {name};")
