@@ -41,7 +41,9 @@ def test_support_for_additional_key_column_data_types_decimal_and_boolean(world:
         if format in ("JSON", "DELIMITED"):
             assert record.key == plain
         else:
-            assert world.theirs(format, "key", f"{world.topic}-{end}").read(record.key) == held
+            read = world.theirs(format, "key", f"{world.topic}-{end}").read(record.key)
+            # Confluent's own library leaves a payload of bytes alone as it is, whatever its logical type.
+            assert (Decimal(int.from_bytes(read, "big")).scaleb(-2) if isinstance(read, bytes) else read) == held
         ((key,),) = world.life.rows(f"SELECT k FROM {world.name}_{end} LIMIT 1;", 1)
         assert key == ("1.50" if end == "DEC" else True)
 
