@@ -1,15 +1,12 @@
 package org.apache.spark.sql.millstream
 
-import java.io.{FileInputStream, IOException}
+import java.io.IOException
 import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.KeyStore
-import java.security.cert.CertificateFactory
 import java.time.Duration
 import java.util.Base64
 import java.util.concurrent.ConcurrentHashMap
-import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
 import scala.jdk.CollectionConverters._
 
@@ -132,25 +129,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
 
   private def builder: HttpClient.Builder = {
     val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5))
-    settings.get("ssl.truststore.location").filter(_.nonEmpty).foreach(file => made.sslContext(trusting(file)))
+    Tls.context(settings).foreach(made.sslContext)
     made
-  }
-
-  /** TLS to servers whose certificates a file of PEM text vouches for. */
-  private def trusting(file: String): SSLContext = {
-    val keys = KeyStore.getInstance(KeyStore.getDefaultType)
-    keys.load(null, null)
-    val in = new FileInputStream(file)
-    try
-      CertificateFactory.getInstance("X.509").generateCertificates(in).asScala.zipWithIndex.foreach {
-        case (certificate, i) => keys.setCertificateEntry(s"trusted$i", certificate)
-      }
-    finally in.close()
-    val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    trust.init(keys)
-    val context = SSLContext.getInstance("TLS")
-    context.init(null, trust.getTrustManagers, null)
-    context
   }
 }
 

@@ -1,5 +1,7 @@
-"""A door before a schema registry: it asks for a name and password, and can be shut."""
+"""A door before a schema registry: it asks for a name and password, has modes of subjects, and can be shut."""
 
+import json
+import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,14 +19,18 @@ class Gate(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, registry: str) -> None:
+    def __init__(self, registry: str, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self._scheme = "https" if tls else "http"
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         self.registry, self.shut, self.turned_away = registry, False, 0
+        self.modes: dict[str, str] = {}
 
     @property
     def url(self) -> str:
         """What clients call schema.registry.url."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self.server_address[1]}"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -38,12 +44,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(503, b'{"error_code":50301,"message":"shut"}')
         elif self.headers.get("Authorization") != _ALLOWED:
             self._answer(401, b'{"error_code":401,"message":"who are you?"}')
+        elif self.path.startswith("/mode/"):  # Confluent's registry has modes, Apicurio none
+            self.server.modes[self.path.removeprefix("/mode/")] = json.loads(body)["mode"]
+            self._answer(200, body)
         else:
             kind = {"Content-Type": self.headers.get("Content-Type") or "application/json"}
             answer = httpx.request(self.command, self.server.registry + self.path, content=body, headers=kind)
             self._answer(answer.status_code, answer.content)
 
-    do_GET = do_POST = do_DELETE = _pass
+    do_GET = do_POST = do_PUT = do_DELETE = _pass
 
     def _answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -56,9 +65,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def gate(registry: str) -> Iterator[Gate]:
+def gate(registry: str, tls: ssl.SSLContext | None = None) -> Iterator[Gate]:
     """A gate that stands while the block runs."""
-    with Gate(registry) as made:
+    with Gate(registry, tls) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made
         made.shutdown()

@@ -61,16 +61,24 @@ def _queries(entity: Entity) -> list[Part]:
     return [Grid(("Query", "Type", "Status", "Sink", "SQL"), rows) if rows else Text("no queries are running", "dim")]
 
 
+_EXTENDED = {
+    "Consumers": "consumerCount",
+    "Groups": "consumerGroupCount",
+    "Key format": "keyFormat",
+    "Value format": "valueFormat",
+}
+
+
 def _topics(entity: Entity) -> list[Part]:
     found = entity.get("topics", ())
     extended = entity.get("@type") == "kafka_topics_extended"
-    columns = ("Topic", "Partitions", "Replicas", *(("Consumers", "Groups") if extended else ()))
+    columns = ("Topic", "Partitions", "Replicas", *(_EXTENDED if extended else ()))
     rows = [
         (
             topic.get("name"),
             len(topic.get("replicaInfo", ())),
             max(topic.get("replicaInfo") or (0,)),
-            *((topic.get("consumerCount"), topic.get("consumerGroupCount")) if extended else ()),
+            *((topic.get(name) for name in _EXTENDED.values()) if extended else ()),
         )
         for topic in found
     ]

@@ -71,7 +71,7 @@ def _topics(statement: tree.Show, said: Said, parts: Parts) -> Entity:
     found, hidden = parts.kafka.topics(), said.settings[HIDDEN_TOPICS]
     if statement.extended:
         readers = parts.kafka.readers_of()
-        return listings.topics_extended(said.text, found, readers, hidden, statement.all)
+        return listings.topics_extended(said.text, found, readers, parts.state.catalog, hidden, statement.all)
     return listings.topics(said.text, found, hidden, statement.all)
 
 

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 
 from millstream.engine import execute, log_stream, opening, printing, transient
 from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
+from millstream.engine.coded import Coded
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
 from millstream.engine.parts import Parts
@@ -55,7 +56,7 @@ class MillstreamEngine:
             raise RequestFailed(40000, "this is no PRINT statement", said.text)
         with execute.refusals(lambda: said.text):
             printing.check(said.statement, self._parts.kafka)
-        return printing.lines(said.statement, self._parts.kafka)
+        return printing.lines(said.statement, self._parts.kafka, Coded(self._parts.schemas))
 
     def is_print(self, request: Request) -> bool:
         """See api.Engine."""

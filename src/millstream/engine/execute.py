@@ -9,6 +9,7 @@ from millstream.engine import answers, asserting, changes, insert
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.kafka import reason
 from millstream.engine.parts import Parts, Said
+from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import Session
 from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import NotSupported, StatementError
@@ -18,7 +19,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import split
 
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, SERVER_ERROR = 40000, 40001, 40002, 50000
-CATCH_UP_TIMEOUT = 50301
+NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
 
 ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
@@ -100,6 +101,8 @@ def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Itera
         yield
     except RequestFailed as failure:
         raise RequestFailed(failure.code, failure.message, failure.statement, done or failure.entities) from failure
+    except NoRegistry as error:
+        raise RequestFailed(NO_REGISTRY, str(error), text(), done or ()) from error
     except StatementError as error:
         raise RequestFailed(BAD_STATEMENT, str(error), text(), done or ()) from error
     except SettingRefused as refused:

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
+from millstream.engine.coded import Coded
 from millstream.engine.kafka import Kafka
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
@@ -27,10 +28,10 @@ def check(statement: tree.Print, kafka: Kafka) -> None:
         raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
 
 
-def lines(statement: tree.Print, kafka: Kafka) -> Iterator[str | None]:
+def lines(statement: tree.Print, kafka: Kafka, coded: Coded) -> Iterator[str | None]:
     """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes."""
     every, left = statement.interval or 1, statement.limit
-    key, value = _Guess("Key"), _Guess("Value")
+    key, value = _Guess("Key", coded), _Guess("Value", coded)
     with kafka.reader() as reader:
         reader.assign(_places(statement, kafka))
         seen = 0
@@ -69,8 +70,8 @@ def _time(message: Message) -> str:
 class _Guess:
     """What one side of a topic's records may be, from those seen so far."""
 
-    def __init__(self, side: str) -> None:
-        self._side = side
+    def __init__(self, side: str, coded: Coded) -> None:
+        self._side, self._coded = side, coded
         self._possible: list[str] | None = None
         self._told = ""
 
@@ -78,7 +79,7 @@ class _Guess:
         """The record's text in the likeliest format that all records so far agree on, else in its own."""
         if data is None:
             return NULL
-        found = candidates(data)
+        found = self._coded.show(data) | candidates(data)
         kept = [f for f in self._possible or found if f in found]
         self._possible = kept or [*(self._possible or ()), *found]
         return found[kept[0] if kept else next(iter(found))]

@@ -1,5 +1,6 @@
 """The schema registry as the engine uses it: what statements need to know of it, and what they do to it."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from millstream.analysis import properties
@@ -11,8 +12,21 @@ from millstream.model.errors import StatementError
 from millstream.plan.steps import DeleteSubjects, RegisterSchema, Step
 from millstream.syntax import tree
 
+log = logging.getLogger(__name__)
+URL = "ksql.schema.registry.url"
+UNCONFIGURED = f"KSQL is not configured to use a schema registry. To enable it, please set {URL}"
+HINT = "AVRO, JSON_SR and PROTOBUF keep their schemas in a registry; JSON, DELIMITED, KAFKA and PROTOBUF_NOSR need none"
+MUTABLE = (
+    "the schema registry does not make %s READONLY: nothing keeps others from changing the schemas of keys, and so "
+    "their bytes. Confluent's allows it with mode.mutability=true: "
+    "https://docs.confluent.io/platform/current/schema-registry/installation/config.html#mode-mutability"
+)
 TOPIC_PREFIX = "ksql.output.topic.name.prefix"
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
+
+
+class NoRegistry(StatementError):
+    """A statement needs a schema registry, and none is configured."""
 
 
 class Schemas:
@@ -21,6 +35,7 @@ class Schemas:
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._access = access(settings)
         self._registry = Registry(self._access) if self._access else None
+        self._warned = False
 
     @property
     def access(self) -> Access | None:
@@ -45,6 +60,8 @@ class Schemas:
         ids = list(_ids(statement))
         if not subjects and not ids:
             return {}, {}
+        if self._registry is None:
+            raise _unconfigured(statement)
         try:
             latest = {name: self._needed.latest(name) for name in subjects}
             by_id = {id: self._needed.by_id(id) for id in ids}
@@ -79,21 +96,44 @@ class Schemas:
         except RegistryFailed as failure:
             raise StatementError(str(failure)) from failure
 
+    def known(self, id: int) -> RegisteredSchema | None:
+        """The schema of an id; None where there is none, nor a registry that could say so."""
+        try:
+            return self._registry.by_id(id) if self._registry else None
+        except RegistryFailed:
+            return None
+
     def _register(self, step: RegisterSchema) -> None:
         physical = step.physical
         try:
             self._needed.register(physical.subject, physical.schema)
         except RegistryFailed as failure:
             raise StatementError(f"Could not register schema for {physical.subject}: {failure}") from failure
+        if physical.subject.endswith(subject("", "KEY")):
+            self._freeze(physical.subject)
+
+    def _freeze(self, name: str) -> None:
+        """Another schema of a key would have another id, and its records other bytes and partitions (KLIP-33)."""
+        if not self._needed.freeze(name) and not self._warned:
+            self._warned = True
+            log.warning(MUTABLE, name)
 
     @property
     def _needed(self) -> Registry:
         if self._registry is None:
-            raise StatementError(
-                "AVRO, JSON_SR and PROTOBUF need a schema registry, and none is configured",
-                hint="set ksql.schema.registry.url",
-            )
+            raise NoRegistry(UNCONFIGURED, hint=HINT)
         return self._registry
+
+
+def _unconfigured(statement: tree.CreateSource | tree.CreateAs) -> NoRegistry:
+    """As ksqlDB refuses: what would write a schema, and what would read one, each in its own words."""
+    if isinstance(statement, tree.CreateSource) and not statement.columns:
+        return NoRegistry(UNCONFIGURED, statement.span, HINT)
+    given = properties.read(statement.properties, _known(statement), statement.span)
+    topic = given.text("KAFKA_TOPIC") or statement.name
+    format = given.text("VALUE_FORMAT") or given.text("FORMAT") or given.text("KEY_FORMAT")
+    named = f" with format {format.upper()}" if format else ""
+    return NoRegistry(f"Cannot create topic '{topic}'{named} without configuring '{URL}'", statement.span, HINT)
 
 
 def _ids(statement: tree.CreateSource | tree.CreateAs) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """A schema registry with Confluent's API: register, look up, delete."""
 
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from urllib.parse import quote
 import httpx
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
+from millstream.formats import tls
 
 MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
@@ -38,11 +38,12 @@ class Access:
         name, _, password = user.partition(":")
         auth = httpx.BasicAuth(name, password) if user else None
         return httpx.Client(
-            base_url=self.url.rstrip("/"), auth=auth, verify=self._tls(), timeout=20, headers={"Content-Type": MEDIA}
+            base_url=self.url.rstrip("/"),
+            auth=auth,
+            verify=tls.context(self.settings),
+            timeout=20,
+            headers={"Content-Type": MEDIA},
         )
-
-    def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.settings.get("ssl.truststore.location") or None)
 
 
 def access(settings: Mapping[str, str]) -> Access | None:
@@ -99,9 +100,26 @@ class Registry:
                 raise
             return self._asked("POST", path, {**body, "schema": marked})
 
+    def freeze(self, subject: str) -> bool:
+        """Let no other schema be registered under the subject; whether the registry does so."""
+        return self._mode(subject, "READONLY")
+
     def delete(self, subject: str) -> None:
-        """Forget all schemas of a subject, if there are any. Raises RegistryFailed."""
-        self._asked("DELETE", f"/subjects/{quote(subject, safe='')}")
+        """Forget all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
+        path = f"/subjects/{quote(subject, safe='')}"
+        try:
+            self._asked("DELETE", path)
+        except RegistryFailed as failure:
+            if failure.status != httpx.codes.UNPROCESSABLE_ENTITY or not self._mode(subject, "READWRITE"):
+                raise
+            self._asked("DELETE", path)
+
+    def _mode(self, subject: str, mode: str) -> bool:
+        try:
+            found = self._asked("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
+        except RegistryFailed:
+            return False
+        return bool(found) and found.get("mode") == mode
 
     def close(self) -> None:
         """Give up the connections."""
@@ -122,13 +140,13 @@ class Registry:
         return Reference(given["name"], given["subject"], int(given["version"]), found.schema)
 
     def _asked(self, verb: str, path: str, body: object = None) -> Any:
-        """The answer, None for 404."""
+        """The answer, None for 404 and for an empty one."""
         try:
             answer = self._client.request(verb, path, json=body)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
             raise RegistryFailed(f"the schema registry {self._access.url} does not answer: {reason}") from error
-        if answer.status_code == httpx.codes.NOT_FOUND:
+        if answer.status_code in (httpx.codes.NOT_FOUND, httpx.codes.NO_CONTENT):
             return None
         if not answer.is_success:
             raise RegistryFailed(

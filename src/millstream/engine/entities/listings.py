@@ -83,17 +83,27 @@ def topics_extended(
     text: str,
     found: Mapping[str, tuple[int, ...]],
     readers: Mapping[str, tuple[int, int]],
+    catalog: Catalog,
     hidden: str,
     all: bool,
 ) -> Entity:
-    """SHOW [ALL] TOPICS EXTENDED; `readers` gives the consumers and the groups of a topic."""
+    """SHOW [ALL] TOPICS EXTENDED; `readers` gives the consumers and the groups of a topic.
+
+    The formats are those of the sources over the topic, "" where there is none.
+    """
     shown = []
     for name, replicas in found.items():
         if all or not matches(name, hidden):
             consumers, groups = readers.get(name, (0, 0))
             counts = {"consumerCount": consumers, "consumerGroupCount": groups}
-            shown.append({"name": name, "replicaInfo": list(replicas), **counts})
+            shown.append({"name": name, "replicaInfo": list(replicas), **counts, **_formats(name, catalog)})
     return entity("kafka_topics_extended", text, topics=shown)
+
+
+def _formats(topic: str, catalog: Catalog) -> dict[str, str]:
+    over = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].topic == topic]
+    keys, values = dict.fromkeys(s.key.format for s in over), dict.fromkeys(s.value.format for s in over)
+    return {"keyFormat": ", ".join(keys), "valueFormat": ", ".join(values)}
 
 
 def matches(name: str, patterns: str) -> bool:

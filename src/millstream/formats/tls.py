@@ -1,0 +1,99 @@
+"""TLS to a schema registry by Confluent's settings: stores of JKS, PKCS12 or PEM (jvm/Tls.scala reads the same)."""
+
+import os
+import secrets
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    pkcs12,
+)
+
+from millstream.parts.errors import SetupError
+from millstream.parts.java import java
+
+_HINT = "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM; a key has the password of its store"
+_JKS = b"\xfe\xed\xfe\xed"
+
+
+def context(settings: Mapping[str, str]) -> ssl.SSLContext:
+    """The context that ssl.truststore.… and ssl.keystore.… ask for; the system's own where they name no file.
+
+    Raises SetupError where a file is not what it is to be, or its password another.
+    """
+    try:
+        return _made(settings)
+    except (ValueError, OSError) as error:
+        hint = (
+            "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM; a key has the password of its store"
+        )
+        raise SetupError(f"no TLS to the schema registry: {error}", hint) from error
+
+
+def _made(settings: Mapping[str, str]) -> ssl.SSLContext:
+    trusted = settings.get("ssl.truststore.location")
+    made = ssl.create_default_context(cadata=_trusted(trusted, settings) if trusted else None)
+    own = settings.get("ssl.keystore.location")
+    if own:
+        _prove(made, Path(own), settings)
+    return made
+
+
+def _trusted(location: str, settings: Mapping[str, str]) -> str:
+    path = Path(location)
+    if _is_pem(path):
+        return path.read_text("latin-1")
+    held = _pkcs12(path, settings.get("ssl.truststore.password", ""))
+    found = [c.certificate for c in (*held.additional_certs, *([held.cert] if held.cert else []))]
+    return "".join(c.public_bytes(Encoding.PEM).decode() for c in found)
+
+
+def _prove(made: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
+    whole = settings.get("ssl.keystore.password", "")
+    if _is_pem(path):
+        made.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)
+        return
+    held = _pkcs12(path, whole)
+    if held.key is None or held.cert is None:
+        raise ValueError(f"{path} holds no key with a certificate")
+    once = secrets.token_hex(16)
+    text = held.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode()))
+    chain = (held.cert, *held.additional_certs)
+    text += b"".join(c.certificate.public_bytes(Encoding.PEM) for c in chain)
+    # Python's TLS takes keys from files only: one that nobody else can read, for as long as it takes.
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "own.pem"
+        file.write_bytes(text)
+        made.load_cert_chain(file, password=once)
+
+
+def _is_pem(path: Path) -> bool:
+    return b"-----BEGIN " in path.read_bytes()
+
+
+def _pkcs12(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
+    data = path.read_bytes()
+    if data.startswith(_JKS):
+        return _converted(path, password)
+    return pkcs12.load_pkcs12(data, password.encode() or None)
+
+
+def _converted(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
+    """A Java keystore by Java's own keytool; passwords go by its environment, where nobody else looks."""
+    tool = java().with_name("keytool")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "store.p12"
+        words = ["-importkeystore", "-noprompt", "-srckeystore", str(path), "-destkeystore", str(made)]
+        words += ["-deststoretype", "PKCS12", "-srcstorepass:env", "STORE", "-deststorepass:env", "STORE"]
+        done = subprocess.run(
+            [tool, *words], capture_output=True, text=True, env={**os.environ, "STORE": password}, check=False
+        )
+        if done.returncode:
+            raise ValueError(f"{path} cannot be read: {(done.stdout + done.stderr).strip()}")
+        return pkcs12.load_pkcs12(made.read_bytes(), password.encode())

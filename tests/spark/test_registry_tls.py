@@ -1,0 +1,67 @@
+"""A schema registry behind TLS that wants to know who asks: both of our clients, with stores of every kind."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.catalog.catalog import Serde
+from millstream.catalog.schemas import PhysicalSchema, SchemaText
+from millstream.formats.client import Access, Registry, RegistryFailed
+from millstream.formats.spec import spec
+from millstream.model.schema import Column
+from millstream.model.types import INTEGER
+from millstream.parts.errors import SetupError
+from millstream.spark.codec import OneRecord
+from millstream.spark.session import REGISTRY
+from millstream.tester import registry
+from support.certificates import Authority
+from support.gate import USER, Gate, gate
+
+COLUMNS = (Column("A", INTEGER),)
+INT = SchemaText("AVRO", '"int"')
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("stores"))
+
+
+@pytest.fixture
+def door(authority: Authority) -> Iterator[Gate]:
+    """A registry that has the schema 1."""
+    known = registry.schemas()
+    known.register("t-value", INT)
+    with gate(known.url, authority.server) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", ["pem", "jks", "p12"])
+def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: Gate, kind: str) -> None:
+    settings = {**authority.settings(kind), "basic.auth.user.info": USER}
+    asked = Registry(Access(door.url, settings))
+    found = asked.by_id(1)
+    asked.close()
+    assert found is not None
+    assert found.schema == INT
+    conf = spark.sparkContext._jsc.sc().conf()
+    for name, value in settings.items():
+        conf.set(f"{REGISTRY}{name}", value)
+    try:
+        one = OneRecord(spark, spec(Serde("AVRO", False, schema=PhysicalSchema(door.url, "", INT)), COLUMNS), COLUMNS)
+        assert one.decode(b"\0\0\0\0\1\x0e") == {"A": 7}
+    finally:
+        for name in settings:
+            conf.remove(f"{REGISTRY}{name}")
+
+
+def test_who_does_not_say_who_he_is_is_not_let_in(authority: Authority, door: Gate) -> None:
+    for settings in ({}, {"ssl.truststore.location": str(authority.folder / "trust.jks")}):
+        with pytest.raises((RegistryFailed, SetupError)):
+            Registry(Access(door.url, settings)).by_id(1)
+
+
+@pytest.mark.parametrize("kind", ["jks", "p12"])
+def test_a_wrong_password_is_told(authority: Authority, kind: str) -> None:
+    with pytest.raises(SetupError, match="no TLS to the schema registry"):
+        Registry(Access("https://127.0.0.1:1", {**authority.settings(kind), "ssl.truststore.password": "no"}))

@@ -1,0 +1,97 @@
+"""Certificates for a test: one authority, a server at 127.0.0.1 and a client, in files of every kind."""
+
+import datetime
+import ipaddress
+import ssl
+import subprocess
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    pkcs12,
+)
+
+from millstream.parts.java import java
+
+PASSWORD = "open sesame"
+Pair = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]
+
+
+class Authority:
+    """Writes trust.{pem,jks,p12} and own.{pem,jks,p12} into a folder; `server` wants clients that it vouches for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._own = _signed("authority", None)
+        client, server = _signed("client", self._own), _signed("127.0.0.1", self._own)
+        self._pem("trust.pem", None, self._own[1])
+        self._pem("own.pem", client[0], client[1])
+        self._pem("server.pem", server[0], server[1])
+        self._stores("own", client)
+        self._tool("-importcert", "-file", str(folder / "trust.pem"), "-keystore", str(folder / "trust.p12"))
+        self._import("trust")
+
+    @property
+    def server(self) -> ssl.SSLContext:
+        """What a server needs that asks its clients who they are."""
+        made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "trust.pem"))
+        made.load_cert_chain(self.folder / "server.pem")
+        made.verify_mode = ssl.CERT_REQUIRED
+        return made
+
+    def settings(self, kind: str) -> dict[str, str]:
+        """What a client says that has its files in a kind: pem, jks, p12."""
+        trust, own = (str(self.folder / f"{name}.{kind}") for name in ("trust", "own"))
+        named = {"ssl.truststore.location": trust, "ssl.keystore.location": own}
+        secret = {"ssl.truststore.password": PASSWORD, "ssl.keystore.password": PASSWORD}
+        return named if kind == "pem" else named | secret
+
+    def _pem(self, name: str, key: ec.EllipticCurvePrivateKey | None, certificate: x509.Certificate) -> None:
+        held = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) if key else b""
+        (self.folder / name).write_bytes(held + certificate.public_bytes(Encoding.PEM))
+
+    def _stores(self, name: str, pair: Pair) -> None:
+        data = pkcs12.serialize_key_and_certificates(b"own", *pair, None, BestAvailableEncryption(PASSWORD.encode()))
+        (self.folder / f"{name}.p12").write_bytes(data)
+        self._import(name)
+
+    def _import(self, name: str) -> None:
+        source, target = (str(self.folder / f"{name}.{kind}") for kind in ("p12", "jks"))
+        words = ("-importkeystore", "-srckeystore", source, "-srcstorepass", PASSWORD, "-destkeystore", target)
+        self._tool(*words, "-deststoretype", "JKS")
+
+    def _tool(self, *words: str) -> None:
+        store = "-deststorepass" if "-importkeystore" in words else "-storepass"
+        subprocess.run(
+            [java().with_name("keytool"), *words, "-noprompt", store, PASSWORD], check=True, capture_output=True
+        )
+
+
+def _signed(name: str, by: Pair | None) -> Pair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(by[1].subject if by else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=2))
+        .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+    if by:
+        here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        made = made.add_extension(x509.SubjectAlternativeName([here]), critical=False)
+        made = made.add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(by[0].public_key()), critical=False
+        )
+    return key, made.sign(by[0] if by else key, hashes.SHA256())
