@@ -9,6 +9,7 @@ from millstream.model.types import Named
 from millstream.syntax import parser, tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expression_text import expression_text
+from millstream.syntax.printer import to_sql
 
 SCRIPT = """-- set up
 SET 'a' = 'b';  /* ; */
@@ -72,3 +73,23 @@ def test_a_statement_takes_about_a_millisecond() -> None:
     begin = time.process_time()
     parser.parse(text)
     assert time.process_time() - begin < 200 * 0.01  # ten times what it takes: a guard against quadratic reading
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("STRUCT<f0, f1>", "STRUCT<F0, F1>"),
+        ("STRUCT<f0, f1> AS bar", "STRUCT<STRUCT(F0 := F0, F1 := F1) AS BAR>"),
+        ("STRUCT<bar STRUCT<f0, f1>>", "STRUCT<STRUCT(F0 := F0, F1 := F1) AS BAR>"),
+        ("STRUCT(a := f0) AS bar", "STRUCT<STRUCT(A := F0) AS BAR>"),
+        ("STRUCT<a> AS bar, f1", "STRUCT(A := A) AS BAR, F1"),
+        ("STRUCT<a->b, ABS(c) AS d>", "STRUCT<A->B, ABS(C) AS D>"),
+        ("rowkey.k, s.rowkey.k, s.rowkey->k", "ROWKEY.K, S.ROWKEY.K, S.ROWKEY->K"),
+    ],
+)
+def test_keys_of_the_rfc(written: str, shown: str) -> None:
+    for clause in ("PARTITION BY", "GROUP BY"):
+        (query,) = parser.parse(f"SELECT a FROM b {clause} {written};")
+        text = to_sql(query)
+        assert text == f"SELECT A FROM B {clause} {shown}"
+        assert parser.parse(text + ";") == [query]

@@ -84,7 +84,7 @@ def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
     )
 
 
-REF = st.builds(tree.ColumnRef, NAME, maybe(NAME))
+REF = st.builds(tree.ColumnRef, NAME, maybe(NAME)) | st.builds(tree.ColumnRef, NAME, NAME, st.sampled_from(tree.PARTS))
 EXPRESSION = st.recursive(LITERAL | REF | st.builds(tree.TypedText, NAME, TEXT), _expressions, max_leaves=8)
 # Where the point is the statement around it.
 SMALL = LITERAL | REF | st.builds(tree.Logical, st.just("AND"), REF, REF)

@@ -111,7 +111,7 @@ def _(expression: tree.TypedText, inside: _Inside) -> m.Meaning:
 
 @_meaning.register
 def _(expression: tree.ColumnRef, inside: _Inside) -> m.Meaning:
-    if expression.source is None and expression.name in inside.variables:
+    if expression.source is None and expression.part is None and expression.name in inside.variables:
         return inside.variables[expression.name]
     return inside.scope.lookup(expression)
 

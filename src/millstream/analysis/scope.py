@@ -20,11 +20,15 @@ _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column that can be named: `name`, or `source.name` where it has a source."""
+    """A column that can be named: `name`, `source.name` where it has a source, and `source.part.name`.
+
+    `part` is the side of its source's records that it comes from, ROWKEY or ROWVALUE; None for what is of neither.
+    """
 
     name: str
     source: str | None
     ref: Ref
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +81,36 @@ class Scope:
             fact = f"no source here is named {identifier(reference.source)}"
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
         names = _distinct(c.name for c in self.columns if self._visible(reference, c))
-        fact = f"there is no column {_text(reference)}"
+        fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
         hint = _hint(reference.name, names, "columns")
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
 
     def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-        return reference.source is None or column.source == reference.source
+        return reference.source in (None, column.source) and reference.part in (None, column.part)
 
 
 def _names(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-    return column.name == reference.name and reference.source in (None, column.source)
+    return (
+        column.name == reference.name
+        and reference.source in (None, column.source)
+        and reference.part in (None, column.part)
+    )
 
 
-def _text(reference: tree.ColumnRef) -> str:
-    prefix = f"{identifier(reference.source)}." if reference.source is not None else ""
-    return prefix + identifier(reference.name)
+def _text(*names: str | None) -> str:
+    return ".".join(identifier(name) for name in names if name is not None)
 
 
 def _ambiguous(reference: tree.ColumnRef, found: list[ScopeColumn]) -> StatementError:
-    full = [f"{identifier(c.source)}.{identifier(c.name)}" if c.source else identifier(c.name) for c in found]
-    fact = f"{identifier(reference.name)} could be {' or '.join(full)}"
-    return StatementError(fact, reference.span, "put the source's name before the column's")
+    """Columns of several sources, or of both sides of one."""
+    if len({c.source for c in found}) > 1:
+        several = len({(c.source, c.name) for c in found}) < len(found)
+        full = [_text(c.source, c.part if several else None, c.name) for c in found]
+        hint = "put the source's name before the column's"
+    else:
+        full = [_text(reference.source, c.part, c.name) for c in found]
+        hint = f"it is in the key and in the value: write {' or '.join(full)}"
+    return StatementError(f"{identifier(reference.name)} could be {' or '.join(full)}", reference.span, hint)
 
 
 def _hint(name: str, known: list[str], kind: str) -> str:

@@ -129,7 +129,13 @@ def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
     format = known(serde.format, at)
     refusal = format.refusal(side, columns)
     if refusal:
-        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at)
+        raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, _able(side, columns))
+
+
+def _able(side: str, columns: Sequence[Column]) -> str:
+    """The formats that could hold the columns, as a hint."""
+    names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
+    return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 
 def _no_map(column: Column, at: Span) -> None:
@@ -138,6 +144,7 @@ def _no_map(column: Column, at: Span) -> None:
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
             f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
             at,
+            "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
         )
 
 

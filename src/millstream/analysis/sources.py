@@ -1,10 +1,11 @@
 """CREATE STREAM and CREATE TABLE: from the statement to a source of the catalog (features.md §2.1, §2.7, §3)."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millstream.analysis import properties, schemas, serdes
+from millstream.analysis import properties, schemas, serdes, views
 from millstream.analysis.properties import Properties
 from millstream.analysis.scope import Scope
 from millstream.catalog.catalog import Kind, Source, Timestamp, Windowed
@@ -40,14 +41,15 @@ def declare(
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = Kind[statement.kind.name]
     topic = _topic(p, facts, settings)
-    declared = Schema(tuple(_column(c, kind, types) for c in statement.columns))
+    given = views.flattened(statement, lambda type, at: expand(type, types, at))
+    declared = Schema(tuple(_column(c, kind, types) for c in given.columns))
     keys = schemas.Side("KEY", topic, p, facts, settings)
     values = schemas.Side("VALUE", topic, p, facts, settings)
-    schema = _completed(declared, keys, values)
-    _check_names(statement)
+    schema = _completed(declared, keys, values, given.twins)
+    _check_names(given)
     _check_key(statement, kind, schema)
-    key = serdes.choose("KEY", p, schema.key, settings)
-    value = serdes.choose("VALUE", p, schema.value, settings)
+    key = serdes.choose("KEY", p, schema.key, settings, shape=given.key)
+    value = serdes.choose("VALUE", p, schema.value, settings, shape=given.value)
     if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"
@@ -106,18 +108,31 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
             )
 
 
-def _completed(declared: Schema, keys: schemas.Side, values: schemas.Side) -> Schema:
-    """The declared columns, and those of the registry for a side of which none are declared."""
+def _completed(declared: Schema, keys: schemas.Side, values: schemas.Side, twins: bool) -> Schema:
+    """The declared columns, and those of the registry for a side of which none are declared.
+
+    With `twins` a key and a value column may have the same name.
+    """
     schemas.check_id(keys, declared.key)
     schemas.check_id(values, declared.value)
     key = () if declared.key else tuple(schemas.inferred(keys))
     value = () if declared.value else tuple(schemas.inferred(values))
     made = Schema((*key, *declared.columns, *value))
-    twice = {c.name for c in made} if len({c.name for c in made}) < len(made.columns) else ()
-    for name in twice:
-        if len([c for c in made if c.name == name]) > 1:
-            raise StatementError(f"duplicate column name: {identifier(name)}", keys.p.at, "list the columns")
+    names = Counter((c.name, c.part if twins else None) for c in made)
+    for (name, _), count in names.items():
+        if count > 1:
+            raise StatementError(
+                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(made, name, declared)
+            )
     return made
+
+
+def _one_name(made: Schema, name: str, declared: Schema) -> str:
+    if len(made.columns) > len(declared.columns):
+        return "list the columns"
+    if len({c.part for c in made if c.name == name}) == 1:
+        return "give each column a name of its own"
+    return "only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value"
 
 
 def _column(definition: tree.ColumnDef, kind: Kind, types: Mapping[str, SqlType]) -> Column:
@@ -152,17 +167,13 @@ def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
     return Column(definition.name, type, Part.HEADER, definition.header)
 
 
-def _check_names(statement: tree.CreateSource) -> None:
-    seen: set[str] = set()
-    for column in statement.columns:
+def _check_names(declared: views.Declared) -> None:
+    for column in declared.columns:
         if column.name in RESERVED_COLUMNS:
             raise StatementError(
                 f"'{column.name}' is a reserved column name. You cannot use it as a name for a column.", column.span
             )
-        if column.name in seen:
-            raise StatementError(f"duplicate column name: {identifier(column.name)}", column.span)
-        seen.add(column.name)
-    headers = [c for c in statement.columns if c.mark in (ColumnMark.HEADERS, ColumnMark.HEADER)]
+    headers = [c for c in declared.columns if c.mark in (ColumnMark.HEADERS, ColumnMark.HEADER)]
     _check_headers(headers)
 
 
@@ -193,6 +204,8 @@ def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
     at, pattern = p.place("TIMESTAMP"), p.text("TIMESTAMP_FORMAT")
     name = given[1:-1] if given[:1] == given[-1:] == "`" and len(given) > 2 else given.upper()
     column = next((c for c in schema.columns if c.name == name), None)
+    if len([c for c in schema.columns if c.name == name]) > 1:
+        raise StatementError(f"the TIMESTAMP column {identifier(name)} is in the key and in the value", at)
     if column is None:
         names = [c.name for c in schema.columns]
         raise StatementError(

@@ -43,10 +43,11 @@ def chosen(
     asked = _asked(side, p)
     if shape is not None:
         _check_shape(side, p, columns, format, shape)
-        return shape.wrapped if both else None
     if asked is not None and (columns or asked != "WRAP_SINGLE_FIELDS"):
         _check(side, p, asked, columns, format)
         return bool(p.values[asked]) if both else None
+    if shape is not None:
+        return shape.wrapped if both else None
     setting = settings.get(SETTINGS[side], "")
     if not both or (side == "VALUE" and not setting):
         return None
@@ -99,11 +100,11 @@ def _instead(name: str, format: Format) -> str:
         return f"{format.name} writes messages: a single column is always a field of one; leave {name} out"
     if name == "WRAP_SINGLE_FIELDS":
         return f"{format.name} has no records: use WRAP_SINGLE_KEY or WRAP_SINGLE_VALUE for the other side alone"
-    return f"{format.name} has no records, a column is always bare; leave {name} out, or use {_both()}"
+    return f"{format.name} has no records, a column is always bare; leave {name} out, or use {_able(True)}"
 
 
-def _both() -> str:
-    return ", ".join(f.name for f in FORMATS.values() if f.wraps and f.unwraps)
+def _able(wrapped: bool) -> str:
+    return ", ".join(f.name for f in FORMATS.values() if (f.wraps if wrapped else f.unwraps))
 
 
 def _why(side: str, name: str, columns: Sequence[Column]) -> str:
@@ -126,5 +127,5 @@ def _check_shape(side: str, p: Properties, columns: Sequence[Column], format: Fo
         raise StatementError(
             f"Format '{format.name}' cannot write a single column {what}, as {shape.words} asks for",
             p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT"),
-            f"set {side}_FORMAT to one of {_both()}",
+            f"{side}_FORMAT may be {_able(shape.wrapped)}",
         )

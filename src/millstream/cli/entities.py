@@ -132,6 +132,8 @@ def _source_details(source: Entity) -> list[Part]:
         ("Topic", topic),
         ("Key format", source.get("keyFormat")),
         ("Value format", source.get("valueFormat")),
+        ("Logical view", source.get("logicalView")),
+        ("Physical view", source.get("physicalView")),
         ("Timestamp column", source.get("timestamp")),
         ("Window", source.get("windowType")),
         ("Needed by", ", ".join(source.get("sourceConstraints") or ())),

@@ -71,6 +71,12 @@ class RowWriter:
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self._source, self._parts = writable(target, parts), parts
         self._types = {c.name: c.type for c in self._source.schema}
+        if len(self._types) < len(self._source.schema.columns):
+            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … can"
+            raise RequestFailed(
+                BAD_REQUEST,
+                f"{target} has a name in the key and in the value, which rows by name cannot tell\n  hint: {hint}",
+            )
 
     def insert(self, row: Mapping[str, Any]) -> None:
         """See api.Inserter."""

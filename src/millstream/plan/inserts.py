@@ -1,15 +1,17 @@
 """INSERT INTO … VALUES: one row of constants, checked against the source it goes to (features.md §2.1, §4.5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 
 from millstream.analysis.coercion import coerced
 from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Const, Meaning
+from millstream.analysis.meaning import Const, FieldOf, Meaning
 from millstream.analysis.scope import Scope
+from millstream.analysis.views import part_of, physical
 from millstream.catalog.catalog import Catalog, Kind, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.schema import Column
+from millstream.model.schema import Column, Part
 from millstream.model.settings import switched
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import Named
@@ -17,6 +19,7 @@ from millstream.plan.steps import Row
 from millstream.syntax import tree
 
 ENABLED = "ksql.insert.into.values.enabled"
+ROWTIME = Column("ROWTIME", BIGINT)
 
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> Row:
@@ -24,12 +27,12 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
     if not switched(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
-    columns = statement.columns or tuple(c.name for c in sink.schema)
+    columns = _columns(statement, sink)
     if len(columns) != len(statement.values):
         raise StatementError(
             f"Expected a value for each column. Columns: {len(columns)}, values: {len(statement.values)}.",
             statement.span,
-            "the columns are " + ", ".join(map(identifier, columns)),
+            "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
     scope = Scope((), {}, catalog.types, settings)
     given = _given(columns, statement.values, sink, scope)
@@ -38,8 +41,32 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
         sink,
         tuple(_named(c, given) for c in sink.schema.key),
         tuple(_named(c, given) for c in sink.schema.value),
-        Named("ROWTIME", given["ROWTIME"]) if "ROWTIME" in given else None,
+        Named("ROWTIME", given[ROWTIME]) if ROWTIME in given else None,
     )
+
+
+def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
+    """The columns that the values are for, in the values' order; ROWTIME, ROWKEY and ROWVALUE count as some."""
+    if not statement.columns:
+        return list(sink.schema)
+    parts = statement.parts or (None,) * len(statement.columns)
+    places = [*(v.span for v in statement.values), *repeat(statement.span, len(parts))]
+    return [
+        _column(name, part, sink, at)
+        for name, part, at in zip(statement.columns, parts, places[: len(parts)], strict=True)
+    ]
+
+
+def _column(name: str, part: str | None, sink: Source, at: Span) -> Column:
+    found = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
+    if len(found) > 1:
+        names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in found)
+        raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
+    whole = (ROWTIME, *physical(sink).columns) if part is None else ()
+    column = next((c for c in (*found, *whole) if c.name == name), None)
+    if column is None:
+        raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
+    return column
 
 
 def writable(name: str, at: Span, catalog: Catalog) -> Source:
@@ -61,19 +88,32 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
     return source
 
 
-def _given(columns: Sequence[str], values: Sequence[tree.Expression], sink: Source, scope: Scope) -> dict[str, Meaning]:
-    types = {c.name: c.type for c in sink.schema}
-    given: dict[str, Meaning] = {}
-    for name, value in zip(columns, values, strict=True):
-        if name in given:
-            raise StatementError(f"column {identifier(name)} is given twice", value.span)
-        if name == "ROWTIME":
-            given[name] = _rowtime(value, scope)
-        elif name in types:
-            given[name] = _as(types[name], value, name, scope)
-        else:
-            raise _unknown(name, value.span, sink)
+def _given(
+    columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: Scope
+) -> dict[Column, Meaning]:
+    given: dict[Column, Meaning] = {}
+    for column, value in zip(columns, values, strict=True):
+        for one, meaning in _meanings(column, value, sink, scope):
+            if one in given:
+                raise StatementError(f"column {identifier(one.name)} is given twice", value.span)
+            given[one] = meaning
     return given
+
+
+def _meanings(column: Column, value: tree.Expression, sink: Source, scope: Scope) -> Iterator[tuple[Column, Meaning]]:
+    """What a value says of which columns: ROWKEY and ROWVALUE are all of a side."""
+    if column == ROWTIME:
+        yield column, _rowtime(value, scope)
+        return
+    meaning = _as(column.type, value, column.name, scope)
+    if column in sink.schema.columns:
+        yield column, meaning
+        return
+    side = sink.schema.key if column.part is Part.KEY else sink.schema.value
+    if column.type == side[0].type and len(side) == 1:
+        yield side[0], meaning
+    else:
+        yield from ((c, FieldOf(c.type, meaning, i, c.name)) for i, c in enumerate(side))
 
 
 def _as(wanted: SqlType, value: tree.Expression, name: str, scope: Scope) -> Meaning:
@@ -95,11 +135,11 @@ def _unknown(name: str, at: Span, sink: Source) -> StatementError:
     if name in ("ROWPARTITION", "ROWOFFSET"):
         return StatementError(f"Inserting into column `{name}` is not allowed.", at)
     names = [c.name for c in sink.schema]
-    return StatementError(f"{identifier(sink.name)} has no column {identifier(name)}", at, did_you_mean(name, names))
+    return StatementError(f"{identifier(sink.name)} has no column {name}", at, did_you_mean(name, names))
 
 
-def _check_key(sink: Source, given: Mapping[str, Meaning], at: Span) -> None:
-    missing = [c.name for c in sink.schema.key if c.name not in given]
+def _check_key(sink: Source, given: Mapping[Column, Meaning], at: Span) -> None:
+    missing = [c.name for c in sink.schema.key if c not in given]
     if sink.kind is Kind.TABLE and missing:
         raise StatementError(
             f"Failed to insert values into {identifier(sink.name)}: a value for the primary key "
@@ -108,5 +148,5 @@ def _check_key(sink: Source, given: Mapping[str, Meaning], at: Span) -> None:
         )
 
 
-def _named(column: Column, given: Mapping[str, Meaning]) -> Named:
-    return Named(column.name, given.get(column.name, Const(column.type, None)))
+def _named(column: Column, given: Mapping[Column, Meaning]) -> Named:
+    return Named(column.name, given.get(column, Const(column.type, None)))

@@ -8,6 +8,7 @@ from millstream.analysis.expressions import typed
 from millstream.analysis.meaning import bare
 from millstream.analysis.scope import PSEUDO, Scope, ScopeColumn
 from millstream.analysis.serdes import holds_map
+from millstream.analysis.views import part_of
 from millstream.catalog.catalog import Kind
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
@@ -133,7 +134,7 @@ class _Side:
     def keys(self) -> tuple[ScopeColumn, ...]:
         """The source's key columns."""
         names = [c.name for c in self.input.read.schema.key]
-        return tuple(c for c in self.columns if c.name in names)
+        return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
 
     @property
     def key(self) -> m.Meaning | None:
@@ -274,8 +275,9 @@ def _side(given: Input, used: tuple[m.Ref, ...], width: int) -> _Side:
     places = {bare(r): width + i for i, r in enumerate(used)}
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
     # A column that the query does not name has no place, and is here for hints alone.
+    parts = {bare(r): part_of(c) for r, c in zip(refs(read.schema), read.schema, strict=True)}
     columns = tuple(
-        ScopeColumn(r.name, alias, m.Ref(r.type, m.Where.VALUE, places.get(bare(r), -1), r.name))
+        ScopeColumn(r.name, alias, m.Ref(r.type, m.Where.VALUE, places.get(bare(r), -1), r.name), parts.get(bare(r)))
         for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
     )
     return _Side(given, node, columns)

@@ -3,9 +3,11 @@
 The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY), select.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from millstream.analysis import views
 from millstream.analysis.expressions import condition, function_call, typed
 from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
@@ -65,9 +67,9 @@ class Aliases:
     def _of_column(self, column: tree.ColumnRef) -> str:
         return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
-    def of_key(self, expression: tree.Expression) -> str:
-        """The name of a new key column; selected without alias, the expression has that name again."""
-        self.keys[expression] = self.of(expression)
+    def of_key(self, expression: tree.Expression, name: str | None) -> str:
+        """The name of a new key column, `name` if it was given one; selected so, the expression has it again."""
+        self.keys[expression] = name or self.of(expression)
         return self.keys[expression]
 
     def _free(self, name: str) -> str:
@@ -106,6 +108,7 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
         raise StatementError(
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
         )
+    query = _spelled(query, catalog)
     relation, aliases = _rows(query, catalog, settings)
     _check_windowed_table(query, relation)
     relation = _called(query, relation, sink)
@@ -117,7 +120,7 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
 
 def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
-    query = statement.query
+    query = _spelled(statement.query, catalog)
     if query.emit is None and query.joins:
         raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, "add EMIT CHANGES")
     if query.emit is None and query.group_by is not None:
@@ -133,6 +136,13 @@ def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mappin
     )
     answer = Answer(relation.node, columns, query.limit)
     return Transient(answer, query.emit is not None, reads(answer))
+
+
+def _spelled(query: tree.Query, catalog: Catalog) -> tree.Query:
+    """The query with every column by its own name, whichever view of the schemas it was written in."""
+    places = (query.source, *(j.source for j in query.joins))
+    known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
+    return views.spelled(query, [(alias, source) for alias, source in known if source is not None])
 
 
 def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
@@ -224,7 +234,9 @@ def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, s
 
 
 def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
-    return tuple(ScopeColumn(ref.name, alias, ref) for ref in refs(schema))
+    return tuple(
+        ScopeColumn(ref.name, alias, ref, views.part_of(c)) for ref, c in zip(refs(schema), schema, strict=True)
+    )
 
 
 def _filtered(query: tree.Query, relation: Relation) -> Relation:
@@ -279,11 +291,15 @@ def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relatio
         if len(expressions) > 1:
             raise StatementError("Cannot PARTITION BY multiple columns including NULL", expressions[0].span)
         expressions = ()
-    keys = tuple(Named(aliases.of_key(e), _partition_expression(e, relation), to_sql(e)) for e in expressions)
+    names = query.key_names or (None,) * len(expressions)
+    keys = tuple(
+        Named(aliases.of_key(e, name), _partition_expression(e, relation), to_sql(e))
+        for e, name in zip(expressions, names, strict=True)
+    )
     _check_distinct(keys, expressions)
     if not _moves(keys, relation.node.schema):
         return relation
-    return _under(keys, expressions, relation)
+    return _under(keys, expressions, relation, frozenset(n for n in names if n is not None))
 
 
 def _is_null(expression: tree.Expression) -> bool:
@@ -310,8 +326,13 @@ def _moves(keys: tuple[Named, ...], schema: Schema) -> bool:
     return tuple(k.meaning for k in keys) != same
 
 
-def _under(keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...], relation: Relation) -> Relation:
-    """The relation rekeyed: a column that became a key is reached there, the other old keys in the value."""
+def _under(
+    keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...], relation: Relation, given: frozenset[str]
+) -> Relation:
+    """The relation rekeyed: a column that became a key is reached there, the other old keys in the value.
+
+    A key of a name that was `given` to it is reached by that name too.
+    """
     before = relation.node.schema
     node = Rekey(relation.node, keys)
     width = len(before.value)
@@ -330,7 +351,11 @@ def _under(keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...], re
         columns.append(replace(column, ref=target))
     known = {**relation.scope.known, **{e: to_key[k.meaning] for e, k in zip(expressions, keys, strict=True)}}
     named = {c.ref for c in columns}
-    columns += [ScopeColumn(k.name, relation.alias, ref) for k in keys if (ref := to_key[k.meaning]) not in named]
+    columns += [
+        ScopeColumn(k.name, relation.alias, ref)
+        for k in keys
+        if (ref := to_key[k.meaning]) not in named or k.name in given
+    ]
     scope = replace(relation.scope, columns=tuple(columns), known=known)
     return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))
 
@@ -356,12 +381,14 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Item]:
         raise StatementError(
             f"'{source}' is not a valid stream/table name or alias.", at, f"here it is {relation.alias}"
         )
-    names = {c.ref: c.name for c in relation.scope.columns}
+    columns = {c.ref: c for c in relation.scope.columns}
+    called = Counter(c.name for c in columns.values())
     for ref in refs(relation.node.schema):
         if ref.where is Where.VALUE and ref.index in relation.hidden:
             continue
-        name = names.get(ref, ref.name)
-        yield Item(tree.ColumnRef(name, relation.alias), replace(ref, name=name), None, at)
+        column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
+        part = column.part if called[column.name] > 1 else None
+        yield Item(tree.ColumnRef(column.name, relation.alias, part), replace(ref, name=column.name), None, at)
 
 
 def _joined_star(source: str | None, relation: Relation, made: Joined, at: Span) -> Iterator[Item]:
@@ -419,13 +446,14 @@ def _select(
 ) -> Select:
     keys: list[Named] = []
     columns: list[Named] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str | None]] = set()
     for item in items:
         name = item.alias or aliases.of(item.expression)
         meaning = _typed_item(item)
-        if name in seen and not _repeats_key(keys, meaning):
+        side = _side(item)
+        if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, meaning):
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
-        seen.add(name)
+        seen.add((name, side))
         is_key = isinstance(meaning, Ref) and meaning.where is Where.KEY
         (keys if is_key else columns).append(Named(name, meaning, to_sql(item.expression)))
     _check_keys(query, keys, relation, sink, settings)
@@ -436,6 +464,12 @@ def _select(
     if settings.get(NEW_PLANNER, "") != "true":
         keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, Ref) else 0)
     return Select(relation.node, tuple(keys), tuple(columns))
+
+
+def _side(item: Item) -> str | None:
+    """The side of a column that keeps its name, one that it shares with a column of the other side; else None."""
+    expression = item.expression
+    return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
 
 
 def _repeats_key(keys: list[Named], meaning: Meaning) -> bool:

@@ -11,6 +11,7 @@ from functools import singledispatch
 from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
 from millstream.analysis.properties import Properties
+from millstream.analysis.wrapping import Shape
 from millstream.catalog.catalog import Catalog, Kind, Query, QueryKind, QueryState, Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
@@ -244,7 +245,7 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
     schema = plan.schema
     topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
-    key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key)
+    key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key, _key_shape(statement.query))
     value = serdes.choose("VALUE", p, schema.value, world.settings, origin.value)
     keys, values = (schemas.Side(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
     return Source(
@@ -259,6 +260,12 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
         windowed=windowed(plan),
         created_by=id,
     )
+
+
+def _key_shape(query: tree.Query) -> Shape | None:
+    """What PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> say of a single key column: it is in a record."""
+    clause = "PARTITION BY" if query.partition_by is not None else "GROUP BY"
+    return Shape(True, f"{clause} STRUCT<…>") if query.structured else None
 
 
 def _made_topic(sink: Source, plan: Select, p: Properties, world: World) -> CreateTopic:

@@ -86,7 +86,7 @@ def _scientific(number: float) -> str:
 
 @_bare.register
 def _(e: tree.ColumnRef) -> str:
-    return identifier(e.name) if e.source is None else f"{identifier(e.source)}.{identifier(e.name)}"
+    return ".".join(identifier(name) for name in (e.source, e.part, e.name) if name is not None)
 
 
 @_bare.register

@@ -36,10 +36,14 @@ class Literal(Expression):
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef(Expression):
-    """`name` or `source.name`."""
+    """`name` or `source.name`; of three names `part` is the one in the middle: `source.ROWKEY.name`.
+
+    That of `ROWKEY.name` the source may be a part is for analysis to find out (analysis/views.py).
+    """
 
     name: str
     source: str | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,16 @@ def _simple(c: Cursor) -> tree.Expression:
         return _call(c, name, token)
     if c.at(".") and not c.at(".", "*"):
         c.take()
-        return tree.ColumnRef(c.name("a column"), name, span=token.span)
+        return _qualified(c, name, token)
     return tree.ColumnRef(name, span=token.span)
+
+
+def _qualified(c: Cursor, source: str, at: Token) -> tree.Expression:
+    name = c.name("a column")
+    if name in tree.PARTS and c.at(".") and c.ahead(1).key != "*":
+        c.take()
+        return tree.ColumnRef(c.name("a column"), source, name, span=at.span)
+    return tree.ColumnRef(name, source, span=at.span)
 
 
 def _parenthesised(c: Cursor) -> tree.Expression:

@@ -74,18 +74,27 @@ def _(n: tree.Query) -> str:
         *map(to_sql, n.joins),
         _after("WINDOW", n.window),
         _after("WHERE", n.where),
-        _grouping("GROUP BY", n.group_by),
-        _grouping("PARTITION BY", n.partition_by),
+        _keys("GROUP BY", n.group_by, n),
+        _keys("PARTITION BY", n.partition_by, n),
         _after("HAVING", n.having),
         f"EMIT {n.emit.value}" if n.emit else "",
         _limit(n.limit),
     )
 
 
-def _grouping(words: str, items: tuple[tree.Expression, ...] | None) -> str:
+def _keys(words: str, items: tuple[tree.Expression, ...] | None, n: tree.Query) -> str:
     if items is None:
         return ""
-    return f"{words} {', '.join(map(value_text, items)) or '()'}"
+    shown = map(primary_text if n.structured else value_text, items)
+    of_these = items is (n.group_by if n.partition_by is None else n.partition_by)
+    names = n.key_names if n.key_names and of_these else (None,) * len(items)
+    named = [f"{text} AS {identifier(name)}" if name else text for text, name in zip(shown, names, strict=True)]
+    return f"{words} {_listed(named, n.structured)}"
+
+
+def _listed(named: list[str], structured: bool) -> str:
+    together = ", ".join(named)
+    return f"STRUCT<{together}>" if structured else together or "()"
 
 
 def _limit(limit: int | None) -> str:
@@ -191,7 +200,12 @@ def _(n: tree.InsertInto) -> str:
 
 @_text.register
 def _(n: tree.InsertValues) -> str:
-    return _words("INSERT INTO", identifier(n.target), _names(n.columns), "VALUES", _values(n.values))
+    parts = n.parts or (None,) * len(n.columns)
+    names = [
+        f"{part}.{identifier(name)}" if part else identifier(name) for part, name in zip(parts, n.columns, strict=True)
+    ]
+    columns = f"({', '.join(names)})" if names else ""
+    return _words("INSERT INTO", identifier(n.target), columns, "VALUES", _values(n.values))
 
 
 @_text.register

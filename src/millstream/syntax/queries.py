@@ -3,7 +3,8 @@
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.expressions import expression, primary, value
+from millstream.syntax.expressions import expression, primary
+from millstream.syntax.keys import keys
 from millstream.syntax.literals import whole_number
 
 _UNITS = {f"{u}{s}": f"{u}S" for u in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for s in ("", "S")}
@@ -16,14 +17,22 @@ def query(c: Cursor) -> tree.Query:
     at = c.expect("SELECT").span
     items = c.list_of(_item)
     c.expect("FROM")
+    source, joins = _source(c), tuple(iter(lambda: _join(c), None))
+    window = _window(c) if c.accept("WINDOW") else None
+    where = expression(c) if c.accept("WHERE") else None
+    groups = keys(c) if c.accept("GROUP", "BY") else None
+    parts = keys(c) if c.accept("PARTITION", "BY") else None
+    made = parts or groups
     return tree.Query(
         items,
-        _source(c),
-        tuple(iter(lambda: _join(c), None)),
-        window=_window(c) if c.accept("WINDOW") else None,
-        where=expression(c) if c.accept("WHERE") else None,
-        group_by=_grouping(c) if c.accept("GROUP", "BY") else None,
-        partition_by=_grouping(c) if c.accept("PARTITION", "BY") else None,
+        source,
+        joins,
+        window=window,
+        where=where,
+        group_by=groups.expressions if groups else None,
+        partition_by=parts.expressions if parts else None,
+        key_names=made.names if made else (),
+        structured=made.structured if made else False,
         having=expression(c) if c.accept("HAVING") else None,
         emit=_emit(c),
         limit=limit(c),
@@ -79,31 +88,6 @@ def _alias(c: Cursor) -> str | None:
     """A name without AS. EMIT and PARTITION are names too, unless they begin their clause."""
     clause = c.at("EMIT", "CHANGES") or c.at("EMIT", "FINAL") or c.at("PARTITION", "BY")
     return c.take().value if c.token.is_name and not clause else None
-
-
-def _grouping(c: Cursor) -> tuple[tree.Expression, ...]:
-    """`a, b` or `(a, b)`; the parentheses of `(a)` and `(a) + 1` belong to the expression."""
-    if not _at_row(c):
-        return c.list_of(value)
-    c.expect("(")
-    found = () if c.at(")") else c.list_of(value)
-    c.expect(")")
-    return found
-
-
-def _at_row(c: Cursor) -> bool:
-    """Whether the parentheses that come next enclose no expression or several."""
-    if not c.at("(") or c.ahead(1).key == ")":
-        return c.at("(")
-    depth, distance = 0, 0
-    while True:
-        key = c.ahead(distance).key
-        depth += (key in ("(", "[")) - (key in (")", "]"))
-        if depth == 1 and key == ",":
-            return True
-        if depth == 0 or key == ";" or c.ahead(distance) is c.ahead(distance + 1):
-            return False
-        distance += 1
 
 
 def _emit(c: Cursor) -> tree.Emit | None:

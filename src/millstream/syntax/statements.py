@@ -135,15 +135,24 @@ def _added(c: Cursor) -> tree.ColumnDef:
 def _insert(c: Cursor) -> tree.Statement:
     at = c.expect("INSERT", "INTO").span
     target = c.name("the name of a stream or table")
-    names = _optional_names(c)
+    names = c.in_parentheses(_target) if c.at("(") else ()
     if c.accept("VALUES"):
-        return tree.InsertValues(target, names, _values(c), span=at)
+        parts = tuple(part for part, _ in names) if any(part for part, _ in names) else ()
+        return tree.InsertValues(target, tuple(name for _, name in names), _values(c), parts, span=at)
     if names:
         c.fail()
     properties = _properties(c)
     if not c.at("SELECT"):
         c.fail("SELECT")
     return tree.InsertInto(target, query(c), properties, span=at)
+
+
+def _target(c: Cursor) -> tuple[str | None, str]:
+    """`column`, `ROWKEY.column` or `ROWKEY->column`."""
+    name = c.name("a column name")
+    if name in tree.PARTS and (c.accept(".") or c.accept("->")):
+        return name, c.name("a column name")
+    return None, name
 
 
 def _optional_names(c: Cursor) -> tuple[str, ...]:

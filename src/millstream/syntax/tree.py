@@ -37,6 +37,9 @@ from millstream.syntax.expression_tree import TypedText as TypedText
 from millstream.syntax.expression_tree import Unit as Unit
 from millstream.syntax.expression_tree import When as When
 
+# The names that the two sides of a record have in statements.
+PARTS = ("ROWKEY", "ROWVALUE")
+
 # ---------------------------------------------------------------- queries
 
 
@@ -142,7 +145,8 @@ class Emit(Enum):
 class Query(Node):
     """SELECT …; `group_by`/`partition_by` are None where the clause is absent.
 
-    `emit` None is a pull query (or unstated).
+    `key_names` are the names that the clause gives its expressions with AS, None or () where it gives none;
+    `structured` says that they are written STRUCT<…>, the key's own fields. `emit` None is a pull query (or unstated).
     """
 
     items: tuple[SelectItem, ...]
@@ -155,6 +159,8 @@ class Query(Node):
     having: Expression | None = None
     emit: Emit | None = None
     limit: int | None = None
+    key_names: tuple[str | None, ...] = ()
+    structured: bool = False
 
 
 # ---------------------------------------------------------------- statements
@@ -236,11 +242,15 @@ class InsertInto(Statement):
 
 @dataclass(frozen=True, slots=True)
 class InsertValues(Statement):
-    """INSERT INTO target [(columns)] VALUES (values). `columns` () = all."""
+    """INSERT INTO target [(columns)] VALUES (values). `columns` () = all.
+
+    Where columns are said to be of a side, `parts` has ROWKEY, ROWVALUE or None for each.
+    """
 
     target: str
     columns: tuple[str, ...]
     values: tuple[Expression, ...]
+    parts: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,15 @@ CREATE TABLE t (v INT) WITH (kafka_topic='orders', value_format='JSON');
 
 CREATE STREAM s (k MAP<STRING, INT> KEY, v INT) WITH (kafka_topic='orders', format='JSON');
 -- → line 1:77: Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due to inconsistent serialization. Key column name: `K`.
+-- →   hint: a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside
 
 CREATE STREAM s (k BOOLEAN KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Key format does not support schema: The 'KAFKA' format does not support type 'BOOLEAN', column: `K`
+-- →   hint: KEY_FORMAT may be AVRO, DELIMITED, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
 
 CREATE STREAM s (k STRING KEY, k INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: duplicate column name: K
--- →   hint: list the columns
+-- →   hint: only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value
 
 CREATE STREAM s (k STRING KEY, rowtime BIGINT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: 'ROWTIME' is a reserved column name. You cannot use it as a name for a column.
@@ -106,6 +108,7 @@ CREATE STREAM s AS SELECT id, amount FROM orders PARTITION BY item, amount;
 
 CREATE STREAM s AS SELECT * FROM orders PARTITION BY item, amount;
 -- → line 1:1: Key format does not support schema: The 'KAFKA' format only supports a single field. Got: [ITEM STRING, AMOUNT INTEGER]
+-- →   hint: KEY_FORMAT may be AVRO, DELIMITED, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
 
 CREATE STREAM s WITH (key_format='KAFKA') AS SELECT * FROM orders PARTITION BY NULL;
 -- → line 1:23: Key format specified for stream without key columns.
@@ -116,6 +119,7 @@ CREATE STREAM s AS SELECT id, EXPLODE(EXPLODE(tags)) FROM orders;
 
 CREATE STREAM s WITH (value_format='DELIMITED') AS SELECT id, tags FROM orders;
 -- → line 1:23: Value format does not support schema: The 'DELIMITED' format does not support type 'ARRAY', column: `TAGS`
+-- →   hint: VALUE_FORMAT may be AVRO, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
 
 CREATE OR REPLACE STREAM orders (id BIGINT KEY, item INT) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:1: Cannot replace stream ORDERS: its columns must stay, in place and type; new ones come after them

@@ -141,7 +141,7 @@ SELECT * FROM x GROUP BY a, (b, c);
 -- → line 1:31: unexpected ','; expected ')'
 
 SELECT * FROM x PARTITION BY a AND b;
--- → line 1:32: unexpected AND; expected ',', HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → line 1:32: unexpected AND; expected AS, ',', HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
 
 SELECT a + b->* FROM x;
 -- → line 1:8: ->* takes the fields of one struct
@@ -286,7 +286,7 @@ SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
 -- →   hint: WINDOW stands behind FROM and its joins, before WHERE
 
 SELECT * FROM x GROUP BY a WHERE b = 1;
--- → line 1:28: unexpected WHERE; expected ',', PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → line 1:28: unexpected WHERE; expected AS, ',', PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
 -- →   hint: the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT
 
 SELECT * FROM x LIMIT 1 EMIT CHANGES;

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.analysis.views import physical
 from millstream.catalog.catalog import Catalog, Query, QueryKind, Source, Timestamp
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.api import Entity
@@ -63,9 +64,15 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "partitions": topic.partitions if topic else 0,
         "replication": topic.replicas if topic else 0,
         "statement": source.statement,
+        **(_views(source) if extended else {}),
         "queryOffsetSummaries": list(observed.offsets),
         "sourceConstraints": _dependent(source, catalog),
     }
+
+
+def _views(source: Source) -> dict[str, str]:
+    """The logical and the physical view of the schema (structured-keys RFC): columns, and the sides that hold them."""
+    return {"logicalView": str(source.schema), "physicalView": str(physical(source))}
 
 
 def _fields(source: Source) -> list[dict[str, Any]]:

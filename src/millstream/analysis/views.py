@@ -1,0 +1,225 @@
+"""The two views of a source's one schema: its columns, and the ROWKEY and ROWVALUE that hold them.
+
+They are the logical and the physical view of the structured-keys RFC. A query may be written in either; `spelled`
+puts it into the first, whose names analysis/scope.py resolves. `flattened` does the same to a declaration.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis.wrapping import Shape
+from millstream.catalog.catalog import Serde, Source
+from millstream.formats.registry import FORMATS
+from millstream.model.errors import Span, StatementError
+from millstream.model.schema import Column, Part, Schema
+from millstream.model.types import Field, SqlType, Struct
+from millstream.syntax import tree
+from millstream.syntax.walk import swapped, walk
+
+NAMES = dict(zip(tree.PARTS, (Part.KEY, Part.VALUE), strict=True))
+
+
+def physical(source: Source) -> Schema:
+    """The source's schema as Kafka holds it: ROWKEY, where it has key columns, and ROWVALUE."""
+    sides = (("ROWKEY", source.key, source.schema.key), ("ROWVALUE", source.value, source.schema.value))
+    return Schema(tuple(_whole(name, serde, columns) for name, serde, columns in sides if columns))
+
+
+def part_of(column: Column) -> str | None:
+    """The name of the side of a record that the column is in; None for a header."""
+    return next((name for name, part in NAMES.items() if part is column.part), None)
+
+
+def _whole(name: str, serde: Serde, columns: Sequence[Column]) -> Column:
+    type = Struct(tuple(Field(c.name, c.type) for c in columns)) if _record(serde, columns) else columns[0].type
+    return Column(name, type, NAMES[name])
+
+
+def _record(serde: Serde, columns: Sequence[Column]) -> bool:
+    """Whether the columns are fields of one thing: a record, or the several values of a DELIMITED line."""
+    return len(columns) > 1 or FORMATS[serde.format].wrapped(len(columns), serde.wrap)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The columns of a declaration, and what its form says of how a single one of each side is written."""
+
+    columns: tuple[tree.ColumnDef, ...]
+    key: Shape | None = None
+    value: Shape | None = None
+
+    @property
+    def twins(self) -> bool:
+        """Whether the key and the value may have columns of the same name: it was declared as ROWKEY and ROWVALUE."""
+        return self.value is not None
+
+
+def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> Declared:
+    """The columns of a statement in either view; `expand` puts in what custom types stand for. Raises StatementError.
+
+    It is the physical view where nothing but ROWKEY and ROWVALUE is declared, and headers.
+    """
+    headers = tuple(c for c in statement.columns if c.mark in (tree.ColumnMark.HEADERS, tree.ColumnMark.HEADER))
+    sides = {c.name: c for c in statement.columns if c not in headers}
+    if sides.keys() != NAMES.keys() or len(sides) + len(headers) < len(statement.columns):
+        return Declared(statement.columns)
+    key, value = (replace(sides[name], type=expand(sides[name].type, sides[name].span)) for name in tree.PARTS)
+    if value.mark is not None:
+        raise StatementError(
+            f"ROWVALUE is marked '{value.mark.value}': it is the record's value", value.span, "ROWKEY is the key"
+        )
+    primary = statement.kind is tree.SourceKind.TABLE
+    mark = key.mark or (tree.ColumnMark.PRIMARY_KEY if primary else tree.ColumnMark.KEY)
+    return Declared((*_columns(replace(key, mark=mark)), *_columns(value), *headers), _shape(key), _shape(value))
+
+
+def _columns(side: tree.ColumnDef) -> tuple[tree.ColumnDef, ...]:
+    if not isinstance(side.type, Struct):
+        return (side,)
+    if not side.type.fields:
+        raise StatementError(f"{side.name} has no fields", side.span, f"{side.name} STRUCT<name type, …>")
+    return tuple(replace(side, name=f.name, type=f.type) for f in side.type.fields)
+
+
+def _shape(side: tree.ColumnDef) -> Shape:
+    return Shape(isinstance(side.type, Struct), f"{side.name} {side.type}")
+
+
+def spelled(query: tree.Query, sources: Sequence[tuple[str, Source]]) -> tree.Query:
+    """The query with ROWKEY.k, ROWKEY->k, s.ROWKEY.k, ROWKEY and their like as names of columns.
+
+    `sources` are those of its FROM by the names they have there. A name that AS gives to what GROUP BY makes is
+    replaced by what it stands for.
+    """
+    names = _Names(sources)
+    if any(map(_mentions, walk(query))) or any(
+        isinstance(i, tree.SelectAll) and i.source in NAMES for i in query.items
+    ):
+        items = tuple(made for item in query.items for made in names.item(item))
+        query = swapped(replace(query, items=items), names.swap)
+    return _with_group_names(query, names)
+
+
+def _mentions(expression: tree.Expression) -> bool:
+    if not isinstance(expression, tree.ColumnRef):
+        return False
+    return expression.part is not None or expression.name in NAMES or expression.source in NAMES
+
+
+class _Names:
+    """What ROWKEY and ROWVALUE mean among the sources of a FROM. A column of such a name, or a source, comes first."""
+
+    def __init__(self, sources: Sequence[tuple[str, Source]]) -> None:
+        self._sources = sources
+
+    def swap(self, e: tree.Expression) -> tree.Expression | None:
+        """What the expression means where it is of the physical view, else None."""
+        match e:
+            case tree.Lambda(parameters) if not NAMES.keys().isdisjoint(parameters):
+                return e
+            case tree.ColumnRef(name, source, str(part)):
+                return self._field(part, source, name, e.span)
+            case tree.ColumnRef(name, str(part), None) if part in NAMES and not self._named(part):
+                return self._field(part, None, name, e.span)
+            case tree.Deref(tree.ColumnRef(part, source, None), name) if self._stands(part, source):
+                return self._field(part, source, name, e.span)
+            case tree.ColumnRef(part, source, None) if self._stands(part, source):
+                return self._all(part, source, e)
+        return None
+
+    def item(self, item: tree.SelectItem) -> Iterable[tree.SelectItem]:
+        """A projection's item; ROWKEY->* and ROWKEY.* are the side's columns, a ROWKEY of many keeps that name."""
+        match item:
+            case tree.SelectAll(str(part)) if part in NAMES and not self._named(part):
+                return self._fields(part, None, item)
+            case tree.SelectFields(tree.ColumnRef(part, source, None)) if self._stands(part, source):
+                return self._fields(part, source, item)
+            case tree.SelectOne(tree.ColumnRef(part, source, None) as e, None) if self._stands(part, source):
+                made = self._all(part, source, e)
+                return (replace(item, expression=made, alias=part if isinstance(made, tree.StructOf) else None),)
+        return (item,)
+
+    def has(self, name: str) -> bool:
+        """Whether any source has a column of that name."""
+        return any(c.name == name for _, s in self._sources for c in s.schema)
+
+    def _stands(self, part: str, source: str | None) -> bool:
+        """Whether the name is that of a side: no column has it, and there is one source that it can be of."""
+        among = self._among(source)
+        return part in NAMES and len(among) == 1 and not self._owned(part, among)
+
+    def _field(self, part: str, source: str | None, name: str, at: Span) -> tree.Expression:
+        among = self._among(source)
+        if self._owned(part, among):
+            return tree.Deref(tree.ColumnRef(part, source, span=at), name, span=at)
+        bare = _bare_struct(part, among[0]) if len(among) == 1 else None
+        if bare is not None and bare.name != name:
+            return tree.Deref(self._column(bare.name, part, source, at), name, span=at)
+        return self._column(name, part, source, at)
+
+    def _column(self, name: str, part: str, source: str | None, at: Span) -> tree.ColumnRef:
+        """The column, of its side only where the name alone does not say which."""
+        there = {c.part for s in self._among(source) for c in s.schema if c.name == name}
+        return tree.ColumnRef(name, source, None if there == {NAMES[part]} else part, span=at)
+
+    def _all(self, part: str, source: str | None, e: tree.ColumnRef) -> tree.Expression:
+        serde, columns = _side(part, self._among(source)[0])
+        if not columns:
+            return e
+        if not _record(serde, columns):
+            return self._column(columns[0].name, part, source, e.span)
+        fields = ((c.name, self._column(c.name, part, source, e.span)) for c in columns)
+        return tree.StructOf(tuple(fields), span=e.span)
+
+    def _fields(self, part: str, source: str | None, item: tree.SelectItem) -> Iterable[tree.SelectItem]:
+        among = self._among(source)
+        if len(among) != 1:
+            return (item,)
+        serde, columns = _side(part, among[0])
+        if len(columns) == 1 and not _record(serde, columns):
+            return (tree.SelectFields(self._column(columns[0].name, part, source, item.span), span=item.span),)
+        found = (self._column(c.name, part, source, item.span) for c in columns)
+        return tuple(tree.SelectOne(column, span=item.span) for column in found)
+
+    def _among(self, source: str | None) -> list[Source]:
+        return [s for alias, s in self._sources if source in (None, alias)]
+
+    def _named(self, name: str) -> bool:
+        return any(alias == name for alias, _ in self._sources)
+
+    def _owned(self, part: str, among: Iterable[Source]) -> bool:
+        return any(c.name == part for s in among for c in s.schema)
+
+
+def _bare_struct(part: str, source: Source) -> Column | None:
+    """The one column of a side that is a STRUCT and has no record around it."""
+    serde, columns = _side(part, source)
+    bare = len(columns) == 1 and not _record(serde, columns) and isinstance(columns[0].type, Struct)
+    return columns[0] if bare else None
+
+
+def _side(part: str, source: Source) -> tuple[Serde, tuple[Column, ...]]:
+    return (source.key, source.schema.key) if NAMES[part] is Part.KEY else (source.value, source.schema.value)
+
+
+def _with_group_names(query: tree.Query, names: _Names) -> tree.Query:
+    if query.group_by is None or not any(query.key_names):
+        return query
+    pairs = zip(query.key_names, query.group_by, strict=True)
+    stands = {tree.ColumnRef(name): e for name, e in pairs if name is not None and not names.has(name)}
+
+    def swap(e: tree.Expression) -> tree.Expression | None:
+        return stands.get(e) if isinstance(e, tree.ColumnRef) else None
+
+    items = tuple(_keeping_name(item) if _of(item) in stands else item for item in query.items)
+    return replace(query, items=swapped(items, swap), having=swapped(query.having, swap))
+
+
+def _of(item: tree.SelectItem) -> tree.Expression | None:
+    return item.expression if isinstance(item, tree.SelectOne) else None
+
+
+def _keeping_name(item: tree.SelectItem) -> tree.SelectItem:
+    assert isinstance(item, tree.SelectOne)
+    assert isinstance(item.expression, tree.ColumnRef)
+    return replace(item, alias=item.alias or item.expression.name)

@@ -1,0 +1,126 @@
+"""What stands behind GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
+
+from dataclasses import dataclass
+
+from millstream.model.errors import Span
+from millstream.syntax import tree
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.expressions import primary, value
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The expressions, the names that AS gives them (() where none has one), and whether they stand in STRUCT<…>."""
+
+    expressions: tuple[tree.Expression, ...]
+    names: tuple[str | None, ...] = ()
+    structured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    expression: tree.Expression
+    name: str | None
+
+
+def keys(c: Cursor) -> Keys:
+    """`a, b`, `(a, b)`, `STRUCT<a, b>` or `STRUCT<a, b> AS name`; SqlSyntaxError where a field needs a name.
+
+    The parentheses of `(a)` and `(a) + 1` belong to the expression.
+    """
+    if c.at("STRUCT", "<"):
+        return _structured(c)
+    if not _at_row(c):
+        return _keys(c.list_of(_key))
+    c.expect("(")
+    found = () if c.at(")") else c.list_of(_key)
+    c.expect(")")
+    return _keys(found)
+
+
+def _key(c: Cursor) -> _Field:
+    if c.at("STRUCT", "<"):
+        at, fields = c.span, _fields(c)
+        if not c.at("AS"):
+            raise SqlSyntaxError(
+                "STRUCT<…> beside other expressions needs a name",
+                at,
+                "STRUCT<…> AS name, or all of them in one STRUCT<…>",
+            )
+        return _Field(_struct(fields, at), _alias(c))
+    found = value(c)
+    return _Field(found, _alias(c))
+
+
+def _alias(c: Cursor) -> str | None:
+    return c.name("a column name") if c.accept("AS") else None
+
+
+def _keys(fields: tuple[_Field, ...]) -> Keys:
+    """A struct that is given a name is one field of the key: what has fields is a record."""
+    nested = len(fields) == 1 and fields[0].name is not None and isinstance(fields[0].expression, tree.StructOf)
+    return _made(fields, nested)
+
+
+def _made(fields: tuple[_Field, ...], structured: bool) -> Keys:
+    names = tuple(f.name for f in fields)
+    return Keys(tuple(f.expression for f in fields), names if any(names) else (), structured)
+
+
+# ---------------------------------------------------------------- STRUCT<…>
+
+
+def _structured(c: Cursor) -> Keys:
+    at, fields = c.span, _fields(c)
+    if c.accept("AS"):
+        fields = (_Field(_struct(fields, at), c.name("a column name")),)
+        if c.accept(","):
+            return _made((*fields, *c.list_of(_key)), False)
+    elif c.at(","):
+        raise SqlSyntaxError(
+            "STRUCT<…> beside other expressions needs a name", at, "STRUCT<…> AS name, or all of them in one STRUCT<…>"
+        )
+    return _made(fields, True)
+
+
+def _fields(c: Cursor) -> tuple[_Field, ...]:
+    c.expect("STRUCT", "<")
+    found = c.list_of(_field)
+    c.expect(">")
+    return found
+
+
+def _field(c: Cursor) -> _Field:
+    """`a`, `expression AS name`, or `name STRUCT<…>`."""
+    if c.token.is_name and c.ahead(1).key == "STRUCT" and c.ahead(2).key == "<":
+        name, at = c.name(), c.span
+        return _Field(_struct(_fields(c), at), name)
+    found = primary(c)
+    return _Field(found, _alias(c))
+
+
+def _struct(fields: tuple[_Field, ...], at: Span) -> tree.StructOf:
+    return tree.StructOf(tuple((_name(f), f.expression) for f in fields), span=at)
+
+
+def _name(field: _Field) -> str:
+    match field:
+        case _Field(_, str(name)) | _Field(tree.ColumnRef(name), _) | _Field(tree.Deref(_, name), _):
+            return name
+    raise SqlSyntaxError("a field of a STRUCT<…> needs a name", field.expression.span, "STRUCT<expression AS name, …>")
+
+
+def _at_row(c: Cursor) -> bool:
+    """Whether the parentheses that come next enclose no expression or several."""
+    if not c.at("(") or c.ahead(1).key == ")":
+        return c.at("(")
+    depth, distance = 0, 0
+    while True:
+        key = c.ahead(distance).key
+        depth += (key in ("(", "[")) - (key in (")", "]"))
+        if depth == 1 and key == ",":
+            return True
+        if depth == 0 or key == ";" or c.ahead(distance) is c.ahead(distance + 1):
+            return False
+        distance += 1
