@@ -24,7 +24,8 @@ object Entry {
 object Registry {
   def register(spark: SparkSession): Unit = {
     val functions = spark.asInstanceOf[ClassicSession].sessionState.functionRegistry
-    (Faults.entries ++ Functions.entries ++ Operators.entries ++ StreamTime.entries).foreach { entry =>
+    (Faults.entries ++ Functions.entries ++ Operators.entries ++ StreamTime.entries ++
+      PythonFunctions.entries).foreach { entry =>
       functions.createOrReplaceTempFunction(entry.name, entry.build, "built-in")
     }
   }

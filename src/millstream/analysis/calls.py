@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from millstream.analysis import meaning as m
 from millstream.analysis.coercion import converted
+from millstream.functions import Library
 from millstream.functions.declare import UNIT, Chosen, FunctionKind, LambdaArgument, LambdaType
 from millstream.functions.resolve import resolve
 from millstream.model.errors import NotSupported, StatementError
@@ -16,7 +17,9 @@ Typer = Callable[[tree.Expression], m.Meaning]
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[m.Variable, ...], m.Meaning]]
 
 
-def call(expression: tree.Call, typed: Typer, bind: Binder, kind: FunctionKind = FunctionKind.SCALAR) -> m.Meaning:
+def call(
+    expression: tree.Call, typed: Typer, bind: Binder, library: Library, kind: FunctionKind = FunctionKind.SCALAR
+) -> m.Meaning:
     """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
     given = [None if isinstance(a, tree.Lambda | tree.Unit) else typed(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
@@ -26,7 +29,7 @@ def call(expression: tree.Call, typed: Typer, bind: Binder, kind: FunctionKind =
         assert isinstance(argument, tree.Lambda)
         return _with_type(bind(argument, parameters)[1], argument)
 
-    chosen = resolve(expression.name, types, body_type, expression.span, _units(expression))
+    chosen = resolve(expression.name, types, body_type, expression.span, _units(expression), library)
     if kind is not chosen.function.kind:
         _check_scalar(expression, chosen)
     triples = zip(expression.args, given, chosen.arguments, strict=True)

@@ -66,7 +66,7 @@ def typed(expression: tree.Expression, scope: Scope) -> m.Meaning:
 def function_call(expression: tree.Call, scope: Scope, kind: FunctionKind) -> m.Meaning:
     """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
     inside = _Inside(scope)
-    return call(expression, lambda e: _typed(e, inside), lambda e, types: _bound(e, types, inside), kind)
+    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), scope.functions, kind)
 
 
 def condition(expression: tree.Expression, scope: Scope, clause: str) -> m.Meaning:
@@ -444,7 +444,7 @@ def _given(expression: tree.Expression, inside: _Inside) -> Given:
 
 @_meaning.register
 def _(expression: tree.Call, inside: _Inside) -> m.Meaning:
-    return call(expression, lambda e: _typed(e, inside), lambda e, types: _bound(e, types, inside))
+    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), inside.scope.functions)
 
 
 @_meaning.register

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from millstream.analysis.meaning import Ref, Where
+from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.types import BIGINT, INTEGER, Array, Field, Map, Named, SqlType, Struct
@@ -36,13 +37,14 @@ class Scope:
     """Everything an expression can refer to.
 
     `known` maps expressions that already have a value in the relation to it; it is asked before anything else.
-    `types` are the custom types, `settings` the session's properties.
+    `types` are the custom types, `settings` the session's properties, `functions` what can be called.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
     known: Mapping[tree.Expression, Ref] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    functions: Library = BUILT_IN
 
     def lookup(self, reference: tree.ColumnRef) -> Ref:
         """The column that `reference` names; a StatementError where there is none, or more than one."""

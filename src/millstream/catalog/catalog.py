@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from millstream.catalog.functions import UserFunction
 from millstream.catalog.schemas import PhysicalSchema
 from millstream.model.schema import Schema
 from millstream.model.types import SqlType
@@ -90,7 +91,10 @@ class QueryState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides it was made with."""
+    """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides it was made with.
+
+    `functions` are the names of the users' functions that it calls.
+    """
 
     id: str
     kind: QueryKind
@@ -99,16 +103,18 @@ class Query:
     statement: str
     settings: tuple[tuple[str, str], ...] = ()
     state: QueryState = QueryState.RUNNING
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sources, types and persistent queries by name, and the number the next query takes."""
+    """All sources, types, users' functions and persistent queries by name, and the number the next query takes."""
 
     sources: Mapping[str, Source] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     queries: Mapping[str, Query] = field(default_factory=dict)
     next_query: int = 0
+    functions: Mapping[str, UserFunction] = field(default_factory=dict)
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""
@@ -133,6 +139,18 @@ class Catalog:
     def without_type(self, name: str) -> "Catalog":
         """This catalog without the custom type `name`."""
         return replace(self, types={n: t for n, t in self.types.items() if n != name})
+
+    def with_function(self, function: UserFunction) -> "Catalog":
+        """This catalog with `function` added or replaced."""
+        return replace(self, functions={**self.functions, function.name: function})
+
+    def without_function(self, name: str) -> "Catalog":
+        """This catalog without the user's function `name`."""
+        return replace(self, functions={n: f for n, f in self.functions.items() if n != name})
+
+    def callers(self, name: str) -> tuple[str, ...]:
+        """The ids of the queries that call the user's function `name`."""
+        return tuple(q.id for q in self.queries.values() if name in q.functions)
 
     def readers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that read the source `name`."""

@@ -11,10 +11,11 @@ from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
 from millstream.engine.parts import Parts, Said
 from millstream.engine.state import Wanted
-from millstream.functions import FUNCTIONS, lookup
+from millstream.functions.python import library
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import did_you_mean
 from millstream.plan.explain import explain
+from millstream.plan.functions import called, explained
 from millstream.plan.queries import transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
@@ -44,7 +45,7 @@ def _(statement: tree.Show, said: Said, parts: Parts) -> Entity:
         case Listing.QUERIES:
             return _queries(statement, said, parts)
         case Listing.FUNCTIONS:
-            return listings.functions(text)
+            return listings.functions(text, library(catalog.functions))
         case Listing.PROPERTIES:
             return listings.properties(text, parts.server, parts.given, said.session.properties)
         case Listing.TYPES:
@@ -104,11 +105,13 @@ def _(statement: tree.DescribeAll, said: Said, parts: Parts) -> Entity:
 
 @answer.register
 def _(statement: tree.DescribeFunction, said: Said, parts: Parts) -> Entity:
-    function = lookup(statement.name)
+    own = parts.state.catalog.functions
+    functions = library(own)
+    function = functions.lookup(statement.name)
     if function is None:
-        hint = did_you_mean(statement.name.upper(), FUNCTIONS)
+        hint = did_you_mean(statement.name.upper(), functions.names)
         raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
-    return describe.function_entity(said.text, function)
+    return describe.function_entity(said.text, function, own.get(function.name))
 
 
 def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
@@ -158,7 +161,12 @@ def _wanted(statement: tree.Explain, parts: Parts) -> Wanted:
 def _query_body(wanted: Wanted, parts: Parts) -> Entity:
     query = wanted.query
     state, health = parts.query_state(query.id), parts.supervisor.health(query.id)
-    return describe.query_body(query, parts.state.catalog, explain(wanted.plan), parts.host, state, health)
+    plan = _told(explain(wanted.plan), explained(query.functions))
+    return describe.query_body(query, parts.state.catalog, plan, parts.host, state, health)
+
+
+def _told(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
 
 
 def _explained(inner: tree.Statement, said: Said, parts: Parts) -> Entity:
@@ -168,12 +176,13 @@ def _explained(inner: tree.Statement, said: Said, parts: Parts) -> Entity:
     if isinstance(inner, tree.QueryStatement):
         query = transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        return describe.unstarted(said.text, text, query.plan.schema, names, [], explain(query.plan))
+        plan = _told(explain(query.plan), explained(called(inner, catalog)))
+        return describe.unstarted(said.text, text, query.plan.schema, names, [], plan)
     facts = look_up(inner, catalog, settings, parts.kafka, parts.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:
         raise StatementError("The provided statement does not run a query", inner.span)
-    plan = "\n".join([*(step.sentence for step in steps), explain(started.plan)])
+    plan = _told(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
     sink = started.plan.sink
     return describe.unstarted(said.text, text, sink.schema, list(started.query.sources), [sink.name], plan)

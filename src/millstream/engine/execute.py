@@ -24,7 +24,15 @@ CATCH_UP = 5.0
 
 ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
 CHANGING = (
-    tree.CreateSource | tree.CreateAs | tree.InsertInto | tree.Drop | tree.AlterSource | tree.CreateType | tree.DropType
+    tree.CreateSource
+    | tree.CreateAs
+    | tree.InsertInto
+    | tree.Drop
+    | tree.AlterSource
+    | tree.CreateType
+    | tree.DropType
+    | tree.CreateFunction
+    | tree.DropFunction
 )
 
 

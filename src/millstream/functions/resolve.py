@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from millstream.functions import FUNCTIONS, lookup
+from millstream.functions import BUILT_IN, Library
 from millstream.functions.declare import (
     ANY,
     ANY_DECIMAL,
@@ -47,6 +47,7 @@ def resolve(
     lambda_typer: LambdaTyper | None,
     at: Span,
     literals: Sequence[object] | None = None,
+    library: Library = BUILT_IN,
 ) -> Chosen:
     """The signature that `name(arguments)` means, the types to cast its arguments to, and its result type.
 
@@ -54,9 +55,9 @@ def resolve(
     Raises StatementError where nothing fits, several do, or a lambda does not type.
     `literals` holds the names of the units, each where it stands.
     """
-    function = lookup(name)
+    function = library.lookup(name)
     if function is None:
-        hint = did_you_mean(name.upper(), FUNCTIONS) or "SHOW FUNCTIONS lists all"
+        hint = did_you_mean(name.upper(), library.names) or "SHOW FUNCTIONS lists all"
         raise StatementError(f"there is no function named '{name}'", at, hint)
     for unit in (value for t, value in zip(arguments, literals or (), strict=False) if t == UNIT):
         if unit not in MILLISECONDS:

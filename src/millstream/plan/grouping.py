@@ -8,7 +8,7 @@ from millstream.analysis.expressions import condition, function_call, typed
 from millstream.analysis.meaning import bare
 from millstream.analysis.scope import Scope, ScopeColumn
 from millstream.catalog.catalog import Kind
-from millstream.functions import lookup
+from millstream.functions import Library
 from millstream.functions.declare import Accumulator, FunctionKind
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
@@ -29,11 +29,11 @@ WINDOW_COLUMNS = (
 )
 
 
-def is_aggregate(expression: tree.Node) -> bool:
+def is_aggregate(expression: tree.Node, functions: Library) -> bool:
     """Whether an expression is a call of an aggregate function."""
     if not isinstance(expression, tree.Call):
         return False
-    function = lookup(expression.name)
+    function = functions.lookup(expression.name)
     return function is not None and function.kind is FunctionKind.AGGREGATE
 
 
@@ -82,6 +82,7 @@ def grouped(query: tree.Query, node: Node, scope: Scope) -> Grouped:
     keys = _keys(query.group_by, node, scope)
     aggregations = tuple(_aggregation(c, node, scope) for c in calls)
     width = len(node.schema.value)
+    _check_merging(query.window, aggregations, calls)
     group = Group(node, keys, aggregations, _window(query, node))
     places = {bare(k.meaning): m.Ref(k.meaning.type, m.Where.KEY, i, k.name) for i, k in enumerate(keys)}
     known: dict[tree.Expression, m.Ref] = {
@@ -109,7 +110,9 @@ def _having(query: tree.Query, group: Group, scope: Scope, made: _Made) -> Node:
 def _calls(query: tree.Query, scope: Scope) -> tuple[tree.Call, ...]:
     """The aggregate calls of the SELECT and HAVING, each once."""
     places: list[tree.Node] = [*query.items, *([query.having] if query.having else [])]
-    found = (e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e))
+    found = (
+        e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
+    )
     calls = tuple(dict.fromkeys(found))
     if not calls:
         # What is wrong with the expressions themselves, an unknown function say, comes first.
@@ -150,7 +153,7 @@ def _name(expression: tree.Expression) -> str:
 
 
 def _key(expression: tree.Expression, scope: Scope) -> m.Meaning:
-    inner = next((e for e in walk(expression) if is_aggregate(e)), None)
+    inner = next((e for e in walk(expression) if is_aggregate(e, scope.functions)), None)
     if isinstance(inner, tree.Call):
         raise StatementError(
             f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
@@ -216,6 +219,18 @@ def _check_source(call: tree.Call, accumulator: Accumulator, node: Node) -> None
             call.span,
             "remove the function or change the format",
         )
+
+
+def _check_merging(
+    window: tree.Window | None, aggregations: tuple[Aggregation, ...], calls: tuple[tree.Call, ...]
+) -> None:
+    """Sessions that grow together have their states made one."""
+    if window is None or window.kind is not tree.WindowKind.SESSION:
+        return
+    for call, made in zip(calls, aggregations, strict=True):
+        if not made.accumulator.merge:
+            fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
+            raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
 
 
 # ---------------------------------------------------------------- windows

@@ -9,6 +9,7 @@ from millstream.analysis.meaning import Const, FieldOf, Meaning
 from millstream.analysis.scope import Scope
 from millstream.analysis.views import part_of, physical
 from millstream.catalog.catalog import Catalog, Kind, Source
+from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, Part
@@ -34,7 +35,7 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
             statement.span,
             "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
-    scope = Scope((), {}, catalog.types, settings)
+    scope = Scope((), {}, catalog.types, settings, library(catalog.functions))
     given = _given(columns, statement.values, sink, scope)
     _check_key(sink, given, statement.span)
     return Row(

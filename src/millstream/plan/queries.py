@@ -13,8 +13,9 @@ from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.catalog.catalog import Catalog, Kind, Source
-from millstream.functions import lookup
+from millstream.functions import Library, lookup
 from millstream.functions.declare import FunctionKind
+from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
@@ -146,7 +147,7 @@ def _spelled(query: tree.Query, catalog: Catalog) -> tree.Query:
 
 
 def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
-    _refuse_unbuilt(query)
+    _refuse_unbuilt(query, library(catalog.functions))
     relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
     relation = _joined(query, relations) if query.joins else relations[0]
     shared = relation.joined.shared if relation.joined else frozenset[str]()
@@ -194,13 +195,13 @@ def _check_windowed_table(query: tree.Query, relation: Relation) -> None:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
 
 
-def _refuse_unbuilt(query: tree.Query) -> None:
+def _refuse_unbuilt(query: tree.Query, functions: Library) -> None:
     if query.window is not None and query.group_by is None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
         raise StatementError("HAVING needs GROUP BY", query.having.span)
     for expression in walk(query):
-        if isinstance(expression, tree.Call) and is_aggregate(expression) and query.group_by is None:
+        if isinstance(expression, tree.Call) and is_aggregate(expression, functions) and query.group_by is None:
             raise StatementError(
                 f"aggregate function {expression.name} without a GROUP BY clause",
                 expression.span,
@@ -230,7 +231,7 @@ def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, s
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
-    return Relation(node, Scope(columns, {}, catalog.types, settings), alias)
+    return Relation(node, Scope(columns, {}, catalog.types, settings, library(catalog.functions)), alias)
 
 
 def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:

@@ -19,6 +19,7 @@ from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.settings import switched
 from millstream.plan import queries
+from millstream.plan.functions import called, created, dropped
 from millstream.plan.joining import spread
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
 from millstream.plan.steps import (
@@ -283,7 +284,7 @@ def _started(
     statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, world: World
 ) -> Outcome:
     kind = QueryKind.CREATE_STREAM_AS if plan.kind is Kind.STREAM else QueryKind.CREATE_TABLE_AS
-    query = _query(id, kind, plan, world)
+    query = _query(statement, id, kind, plan, world)
     _check_limit(statement.span, world)
     catalog = replace(world.catalog.with_source(plan.sink).with_query(query), next_query=world.catalog.next_query + 1)
     stop: tuple[Step, ...] = (PauseQuery(id),) if old else ()
@@ -294,9 +295,11 @@ def _started(
     return Outcome(catalog, steps, message, path, query_id=id)
 
 
-def _query(id: str, kind: QueryKind, plan: Write, world: World) -> Query:
+def _query(statement: tree.CreateAs | tree.InsertInto, id: str, kind: QueryKind, plan: Write, world: World) -> Query:
     names = tuple(s.name for s in reads(plan))
-    return Query(id, kind, names, plan.sink.name, world.text, tuple(sorted(world.settings.items())))
+    settings = tuple(sorted(world.settings.items()))
+    functions = called(statement, world.catalog)
+    return Query(id, kind, names, plan.sink.name, world.text, settings, functions=functions)
 
 
 def _check_limit(at: Span, world: World) -> None:
@@ -330,7 +333,7 @@ def _(statement: tree.InsertInto, world: World) -> Outcome:
     _check_same(plan, sink, statement.span)
     id = _insert_id(statement, world.catalog)
     _check_limit(statement.span, world)
-    query = _query(id, QueryKind.INSERT, Write(plan, sink), world)
+    query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), world)
     catalog = replace(world.catalog.with_query(query), next_query=world.catalog.next_query + 1)
     path = f"query/`{id}`/create"
     return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
@@ -436,6 +439,16 @@ def _(statement: tree.DropType, world: World) -> Outcome:
             raise StatementError(fact, statement.span, did_you_mean(statement.name, world.catalog.types))
         return Outcome(world.catalog, (), fact, path, warning=True)
     return Outcome(world.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
+
+
+@_outcome.register
+def _(statement: tree.CreateFunction, world: World) -> Outcome:
+    return created(statement, world.text, world.catalog, world.settings)
+
+
+@_outcome.register
+def _(statement: tree.DropFunction, world: World) -> Outcome:
+    return dropped(statement, world.catalog)
 
 
 @_outcome.register

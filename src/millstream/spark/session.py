@@ -1,6 +1,7 @@
 """Spark sessions: local slots by the hundred, UTC, quiet, with the settings that were measured (DESIGN.md §12)."""
 
 import logging
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,15 @@ from pyspark.sql import SparkSession
 
 from millstream.parts import shipped
 from millstream.spark import jvm
+from millstream.udf.bundle import program
 
 # A query holds a slot for each partition it reads as long as it runs: slots are not cores.
 SLOTS = 512
 
 # What follows is Confluent's name of a setting: url, basic.auth.user.info, ssl.truststore.location …
 REGISTRY = "spark.millstream.schema.registry."
+# How the processes of Python functions are started and held in bounds (jvm/Python.scala).
+PYTHON = "spark.millstream.python."
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
@@ -81,6 +85,8 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **MEASURED,
         **MEANING,
         **QUIET,
+        f"{PYTHON}executable": sys.executable,
+        f"{PYTHON}program": program(),
         "spark.driver.memory": options.memory,
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()} -Duser.timezone=UTC",

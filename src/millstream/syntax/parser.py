@@ -9,6 +9,7 @@ from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression
+from millstream.syntax.functions import signature
 from millstream.syntax.statements import columns, statement
 from millstream.syntax.tokens import Kind, Token, tokens
 from millstream.syntax.types import sql_type
@@ -59,6 +60,11 @@ def parse_type(text: str) -> SqlType:
 def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
     """Columns as between the parentheses of CREATE: `ID STRING KEY, V INTEGER`; () for blank text."""
     return _whole(text, lambda c: () if c.token.kind is Kind.END else columns(c))
+
+
+def parse_signature(text: str) -> tree.FunctionShape:
+    """How a function is called: `(a INT, b STRING) -> STRING`."""
+    return _whole(text, signature)
 
 
 def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:

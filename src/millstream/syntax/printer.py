@@ -240,6 +240,27 @@ def _(n: tree.DropType) -> str:
 
 
 @_text.register
+def _(n: tree.CreateFunction) -> str:
+    parameters = ", ".join(f"{identifier(p.name)} {p.type}" for p in n.parameters)
+    return _words(
+        "CREATE",
+        _if(n.or_replace, "OR REPLACE"),
+        _if(n.aggregate, "AGGREGATE"),
+        "FUNCTION",
+        _if(n.if_not_exists, "IF NOT EXISTS"),
+        f"{identifier(n.name)}({parameters})",
+        f"RETURNS {n.returns} LANGUAGE PYTHON",
+        _if(n.strict, "RETURNS NULL ON NULL INPUT"),
+        f"AS $${n.body.text}$$",
+    )
+
+
+@_text.register
+def _(n: tree.DropFunction) -> str:
+    return _words("DROP FUNCTION", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
+
+
+@_text.register
 def _(n: tree.AlterSystem) -> str:
     return f"ALTER SYSTEM {literal(n.name)} = {literal(n.value)}"
 

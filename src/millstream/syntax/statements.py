@@ -8,6 +8,7 @@ from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import value
+from millstream.syntax.functions import create_function
 from millstream.syntax.literals import literal, whole_number
 from millstream.syntax.queries import duration, limit, query
 from millstream.syntax.tokens import Kind
@@ -92,6 +93,8 @@ def _create(c: Cursor) -> tree.Statement:
     if c.at("SINK") or c.at("SOURCE", "CONNECTOR"):
         return _create_connector(c, at)
     or_replace = c.accept("OR", "REPLACE")
+    if c.at("FUNCTION") or c.at("AGGREGATE", "FUNCTION"):
+        return create_function(c, or_replace, at)
     read_only = c.accept("SOURCE")
     kind = _kind(c)
     if_not_exists = c.accept("IF", "NOT", "EXISTS")
@@ -108,6 +111,9 @@ def _drop(c: Cursor) -> tree.Statement:
     if c.accept("TYPE"):
         if_exists = c.accept("IF", "EXISTS")
         return tree.DropType(c.name("the name of a type"), if_exists, span=at)
+    if c.accept("FUNCTION"):
+        if_exists = c.accept("IF", "EXISTS")
+        return tree.DropFunction(c.name("the name of a function"), if_exists, span=at)
     if c.accept("CONNECTOR"):
         if_exists = c.accept("IF", "EXISTS")
         return tree.DropConnector(c.name("the name of a connector"), if_exists, span=at)

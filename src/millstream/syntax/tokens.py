@@ -20,6 +20,7 @@ class Kind(Enum):
     DECIMAL = "a decimal number"
     FLOAT = "a number"
     VARIABLE = "a variable"
+    BLOCK = "a block between $$ and $$"
     SYMBOL = "a symbol"
     END = "end of statement"
 
@@ -75,6 +76,7 @@ _TOKEN = re.compile(
     | (?P<INTEGER> \d+ )
     | (?P<STRING> '(?:[^']|'')*' )
     | (?P<NAME> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
+    | (?P<BLOCK> \$\$.*?\$\$ )
     | (?P<VARIABLE> \$\{[A-Za-z_][A-Za-z0-9_@]*\} )
     | (?P<SYMBOL> <> | != | <= | >= | \|\| | := | -> | => | [-+*%=<>()\[\],.;] | /(?!\*) )
     """,
@@ -84,6 +86,7 @@ _UNCLOSED = {
     "'": ("this string has no closing quote", "a quote inside a string is doubled: 'it''s'"),
     '"': ("this name has no closing quote", 'a quote inside a quoted name is doubled: "a""b"'),
     "`": ("this name has no closing backtick", "a backtick inside a quoted name is doubled: `a``b`"),
+    "$$": ("this block has no closing $$", "a block stands between $$ and $$"),
     "/*": ("this comment is not closed", "a comment that begins with /* ends with */"),
 }
 
@@ -116,8 +119,8 @@ def _token(group: str, text: str, span: Span, start: int) -> Token:
         return Token(Kind.NAME, "", text.upper(), text, span, start, end)
     if group in ("STRING", "NAME"):
         return Token(Kind[group], "", unquoted(text), text, span, start, end)
-    value = text[2:-1] if group == "VARIABLE" else text
-    return Token(Kind[group], "", value, text, span, start, end)
+    inner = {"VARIABLE": text[2:-1], "BLOCK": text[2:-2]}
+    return Token(Kind[group], "", inner.get(group, text), text, span, start, end)
 
 
 def unquoted(text: str) -> str:

@@ -393,6 +393,54 @@ class DropType(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionParameter(Node):
+    """`name type` in the declaration of a function."""
+
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionShape(Node):
+    """`(name type, …) -> type`: how a function in a file is called."""
+
+    parameters: tuple[FunctionParameter, ...]
+    returns: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """`$$ text $$`: text of another language; its place is that of the first $$."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction(Statement):
+    """CREATE [OR REPLACE] [AGGREGATE] FUNCTION [IF NOT EXISTS] name (…) RETURNS type LANGUAGE PYTHON AS $$ … $$.
+
+    `strict`: RETURNS NULL ON NULL INPUT.
+    """
+
+    name: str
+    parameters: tuple[FunctionParameter, ...]
+    returns: SqlType
+    body: Block
+    aggregate: bool = False
+    strict: bool = False
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction(Statement):
+    """DROP FUNCTION [IF EXISTS] name."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Define(Statement):
     """DEFINE name = 'value'."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from millstream.analysis.views import physical
 from millstream.catalog.catalog import Catalog, Query, QueryKind, Source, Timestamp
 from millstream.catalog.facts import TopicFacts
+from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import columns
@@ -19,6 +20,7 @@ from millstream.model.types import BIGINT
 
 VERSION = "millstream"
 BUILT_IN = "(built in)"
+STATEMENT = "(CREATE FUNCTION)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +166,16 @@ def unstarted(text: str, statement: str, schema: Schema, sources: list[str], sin
     return entity("queryDescription", text, queryDescription=body)
 
 
-def function_entity(text: str, function: Function) -> Entity:
-    """DESCRIBE FUNCTION."""
+def function_entity(text: str, function: Function, own: UserFunction | None = None) -> Entity:
+    """DESCRIBE FUNCTION; `own` is what a user declared."""
     return entity(
         "describe_function",
         text,
         name=function.name,
         description=function.description,
-        author="millstream",
-        version=VERSION,
-        path=BUILT_IN,
+        author="" if own else "millstream",
+        version="" if own else VERSION,
+        path=(own.file or STATEMENT) if own else BUILT_IN,
         type=function.kind.value,
         functions=[_variant(s) for s in function.signatures],
     )

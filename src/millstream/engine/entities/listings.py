@@ -8,7 +8,7 @@ from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
-from millstream.functions import FUNCTIONS
+from millstream.functions import Library
 from millstream.model.settings import SETTINGS, Setting
 
 HIDDEN = "[hidden]"
@@ -143,8 +143,7 @@ def variables(text: str, defined: Mapping[str, str]) -> Entity:
     return entity("variables", text, variables=[{"name": n, "value": v} for n, v in sorted(defined.items())])
 
 
-def functions(text: str) -> Entity:
-    """SHOW FUNCTIONS."""
-    found = sorted(FUNCTIONS.values(), key=lambda f: f.name)
-    body = [{"name": f.name, "type": f.kind.value, "category": f.category} for f in found]
+def functions(text: str, known: Library) -> Entity:
+    """SHOW FUNCTIONS: those that are built in, and the users' own."""
+    body = [{"name": f.name, "type": f.kind.value, "category": f.category} for f in known]
     return entity("function_names", text, functions=body)

@@ -1,0 +1,225 @@
+package org.apache.spark.sql.millstream
+
+import java.io.{DataInputStream, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedDeque, TimeUnit}
+import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.types.{DataType, StringType}
+
+/**
+ * Functions written in Python: each is computed by processes of its own, in a row's own time, one round trip a call.
+ * docs/design/009 says why; src/millstream/udf is the other side.
+ */
+object PythonFunctions {
+
+  /** `ms_python(document, what, arguments…)`; `what` is a letter of udf/worker.py. */
+  val entries: Seq[Entry] = Seq(Entry("ms_python", { case document +: what +: arguments =>
+    PythonCall(document.eval().toString, what.eval().toString.charAt(0), arguments)
+  }))
+
+  private val Setting = "spark.millstream.python."
+  private val pools = new ConcurrentHashMap[String, PythonPool]
+
+  /** The processes of a function; the document is base64 of JSON, so that no quoting can harm it. */
+  def pool(document: String): PythonPool = pools.computeIfAbsent(document, new PythonPool(_))
+
+  private[millstream] def setting(name: String, otherwise: String): String =
+    SparkEnv.get.conf.get(Setting + name, otherwise)
+
+  /** Kills what is over its time, and ends what nobody has used for a while. */
+  private val watch = new Thread(() => while (true) { Thread.sleep(100); pools.values.forEach(_.check()) }, "python watch")
+  watch.setDaemon(true)
+  watch.start()
+  Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
+}
+
+/** One call for a row: fails with what the function failed with. */
+case class PythonCall(document: String, what: Char, children: Seq[Expression]) extends Expression with CodegenFallback {
+  @transient private lazy val pool = PythonFunctions.pool(document)
+
+  // A function may give another value each time, and it is dear: never repeated, never computed while planning.
+  override lazy val deterministic: Boolean = false
+  override def foldable: Boolean = false
+  override def nullable: Boolean = true
+  override lazy val dataType: DataType = if (PythonPool.Stateful(what)) StringType else pool.returns.spark.asNullable
+  override def prettyName: String = "ms_python"
+  override def toString: String = s"ms_python(${pool.name})"
+
+  override def eval(row: InternalRow): Any = pool.call(what, new GenericInternalRow(children.map(_.eval(row)).toArray))
+
+  override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): PythonCall = copy(children = now)
+}
+
+object PythonPool {
+
+  /** Adding, taking back and merging give a state, which is text. */
+  val Stateful = Set('a', 'u', 'm')
+  val StartSeconds = 30L
+  val IdleSeconds = 60L
+}
+
+/** The processes of one function, as many as there were calls at once. */
+class PythonPool(document: String) {
+  private val text = new String(Base64.getDecoder.decode(document), UTF_8)
+  private val tree = Spec.tree(text)
+  val name: String = tree.get("name").asText
+  val returns: Shape = Shape.of(tree.get("returns"))
+  val parameters: Seq[Shape] = tree.get("parameters").elements.asScala.map(Shape.of).toSeq
+  private val idle = new ConcurrentLinkedDeque[PythonWorker]
+  private val all = ConcurrentHashMap.newKeySet[PythonWorker]
+  // After a start that failed there is none for a moment, else each row would start a process for nothing.
+  @volatile private var refused: Fault = _
+  @volatile private var refusedUntil = 0L
+
+  /** The result of a call; throws a Fault that names the function. */
+  def call(what: Char, arguments: InternalRow): Any = {
+    val known = idle.pollFirst()
+    val worker = if (known != null) known else started()
+    var well = false
+    try {
+      val result = worker.call(what, arguments)
+      well = true
+      result
+    } catch { case failed: PythonFailed => well = !failed.gone; throw fault(failed.getMessage) }
+    finally if (well) idle.addFirst(worker) else end(worker)
+  }
+
+  private def fault(why: String): Fault = new Fault(s"function $name: $why")
+
+  private def started(): PythonWorker = {
+    if (refused != null && System.nanoTime < refusedUntil) throw refused
+    if (PythonFunctions.setting("enabled", "true") != "true") throw fault("Python functions are switched off")
+    var worker: PythonWorker = null
+    try {
+      worker = new PythonWorker(this)
+      all.add(worker)
+      worker.start(text.getBytes(UTF_8))
+      worker
+    } catch { case failed: PythonFailed =>
+      if (worker != null) end(worker)
+      refused = fault(failed.getMessage)
+      refusedUntil = System.nanoTime + SECONDS.toNanos(1)
+      throw refused
+    }
+  }
+
+  private def end(worker: PythonWorker): Unit = { all.remove(worker); worker.kill() }
+
+  private[millstream] def check(): Unit = {
+    val now = System.nanoTime
+    all.forEach(worker => if (worker.isLate(now)) worker.expire())
+    var last = idle.peekLast()
+    while (last != null && now - last.used > SECONDS.toNanos(PythonPool.IdleSeconds) && idle.removeLastOccurrence(last)) {
+      end(last)
+      last = idle.peekLast()
+    }
+  }
+
+  private[millstream] def close(): Unit = all.forEach(_.kill())
+}
+
+/** The function failed; `gone`: and its process is not to be used again. */
+class PythonFailed(why: String, val gone: Boolean) extends RuntimeException(why, null, false, false)
+
+/** One process. Not for two threads at once, but for the watch. */
+class PythonWorker(pool: PythonPool) {
+  private val limit = PythonFunctions.setting("timeout.ms", "1000").toLong
+  private val process = spawn()
+  private val in = new DataInputStream(process.getInputStream)
+  private val out = process.getOutputStream
+  private val frame = new ByteOut
+  private val json = new JsonOut
+  private val plain = writers(pool.parameters)
+  private val stated = writers(Shape.Text +: pool.parameters)
+  private val states = writers(Seq(Shape.Text, Shape.Text))
+  private val result = JsonValue.of(pool.returns)
+  private val state = JsonValue.of(Shape.Text)
+  // When the present call is over its time, 0 where there is none.
+  @volatile private var deadline = 0L
+  @volatile private var expired = false
+  @volatile var used: Long = System.nanoTime
+
+  private def writers(shapes: Seq[Shape]): Array[JsonPut] = shapes.map(JsonPut.of).toArray
+
+  private def spawn(): Process = {
+    val program = PythonFunctions.setting("program", "")
+    val command = Seq(PythonFunctions.setting("executable", "python3"), "-s", "-P", "-c", program,
+      (limit / 1000.0).toString, PythonFunctions.setting("memory.mb", "0"))
+    val builder = new ProcessBuilder(command.asJava).redirectError(ProcessBuilder.Redirect.INHERIT)
+    val environment = builder.environment
+    environment.clear()
+    // The same order of sets and dicts in each process; one thread for libraries that would take many.
+    Seq("PYTHONHASHSEED" -> "0", "PYTHONDONTWRITEBYTECODE" -> "1", "PYTHONUTF8" -> "1", "TZ" -> "UTC", "LANG" -> "C.UTF-8",
+      "OMP_NUM_THREADS" -> "1", "OPENBLAS_NUM_THREADS" -> "1").foreach { case (k, v) => environment.put(k, v) }
+    try builder.start()
+    catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", gone = true) }
+  }
+
+  def start(document: Array[Byte]): Unit = {
+    frame.clear()
+    frame.raw(document)
+    exchange(SECONDS.toMillis(PythonPool.StartSeconds))
+  }
+
+  /** The value of a call. The process has the first word about time, with the line; this side the last. */
+  def call(what: Char, arguments: InternalRow): Any = {
+    frame.clear()
+    frame.byte(what)
+    frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
+    val answer = exchange(limit + 1000)
+    val parser = JsonValue.factory.createParser(answer, 1, answer.length - 1)
+    parser.nextToken()
+    (if (PythonPool.Stateful(what)) state else result).read(parser)
+  }
+
+  private def written(arguments: InternalRow, puts: Array[JsonPut]): Array[Byte] = {
+    json.clear()
+    json.byte('[')
+    var i = 0
+    while (i < puts.length) {
+      if (i > 0) json.byte(',')
+      puts(i).put(arguments, i, json)
+      i += 1
+    }
+    json.byte(']')
+    json.toBytes
+  }
+
+  private def exchange(millis: Long): Array[Byte] = {
+    deadline = System.nanoTime + MILLISECONDS.toNanos(millis)
+    try {
+      val data = frame.toBytes
+      out.write(Array((data.length >>> 24).toByte, (data.length >>> 16).toByte, (data.length >>> 8).toByte, data.length.toByte))
+      out.write(data)
+      out.flush()
+      val answer = new Array[Byte](in.readInt())
+      in.readFully(answer)
+      used = System.nanoTime
+      if (answer(0) != 0) throw new PythonFailed(new String(answer, 1, answer.length - 1, UTF_8), answer(0) == 2)
+      answer
+    } catch { case _: IOException => throw new PythonFailed(gone(), gone = true) }
+    finally deadline = 0L
+  }
+
+  private def gone(): String =
+    if (expired) s"it took longer than ${limit / 1000.0} s, and its process was killed"
+    else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
+    else s"its process ended by itself (exit code ${process.exitValue})"
+
+  def isLate(now: Long): Boolean = { val until = deadline; until != 0L && now - until > 0 }
+
+  def expire(): Unit = { expired = true; kill() }
+
+  def kill(): Unit = {
+    process.descendants.forEach(child => child.destroyForcibly())
+    process.destroyForcibly()
+  }
+}

@@ -1,0 +1,82 @@
+"""Functions that users wrote in Python, declared as the library declares its own.
+
+A call is `ms_python('<document>', '<what>', arguments…)`: the document says all that computing it takes, so that
+nothing else in the engine, and no executor, has to know the function. It travels as base64, which no quoting and no
+template can harm.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from millstream.catalog.functions import UserFunction
+from millstream.formats.spec import document_of
+from millstream.functions import Library
+from millstream.functions.declare import Accumulator, Function, FunctionKind, Lowering, Parameter, Signature
+from millstream.model.types import SqlType
+
+CATEGORY = "python"
+
+
+def library(own: Mapping[str, UserFunction]) -> Library:
+    """The built-in functions and those of the users."""
+    return Library({name: declared(function) for name, function in own.items()})
+
+
+@lru_cache(maxsize=1000)
+def declared(function: UserFunction) -> Function:
+    """A user's function as the library declares it."""
+    parameters = tuple(Parameter(name, type) for name, type in function.parameters)
+    made = _accumulating(function) if function.aggregate else None
+    signature = Signature(parameters, function.returns, _lowering(function), accumulating=made)
+    kind = FunctionKind.AGGREGATE if function.aggregate else FunctionKind.SCALAR
+    return Function(function.name, kind, CATEGORY, function.description, (signature,))
+
+
+def names(function: UserFunction) -> tuple[str, ...]:
+    """What Python calls the parameters: in lower case, but for names that are quoted to keep their case."""
+    return tuple(name.lower() if name == name.upper() else name for name, _ in function.parameters)
+
+
+def _document(function: UserFunction) -> str:
+    document = {
+        "name": function.name,
+        "text": function.text,
+        "names": names(function),
+        "entry": function.entry,
+        "aggregate": function.aggregate,
+        "strict": function.strict,
+        "parameters": [document_of(type) for _, type in function.parameters],
+        "returns": document_of(function.returns),
+    }
+    return b64encode(json.dumps(document).encode()).decode()
+
+
+def _lowering(function: UserFunction) -> Lowering:
+    quoted, what = f"'{_document(function)}'", "'c'"
+
+    def lower(texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
+        return f"ms_python({', '.join((quoted, what, *texts))})"
+
+    return lower
+
+
+def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
+    """The state is JSON text, null before the first row; a row that fails leaves it as it was."""
+    document = _document(function)
+    arguments = "".join(f", {{{i}}}" for i in range(len(function.parameters)))
+
+    def call(what: str, given: str) -> str:
+        return f"ms_guard(ms_python('{document}', '{what}', {given}), '{function.name}', row.partition, row.offset)"
+
+    undo = f"coalesce({call('u', '{s}' + arguments)}, {{s}})" if "undo" in function.methods else None
+    made = Accumulator(
+        "string",
+        "cast(null as string)",
+        f"coalesce({call('a', '{s}' + arguments)}, {{s}})",
+        call("r", "{s}"),
+        undo,
+        f"coalesce({call('m', '{a}, {b}')}, {{a}})" if "merge" in function.methods else "",
+    )
+    return lambda types, constants, settings: made

@@ -1,0 +1,140 @@
+"""CREATE FUNCTION and DROP FUNCTION: what a user's function is, checked without running it."""
+
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from millstream.analysis import sources
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.functions import UserFunction
+from millstream.functions import lookup
+from millstream.functions.python import names
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.settings import switched
+from millstream.model.types import SqlType
+from millstream.plan.steps import Outcome
+from millstream.syntax import tree
+from millstream.syntax.walk import walk
+from millstream.udf.code import BadCode, Code, dedented, methods
+
+ENABLED = "millstream.python.functions.enabled"
+
+
+def created(statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]) -> Outcome:
+    """What CREATE FUNCTION comes to. Raises StatementError."""
+    name, at = statement.name.upper(), statement.span
+    if not switched(settings, ENABLED):
+        raise StatementError(f"functions in Python are switched off by {ENABLED}", at)
+    if name in catalog.functions and not statement.or_replace:
+        return _exists(statement, name, catalog)
+    old = catalog.functions.get(name)
+    made = _function(statement, name, text, catalog)
+    if old is not None:
+        _check_replaceable(old, made, at)
+    message = f"Function {identifier(name)} {'replaced' if old else 'created'}"
+    return Outcome(catalog.with_function(made), (), message, _path(name, "create"))
+
+
+def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
+    """What DROP FUNCTION comes to. Raises StatementError."""
+    name, at = statement.name.upper(), statement.span
+    path = _path(name, "drop")
+    if lookup(name) is not None:
+        raise StatementError(f"{name} is a built-in function: it cannot be dropped", at)
+    function = catalog.functions.get(name)
+    if function is None:
+        fact = f"Function {identifier(name)} does not exist"
+        if not statement.if_exists:
+            raise StatementError(fact, at, did_you_mean(name, catalog.functions))
+        return Outcome(catalog, (), fact, path, warning=True)
+    if function.file:
+        raise StatementError(f"{name} is declared in {function.file}: it cannot be dropped", at, "remove it there")
+    callers = catalog.callers(name)
+    if callers:
+        fact = f"Cannot drop {identifier(name)}: queries call it: {', '.join(callers)}"
+        raise StatementError(fact, at, "TERMINATE them first")
+    return Outcome(catalog.without_function(name), (), f"Function {identifier(name)} dropped", path)
+
+
+def called(statement: tree.Node, catalog: Catalog) -> tuple[str, ...]:
+    """The users' functions that a statement calls, by name."""
+    names = {e.name.upper() for e in walk(statement) if isinstance(e, tree.Call)}
+    return tuple(sorted(names & catalog.functions.keys()))
+
+
+def checked(function: UserFunction, aggregate: bool) -> UserFunction:
+    """The function with what its text says of it. Raises StatementError, and BadCode where the text is at fault."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", function.name, re.ASCII):
+        raise StatementError(f"{identifier(function.name)} is no name for a function", None, "letters, digits and _")
+    if lookup(function.name) is not None:
+        raise StatementError(f"{function.name} is a built-in function", None, "choose another name")
+    called = names(function)
+    for name in called:
+        if not name.isidentifier() or keyword.iskeyword(name) or called.count(name) > 1:
+            raise StatementError(f"{name} cannot be a parameter in Python", None, "choose another name")
+    code = Code(function.text, function.name, called, aggregate, function.entry)
+    return replace(function, methods=tuple(sorted(methods(code))))
+
+
+def _path(name: str, what: str) -> str:
+    return f"function/`{name}`/{what}"
+
+
+def _exists(statement: tree.CreateFunction, name: str, catalog: Catalog) -> Outcome:
+    fact = f"Function {identifier(name)} already exists"
+    if not statement.if_not_exists:
+        raise StatementError(fact, statement.span, "use CREATE OR REPLACE FUNCTION, or DROP it first")
+    return Outcome(catalog, (), fact, _path(name, "create"), warning=True)
+
+
+def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Catalog) -> UserFunction:
+    def expanded(type: SqlType, at: Span) -> SqlType:
+        return sources.expand(type, catalog.types, at)
+
+    if statement.aggregate and statement.strict:
+        hint = "add(self, state, …) is told of nulls and may leave them out"
+        raise StatementError("RETURNS NULL ON NULL INPUT is not for aggregate functions", statement.span, hint)
+    made = UserFunction(
+        name,
+        tuple((p.name, expanded(p.type, p.span)) for p in statement.parameters),
+        expanded(statement.returns, statement.span),
+        dedented(statement.body.text),
+        strict=statement.strict,
+        statement=text,
+    )
+    try:
+        return checked(made, statement.aggregate)
+    except BadCode as bad:
+        raise StatementError(bad.fact, _place(statement.body, bad.line), bad.hint) from bad
+    except StatementError as error:
+        raise error.located(statement.span) from error
+
+
+def _place(body: tree.Block, line: int) -> Span:
+    """Where a line of the function stands in the statement; its first is not always that of the $$."""
+    behind = body.text.replace("\r\n", "\n").startswith("\n")
+    down = line - 1 + behind
+    return Span(body.span.line + down, 1 if down else body.span.column, body.span.file)
+
+
+def _check_replaceable(old: UserFunction, new: UserFunction, at: Span) -> None:
+    if old.file:
+        raise StatementError(f"{old.name} is declared in {old.file}: it cannot be replaced", at, "change it there")
+    if old.aggregate != new.aggregate:
+        raise StatementError(f"{old.name} is {_kind(old)}, and this is {_kind(new)}", at, "DROP it first")
+
+
+def _kind(function: UserFunction) -> str:
+    return "an aggregate function" if function.aggregate else "a function of single rows"
+
+
+def explained(functions: Sequence[str]) -> str:
+    """What EXPLAIN says of the users' functions that a query calls; "" where there are none."""
+    if not functions:
+        return ""
+    return (
+        f"Python: {', '.join(functions)} (a round trip to a worker process for each call, well below a millisecond; "
+        "the query stays in real-time mode)"
+    )

@@ -1,0 +1,25 @@
+"""The text that a worker process is started with: this room's modules in one, so that it needs no files."""
+
+from importlib.resources import files
+
+# In the order in which they import each other.
+MODULES = ("millstream.udf", "millstream.udf.code", "millstream.udf.wire", "millstream.udf.worker")
+_START = """
+import sys, types
+for name, text in {modules!r}:
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__path__ = []
+    exec(compile(text, name, "exec"), module.__dict__)
+sys.modules["millstream.udf.worker"].main()
+"""
+
+
+def program() -> str:
+    """A program for `python -c`, which then takes what worker.main takes."""
+    modules = [("millstream", ""), *((name, _text(name)) for name in MODULES)]
+    return _START.format(modules=modules)
+
+
+def _text(name: str) -> str:
+    file = "__init__.py" if name == __package__ else f"{name.rpartition('.')[2]}.py"
+    return files(__package__).joinpath(file).read_text()

@@ -1,0 +1,148 @@
+"""From the text of a Python function to what can be called: a definition of its name, or a body."""
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+FILE = "<function>"
+NEEDED = ("initial", "add", "result")
+_BODY = "body_of_function"
+
+
+class BadCode(Exception):
+    """Text that makes no function: why, and in which line of it (the first is 1)."""
+
+    def __init__(self, fact: str, line: int = 1, hint: str = "") -> None:
+        super().__init__(fact)
+        self.fact, self.line, self.hint = fact, line, hint
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function as its text has it.
+
+    `name` is what it is called in SQL, a definition has that name in any case; `entry` is the very name of the
+    definition where it is known. `parameters` are what a body calls its arguments. An aggregate is a class.
+    """
+
+    text: str
+    name: str
+    parameters: tuple[str, ...] = ()
+    aggregate: bool = False
+    entry: str = ""
+
+    def is_named(self, name: str) -> bool:
+        """Whether a definition of that name is the function."""
+        return name == self.entry if self.entry else name.upper() == self.name.upper()
+
+
+def methods(code: Code) -> frozenset[str]:
+    """The methods of an aggregate's class; none for another function. Raises BadCode where the text makes none.
+
+    Nothing is run.
+    """
+    module, entry = _module(code)
+    _compiled(module)
+    if not code.aggregate:
+        return frozenset()
+    found = next(s for s in reversed(module.body) if isinstance(s, ast.ClassDef) and s.name == entry)
+    names = frozenset(s.name for s in found.body if isinstance(s, ast.FunctionDef))
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise BadCode(f"class {entry} has no method {missing[0]}", found.lineno, f"it needs {', '.join(NEEDED)}")
+    return names
+
+
+def loaded(code: Code) -> Any:
+    """The function, or an instance of the aggregate's class. Runs the text: raises BadCode, and what that raises."""
+    module, entry = _module(code)
+    names: dict[str, Any] = {"__name__": FILE}
+    exec(_compiled(module), names)
+    return names[entry]() if code.aggregate else names[entry]
+
+
+def _module(code: Code) -> tuple[ast.Module, str]:
+    """The text as a module that defines the function, and the name that it has there."""
+    tree = _parsed(code)
+    if code.aggregate:
+        return tree, _class(code, tree)
+    named = [s for s in tree.body if isinstance(s, ast.FunctionDef) and code.is_named(s.name)]
+    if not named:
+        return _with_body(code, tree), _BODY
+    # The last definition of a name is the one that counts.
+    _check_parameters(code, named[-1])
+    return tree, named[-1].name
+
+
+def _parsed(code: Code) -> ast.Module:
+    try:
+        return ast.parse(code.text, FILE)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(error) from error
+
+
+def _compiled(module: ast.Module) -> Any:
+    """What can be executed; words in wrong places are found only here."""
+    try:
+        return compile(module, FILE, "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> BadCode:
+    if not isinstance(error, SyntaxError):
+        return BadCode(f"this cannot be read as Python: {error}")
+    shown = (error.text or "").strip()
+    return BadCode(f"Python: {error.msg}" + (f", in: {shown}" if shown else ""), error.lineno or 1)
+
+
+def _with_body(code: Code, tree: ast.Module) -> ast.Module:
+    """A module of one function, whose body the text is."""
+    header = ast.parse(f"def {_BODY}({', '.join(code.parameters)}): 0")
+    made = header.body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.body = _body(code, tree)
+    return ast.fix_missing_locations(header)
+
+
+def _body(code: Code, tree: ast.Module) -> list[ast.stmt]:
+    """Statements with a return, or whose last one is an expression: its value is the result."""
+    body = list(tree.body)
+    if body and isinstance(body[-1], ast.Expr):
+        body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
+    if not any(isinstance(part, ast.Return) for statement in body for part in _own(statement)):
+        hint = f"end it with an expression, or return one, or define {code.name.lower()}(…)"
+        raise BadCode("this gives no result", 1, hint)
+    return body
+
+
+def _own(node: ast.AST) -> list[ast.AST]:
+    """A node and those below it, not those of functions and classes defined in it."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return []
+    return [node, *(part for child in ast.iter_child_nodes(node) for part in _own(child))]
+
+
+def _class(code: Code, tree: ast.Module) -> str:
+    found = [s.name for s in tree.body if isinstance(s, ast.ClassDef) and code.is_named(s.name)]
+    if not found:
+        hint = f"class {code.name.lower()}: with the methods {', '.join(NEEDED)}, and undo and merge where it can"
+        raise BadCode(f"an aggregate function is a class, and none is named {code.name.lower()}", 1, hint)
+    return found[-1]
+
+
+def _check_parameters(code: Code, found: ast.FunctionDef) -> None:
+    """That the definition can be called with as many arguments as SQL gives it."""
+    takes, given = found.args, len(code.parameters)
+    most = len(takes.posonlyargs) + len(takes.args)
+    enough = most - len(takes.defaults) <= given and (given <= most or takes.vararg is not None)
+    if not enough or any(default is None for default in takes.kw_defaults):
+        fact = f"{found.name} cannot be called with the {given} argument(s) that are declared"
+        raise BadCode(fact, found.lineno, f"def {found.name}({', '.join(code.parameters)}):")
+
+
+def dedented(text: str) -> str:
+    """A block's text without the line break that it begins with, and without the indentation that all lines share."""
+    lines = text.replace("\r\n", "\n").removeprefix("\n").splitlines()
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[margin:] if line.strip() else "" for line in lines)

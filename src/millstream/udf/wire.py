@@ -1,0 +1,257 @@
+"""SQL values as JSON for the way between Spark and Python: arguments in, a result out, each by its declared type.
+
+Types are the codec's documents: a name, or {"decimal": [p, s]}, {"array": t}, {"map": [k, v]}, {"struct": [...]}.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+Convert = Callable[[Any], Any]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = date(1970, 1, 1).toordinal()
+_MILLISECOND = timedelta(milliseconds=1)
+_RANGES = {"INTEGER": 2**31, "BIGINT": 2**63}
+_WIDE = Context(prec=100)
+
+
+class WrongType(Exception):
+    """A result that is no value of the type that was declared."""
+
+
+def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
+    """What makes Python's values of a JSON array of arguments."""
+    decoder = json.JSONDecoder(parse_float=Decimal if "decimal" in json.dumps(types) else float)
+    converts = [(i, convert) for i, convert in enumerate(map(_given, types)) if convert is not None]
+
+    def read(data: bytes) -> list[Any]:
+        values: list[Any] = decoder.decode(data.decode())
+        for i, convert in converts:
+            if values[i] is not None:
+                values[i] = convert(values[i])
+        return values
+
+    return read
+
+
+def writer(type: Any) -> Callable[[Any], bytes]:
+    """What makes JSON of a result; raises WrongType."""
+    convert = _made(type)
+
+    def write(value: Any) -> bytes:
+        made = None if value is None else convert(value)
+        try:
+            return json.dumps(made, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise WrongType("the text holds half of a character, which is no Unicode") from error
+
+    return write
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def _given(type: Any) -> Convert | None:
+    """From JSON to Python; None where they are the same. Null is the caller's business."""
+    if isinstance(type, str):
+        return _SCALARS.get(type)
+    if "decimal" in type:
+        return Decimal
+    if "array" in type:
+        return _array(_given(type["array"]))
+    if "map" in type:
+        return _map(_key(type["map"][0]), _given(type["map"][1]))
+    return _struct({f["name"]: convert for f in type["struct"] if (convert := _given(f["type"])) is not None})
+
+
+_SCALARS: dict[str, Convert] = {
+    "DOUBLE": float,
+    "BYTES": base64.b64decode,
+    "DATE": lambda days: date.fromordinal(_FIRST_DAY + days),
+    "TIME": lambda ms: (_EPOCH + timedelta(milliseconds=ms)).time(),
+    "TIMESTAMP": lambda ms: _EPOCH + timedelta(milliseconds=ms),
+}
+
+
+def _array(element: Convert | None) -> Convert | None:
+    if element is None:
+        return None
+    return lambda values: [None if v is None else element(v) for v in values]
+
+
+def _map(key: Convert | None, value: Convert | None) -> Convert | None:
+    if key is None and value is None:
+        return None
+    one, other = key or _same, value or _same
+    return lambda entries: {one(k): None if v is None else other(v) for k, v in entries.items()}
+
+
+def _struct(fields: dict[str, Convert]) -> Convert | None:
+    def convert(value: dict[str, Any]) -> dict[str, Any]:
+        return {n: fields[n](v) if v is not None and n in fields else v for n, v in value.items()}
+
+    return convert if fields else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _key(type: Any) -> Convert | None:
+    """A map's key stands in JSON as text."""
+    if type == "STRING":
+        return None
+    if type in ("INTEGER", "BIGINT"):
+        return int
+    if type == "BOOLEAN":
+        return lambda text: text == "true"
+    given = _given(type) or _same
+    return (lambda text: given(int(text))) if type in ("DATE", "TIME", "TIMESTAMP") else given
+
+
+# ---------------------------------------------------------------- results
+
+
+def _wrong(value: Any, wanted: str) -> WrongType:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else shown[:59] + "…"
+    return WrongType(f"{wanted} was declared, and the result is {shown} ({type(value).__name__})")
+
+
+def _made(type: Any) -> Convert:
+    """From Python to JSON; raises WrongType. Null is the caller's business."""
+    if isinstance(type, str):
+        return _RESULTS[type]
+    if "decimal" in type:
+        return _decimal(*type["decimal"])
+    if "array" in type:
+        return _list(_made(type["array"]))
+    if "map" in type:
+        return _dict(_made(type["map"][0]), _made(type["map"][1]))
+    return _fields({f["name"]: _made(f["type"]) for f in type["struct"]})
+
+
+def _whole(wanted: str) -> Convert:
+    most = _RANGES[wanted]
+
+    def convert(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _wrong(value, wanted)
+        if not -most <= value < most:
+            raise WrongType(f"{value} is too large for {wanted}")
+        return int(value)
+
+    return convert
+
+
+def _number(value: Any) -> float | str:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _wrong(value, "DOUBLE")
+    made = float(value)
+    if made != made:
+        return "NaN"
+    return made if abs(made) != float("inf") else "Infinity" if made > 0 else "-Infinity"
+
+
+def _decimal(precision: int, scale: int) -> Convert:
+    wanted = f"DECIMAL({precision}, {scale})"
+
+    def convert(value: Any) -> str:
+        if not isinstance(value, int | Decimal) or isinstance(value, bool):
+            raise _wrong(value, wanted)
+        held = Decimal(value)
+        if not held.is_finite() or (held and held.adjusted() >= precision - scale):
+            raise WrongType(f"{held} is too large for {wanted}")
+        made = held.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
+        if made and made.adjusted() >= precision - scale:
+            raise WrongType(f"{held} is too large for {wanted}")
+        return format(made, "f")
+
+    return convert
+
+
+def _exactly(wanted: str, of: type | tuple[type, ...], convert: Convert = _same) -> Convert:
+    def checked(value: Any) -> Any:
+        if not isinstance(value, of):
+            raise _wrong(value, wanted)
+        return convert(value)
+
+    return checked
+
+
+def _day(value: Any) -> int:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise _wrong(value, "DATE")
+    return value.toordinal() - _FIRST_DAY
+
+
+def _instant(value: datetime) -> int:
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MILLISECOND
+
+
+def _time_of_day(value: time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+
+
+def _base64(value: Any) -> str:
+    return base64.b64encode(value).decode()
+
+
+_RESULTS: dict[str, Convert] = {
+    "BOOLEAN": _exactly("BOOLEAN", bool),
+    "INTEGER": _whole("INTEGER"),
+    "BIGINT": _whole("BIGINT"),
+    "DOUBLE": _number,
+    "STRING": _exactly("STRING", str),
+    "BYTES": _exactly("BYTES", (bytes, bytearray), _base64),
+    "DATE": _day,
+    "TIME": _exactly("TIME", time, _time_of_day),
+    "TIMESTAMP": _exactly("TIMESTAMP", datetime, _instant),
+}
+
+
+def _list(element: Convert) -> Convert:
+    def convert(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise _wrong(value, "ARRAY")
+        return [None if v is None else element(v) for v in value]
+
+    return convert
+
+
+def _dict(key: Convert, element: Convert) -> Convert:
+    def convert(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _wrong(value, "MAP")
+        return {_text(k, key): None if v is None else element(v) for k, v in value.items()}
+
+    return convert
+
+
+def _text(key: Any, convert: Convert) -> str:
+    if key is None:
+        raise WrongType("a MAP has no null keys")
+    made = convert(key)
+    return str(made).lower() if isinstance(made, bool) else str(made)
+
+
+def _fields(fields: dict[str, Convert]) -> Convert:
+    def convert(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _wrong(value, "STRUCT")
+        named = {_field(name, fields): v for name, v in value.items()}
+        return {n: None if (v := named.get(n)) is None else c(v) for n, c in fields.items()}
+
+    return convert
+
+
+def _field(name: Any, fields: dict[str, Convert]) -> str:
+    """The field that a key of a dict means: of exactly that name, or of that name in upper case."""
+    for found in (name, str(name).upper()):
+        if found in fields:
+            return str(found)
+    raise WrongType(f"the STRUCT has no field {name!r}; its fields are {', '.join(fields)}")

@@ -1,0 +1,193 @@
+"""A worker process: it loads one function and computes it for one row after another, over its standard streams.
+
+In come frames of a length (four bytes, big-endian) and as many bytes: first the function's document, then for each
+call a letter that says what to do and a JSON array of arguments. Out go frames whose first byte is OK, ERROR or GONE
+(an error after which the process ends, since it is over its limits), then the result as JSON or the error's words.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from millstream.udf.code import FILE, BadCode, Code, loaded
+from millstream.udf.wire import reader, writer
+
+OK, ERROR, GONE = b"\0", b"\1", b"\2"
+CALL, ADD, UNDO, MERGE, RESULT = b"caumr"
+_HEAD = struct.Struct(">I")
+_MOST = 400
+# Audit events of what a function has no business with (Python's own list of them is in its documentation).
+_NETWORK = "connect bind sendto sendmsg getaddrinfo gethostbyname"
+_PROCESSES = "system exec fork forkpty posix_spawn kill killpg"
+_REFUSED = frozenset(
+    (
+        "subprocess.Popen",
+        *(f"socket.{name}" for name in _NETWORK.split()),
+        *(f"os.{name}" for name in _PROCESSES.split()),
+    )
+)
+
+
+class Expired(BaseException):
+    """A call took longer than it may; no `except Exception` of the function catches it."""
+
+
+Call = Callable[[int, bytes], bytes]
+
+
+def main() -> None:
+    """Serve until the other side closes. Arguments: seconds a call may take, megabytes of memory (0: any)."""
+    seconds, megabytes = float(sys.argv[1]), int(sys.argv[2])
+    answers = os.fdopen(os.dup(1), "wb")
+    # What a function prints must not come between the answers; its errors go where the server's own go.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    source = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    document = json.loads(_frame(source) or b"{}")
+    _confine(megabytes)
+    try:
+        call = prepared(document)
+    except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
+        _answer(answers, GONE + explained(failure, document["text"]))
+        return
+    _answer(answers, OK)
+    _serve(source, answers, call, document["text"], seconds)
+
+
+def _confine(megabytes: int) -> None:
+    """What can be taken from a function before its text runs."""
+    with contextlib.suppress(OSError):
+        os.setsid()
+    os.nice(5)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if megabytes:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    signal.signal(signal.SIGALRM, _expire)
+    sys.addaudithook(_audit)
+
+
+def _audit(event: str, _: Any) -> None:
+    if event in _REFUSED:
+        raise PermissionError(f"a function may not do {event}")
+
+
+def _expire(*_: Any) -> None:
+    raise Expired
+
+
+def prepared(document: dict[str, Any]) -> Call:
+    """What computes a call of the document's function. Runs the function's text: raises what that raises."""
+    code = Code(
+        document["text"],
+        document["name"],
+        tuple(document["names"]),
+        document["aggregate"],
+        document["entry"],
+    )
+    made = loaded(code)
+    return _aggregate(made, document) if code.aggregate else _scalar(made, document)
+
+
+def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
+    read, write = reader(document["parameters"]), writer(document["returns"])
+    if document["strict"]:
+        return lambda _, data: write(None if None in (args := read(data)) else function(*args))
+    return lambda _, data: write(function(*read(data)))
+
+
+def _aggregate(made: Any, document: dict[str, Any]) -> Call:
+    """An aggregate's state comes and goes as JSON text, null before its first row."""
+    read, write = reader(["STRING", *document["parameters"]]), writer(document["returns"])
+    both = reader(["STRING", "STRING"])
+
+    def held(text: str | None) -> Any:
+        return made.initial() if text is None else json.loads(text)
+
+    def moved(method: Callable[..., Any], data: bytes) -> bytes:
+        text, *args = read(data)
+        state = held(text)
+        after = method(state, *args)
+        # A method may change the list or dict that it was given, and need not give it back.
+        if after is None and isinstance(state, list | dict):
+            after = state
+        return _state(after)
+
+    def call(what: int, data: bytes) -> bytes:
+        if what == RESULT:
+            return write(made.result(held(json.loads(data)[0])))
+        if what == MERGE:
+            one, other = both(data)
+            return _state(made.merge(held(one), held(other)))
+        return moved(made.add if what == ADD else made.undo, data)
+
+    return call
+
+
+def _state(state: Any) -> bytes:
+    try:
+        return json.dumps(json.dumps(state), ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the state has to be what JSON can hold: {error}") from error
+
+
+def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, seconds: float) -> None:
+    while True:
+        frame = _frame(source)
+        if frame is None:
+            return
+        answer = _timed(call, frame, text, seconds)
+        _answer(answers, answer)
+        if answer[:1] == GONE:
+            return
+
+
+def _timed(call: Call, frame: bytes, text: str, seconds: float) -> bytes:
+    """The answer to a call, which is cut short when its time is over."""
+    try:
+        # The second alarm is for what caught the first.
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+        try:
+            return OK + call(frame[0], frame[1:])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except (Expired, MemoryError) as failure:
+        return GONE + explained(failure, text, seconds)
+    except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
+        return ERROR + explained(failure, text)
+
+
+def explained(failure: BaseException, text: str, seconds: float = 0) -> bytes:
+    """What went wrong, and in which line of the function's text."""
+    what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+    if isinstance(failure, Expired):
+        what = f"it took longer than {seconds:g} s"
+    if isinstance(failure, BadCode):
+        what = failure.fact
+    shown = what if len(what) <= _MOST else what[: _MOST - 1] + "…"
+    return (_place(failure, text) + shown).encode(errors="replace")
+
+
+def _place(failure: BaseException, text: str) -> str:
+    lines = [f.lineno for f in traceback.extract_tb(failure.__traceback__) if f.filename == FILE and f.lineno]
+    if not lines:
+        return ""
+    written = text.splitlines()
+    line = written[lines[-1] - 1].strip() if lines[-1] <= len(written) else ""
+    return f"line {lines[-1]} ({line}): "
+
+
+def _frame(source: BinaryIO) -> bytes | None:
+    head = source.read(4)
+    return source.read(_HEAD.unpack(head)[0]) if len(head) == 4 else None
+
+
+def _answer(answers: BinaryIO, data: bytes) -> None:
+    answers.write(_HEAD.pack(len(data)) + data)
+    answers.flush()
