@@ -81,7 +81,7 @@ class PythonPool(document: String) {
 
   /** The result of a call; throws a Fault that names the function. */
   def call(what: Char, arguments: InternalRow): Any = {
-    val known = idle.pollFirst()
+    val known = waiting()
     val worker = if (known != null) known else started()
     var well = false
     try {
@@ -90,6 +90,13 @@ class PythonPool(document: String) {
       result
     } catch { case failed: PythonFailed => well = !failed.gone; throw fault(failed.getMessage) }
     finally if (well) idle.addFirst(worker) else end(worker)
+  }
+
+  /** A process that has nothing to do; one that was ended from outside meanwhile is nobody's loss. */
+  private def waiting(): PythonWorker = {
+    var found = idle.pollFirst()
+    while (found != null && !found.lives) { end(found); found = idle.pollFirst() }
+    found
   }
 
   private def fault(why: String): Fault = new Fault(s"function $name: $why")
@@ -213,6 +220,8 @@ class PythonWorker(pool: PythonPool) {
     if (expired) s"it took longer than ${limit / 1000.0} s, and its process was killed"
     else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
     else s"its process ended by itself (exit code ${process.exitValue})"
+
+  def lives: Boolean = process.isAlive
 
   def isLate(now: Long): Boolean = { val until = deadline; until != 0L && now - until > 0 }
 

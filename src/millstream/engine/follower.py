@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from confluent_kafka import KafkaException
 
+from millstream.catalog.catalog import Catalog
 from millstream.engine import topics
 from millstream.engine.commands import Command
 from millstream.engine.kafka import Kafka, reason
@@ -34,9 +35,12 @@ class Owed:
 class Follower:
     """Follows the log; the same code brings a server up to date and carries out what was said a moment ago."""
 
-    def __init__(self, log: CommandLog, lease: Lease, kafka: Kafka, supervisor: Supervisor, server: str) -> None:
+    def __init__(
+        self, log: CommandLog, lease: Lease, kafka: Kafka, supervisor: Supervisor, server: str, catalog: Catalog
+    ) -> None:
+        """`catalog` is what there is before the first command."""
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
-        self._state = State()
+        self._state = State(catalog)
         self._moved = threading.Condition()
         self._results: deque[tuple[int, Applied]] = deque(maxlen=REMEMBERED)
         self._owed: deque[Owed] = deque()

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
 
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.functions import UserFunction
+from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import Kafka, reason
 from millstream.engine.lease import Lease
@@ -32,6 +35,7 @@ def opened(properties: Mapping[str, str]) -> Parts:
     settings = effective(server)
     service, name = settings["ksql.service.id"], _name(settings)
     kafka = Kafka(settings)
+    own = _functions(settings)
     try:
         kafka.cluster()
         log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
@@ -45,7 +49,7 @@ def opened(properties: Mapping[str, str]) -> Parts:
         raise EngineCannotStart(str(failure)) from failure
     supervisor = Supervisor(workshop)
     lease = Lease(kafka, log.topic, service, name, int(settings["millstream.lease.timeout.ms"]))
-    follower = Follower(log, lease, kafka, supervisor, name)
+    follower = Follower(log, lease, kafka, supervisor, name, Catalog(functions=own))
     supervisor.begin()
     lease.start()
     follower.start()
@@ -76,6 +80,14 @@ def _server(properties: Mapping[str, str]) -> dict[str, str]:
     if not found.get("bootstrap.servers"):
         raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
     return found
+
+
+def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
+    """The functions of the server's files. Raises EngineCannotStart."""
+    try:
+        return functions(settings)
+    except BadExtension as bad:
+        raise EngineCannotStart(str(bad)) from bad
 
 
 def _name(settings: Mapping[str, str]) -> str:

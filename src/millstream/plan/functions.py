@@ -2,7 +2,7 @@
 
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from millstream.analysis import sources
@@ -16,8 +16,10 @@ from millstream.model.settings import switched
 from millstream.model.types import SqlType
 from millstream.plan.steps import Outcome
 from millstream.syntax import tree
+from millstream.syntax.parser import parse_signature
 from millstream.syntax.walk import walk
 from millstream.udf.code import BadCode, Code, dedented, methods
+from millstream.udf.files import Declared, declared
 
 ENABLED = "millstream.python.functions.enabled"
 
@@ -76,6 +78,37 @@ def checked(function: UserFunction, aggregate: bool) -> UserFunction:
             raise StatementError(f"{name} cannot be a parameter in Python", None, "choose another name")
     code = Code(function.text, function.name, called, aggregate, function.entry)
     return replace(function, methods=tuple(sorted(methods(code))))
+
+
+def in_file(text: str, file: str) -> Iterator[UserFunction]:
+    """The functions that a file of Python declares (udf/files.py). Raises BadCode, StatementError."""
+    for found in declared(text):
+        try:
+            shape = parse_signature(found.signature)
+        except StatementError as error:
+            raise BadCode(f"the signature of {found.entry}, {found.signature!r}: {error}", found.line) from error
+        made = UserFunction(
+            found.name,
+            tuple((p.name, _known(p.type, found)) for p in shape.parameters),
+            _known(shape.returns, found),
+            text,
+            found.entry,
+            strict=found.strict,
+            description=found.description,
+            file=file,
+        )
+        try:
+            yield checked(made, found.aggregate)
+        except StatementError as error:
+            raise BadCode(error.fact, found.line, error.hint) from error
+
+
+def _known(type: SqlType, found: Declared) -> SqlType:
+    """A file is read before there are custom types."""
+    try:
+        return sources.expand(type, {}, Span(found.line, 1))
+    except StatementError as error:
+        raise BadCode(error.fact, found.line, error.hint) from error
 
 
 def _path(name: str, what: str) -> str:

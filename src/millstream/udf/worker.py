@@ -116,7 +116,9 @@ def _aggregate(made: Any, document: dict[str, Any]) -> Call:
         after = method(state, *args)
         # A method may change the list or dict that it was given, and need not give it back.
         if after is None and isinstance(state, list | dict):
-            after = state
+            return _state(state)
+        if after is None and state is not None:
+            raise TypeError(f"{method.__name__} has to return the state")
         return _state(after)
 
     def call(what: int, data: bytes) -> bytes:

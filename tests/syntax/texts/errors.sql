@@ -227,7 +227,7 @@ DESCRIBE;
 -- → line 1:9: unexpected ';'; expected STREAMS, TABLES, CONNECTOR or the name of a stream or table
 
 DROP x;
--- → line 1:6: unexpected x; expected TYPE, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected x; expected TYPE, FUNCTION, CONNECTOR, STREAM or TABLE
 
 TERMINATE;
 -- → line 1:10: unexpected ';'; expected ALL or the id of a query
@@ -304,3 +304,19 @@ INSERT INTO select VALUES (1);
 PRINT my-topic;
 -- → line 1:9: unexpected '-'
 -- →   hint: a topic whose name has other characters than letters, digits and _ is quoted: PRINT 'my-topic'
+
+CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS $$ return a;
+-- → line 1:57: this block has no closing $$
+-- →   hint: a block stands between $$ and $$
+
+CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE JAVA AS $$return a$$;
+-- → line 1:47: unexpected JAVA; expected PYTHON
+
+CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS 'return a';
+-- → line 1:57: unexpected 'return a'; expected the function's text between $$ and $$
+
+CREATE FUNCTION f(a) RETURNS INT LANGUAGE PYTHON AS $$a$$;
+-- → line 1:20: unexpected ')'; expected a type
+
+CREATE AGGREGATE f(a INT) RETURNS INT LANGUAGE PYTHON AS $$a$$;
+-- → line 1:8: unexpected AGGREGATE; expected OR REPLACE, SOURCE, STREAM or TABLE

@@ -144,3 +144,14 @@ select (((a))) + ((b)) * (c), (a + b) * c, not (a and b) or c from t;
 
 EXPLAIN SET '' = '';
 -- → EXPLAIN SET '' = ''
+
+create function f (a int) returns null on null input returns string language python as $$a$$;
+-- → refused: line 1:35: unexpected null; expected a type
+
+create function f (a int) returns string returns null on null input language python as $$
+  -- no comment; and $ no end '
+$$; drop function f;
+-- → CREATE FUNCTION F(A INTEGER) RETURNS STRING LANGUAGE PYTHON RETURNS NULL ON NULL INPUT AS $$
+-- →   -- no comment; and $ no end '
+-- → $$
+-- → DROP FUNCTION F

@@ -1,0 +1,43 @@
+"""Functions of the server's own: the Python files of a folder, read when the server starts."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from millstream.catalog.functions import UserFunction
+from millstream.model.errors import StatementError
+from millstream.model.settings import switched
+from millstream.plan.functions import ENABLED, in_file
+from millstream.udf.code import BadCode
+
+FOLDER = "ksql.extension.dir"
+
+
+class BadExtension(Exception):
+    """A file that declares functions and cannot be understood: which, where, and why."""
+
+
+def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
+    """The functions that the files of the folder declare, by name; none where they are switched off.
+
+    Raises BadExtension.
+    """
+    folder = Path(settings[FOLDER])
+    if not switched(settings, ENABLED) or not folder.is_dir():
+        return {}
+    found: dict[str, UserFunction] = {}
+    for path in sorted(folder.glob("*.py")):
+        for function in _of(path):
+            if function.name in found:
+                raise BadExtension(f"{path}: {function.name} is declared in {found[function.name].file} too")
+            found[function.name] = function
+    return found
+
+
+def _of(path: Path) -> Iterator[UserFunction]:
+    try:
+        yield from in_file(path.read_text(encoding="utf-8"), str(path))
+    except BadCode as bad:
+        hint = f"\n  hint: {bad.hint}" if bad.hint else ""
+        raise BadExtension(f"{path}, line {bad.line}: {bad.fact}{hint}") from bad
+    except (StatementError, OSError, UnicodeDecodeError) as error:
+        raise BadExtension(f"{path}: {error}") from error

@@ -1,0 +1,70 @@
+"""Functions that a file declares with decorators, found by reading its text: nothing is run."""
+
+import ast
+from dataclasses import dataclass
+
+from millstream.udf.code import FILE, BadCode
+
+_DECORATORS = ("function", "aggregate")
+_MODULE = "millstream.udf"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A function in a file: its `name` in SQL and that of its definition, its signature in SQL's words, its docstring.
+
+    `line` is where its decorator stands.
+    """
+
+    name: str
+    entry: str
+    signature: str
+    aggregate: bool
+    strict: bool
+    description: str
+    line: int
+
+
+def declared(text: str) -> list[Declared]:
+    """The functions that a file's text declares, none where it does not import this room. Raises BadCode."""
+    if _MODULE not in text:
+        return []
+    try:
+        tree = ast.parse(text, FILE)
+    except (SyntaxError, ValueError) as error:
+        line = error.lineno if isinstance(error, SyntaxError) else 1
+        raise BadCode(f"Python: {error.args[0]}", line or 1) from error
+    made = [s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
+    return [_declared(definition, call) for definition in made for call in _calls(definition)]
+
+
+def _calls(definition: ast.FunctionDef | ast.ClassDef) -> list[ast.Call]:
+    return [d for d in definition.decorator_list if isinstance(d, ast.Call) and _name(d.func) in _DECORATORS]
+
+
+def _name(called: ast.expr) -> str:
+    if isinstance(called, ast.Attribute):
+        return called.attr
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+def _declared(definition: ast.FunctionDef | ast.ClassDef, call: ast.Call) -> Declared:
+    named = {k.arg: _constant(k.value) for k in call.keywords}
+    signature = _constant(call.args[0]) if len(call.args) == 1 else named.get("signature")
+    if not isinstance(signature, str):
+        hint = '@function("(a INT, b STRING) -> STRING")'
+        raise BadCode(f"the declaration of {definition.name} has no signature", call.lineno, hint)
+    return Declared(
+        str(named.get("name") or definition.name).upper(),
+        definition.name,
+        signature,
+        _name(call.func) == "aggregate",
+        named.get("returns_null_on_null") is True,
+        ast.get_docstring(definition) or "",
+        call.lineno,
+    )
+
+
+def _constant(value: ast.expr) -> object:
+    """What stands there is text or a flag, since nothing is run to find out."""
+    return value.value if isinstance(value, ast.Constant) else None
