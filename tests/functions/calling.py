@@ -18,6 +18,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import parse_expression
 
 FAILED = "fails"
+NOTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Answer:
         return f"{self.type} {FAILED}" if self.text == FAILED else f"{self.type} = {self.text}"
 
 
-def answers(calls: Sequence[str], spark: SparkSession) -> list[Answer]:
+def answers(calls: Sequence[str], spark: SparkSession, scope: Scope = NOTHING) -> list[Answer]:
     """What each call gives, all computed as the columns of one row."""
-    made = [lowered_call(call) for call in calls]
+    made = [lowered_call(call, scope) for call in calls]
     columns = (f"{_shown(t, text)} AS c{i}" for i, (t, text) in enumerate(made))
     row = spark.range(1).selectExpr("0 AS partition", "id AS offset").selectExpr(*columns).collect()[0]
     return [Answer(t, FAILED if given is None else given) for (t, _), given in zip(made, row, strict=True)]
@@ -43,13 +44,13 @@ def _shown(t: SqlType, text: str) -> str:
     return f"ms_guard(coalesce({cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
 
 
-def lowered_call(call: str) -> tuple[SqlType, str]:
+def lowered_call(call: str, scope: Scope = NOTHING) -> tuple[SqlType, str]:
     """The type and the Spark SQL text; of a table function, those of the array of its rows."""
     expression = parse_expression(call)
     function = lookup(expression.name) if isinstance(expression, tree.Call) else None
     if function and function.kind is FunctionKind.TABLE:
         return _rows(expression)
-    made = typed(expression, Scope())
+    made = typed(expression, scope)
     assert made.type is not None
     return made.type, to_sql(made)
 

@@ -131,6 +131,8 @@ LISTING = st.sampled_from(tree.Listing)
 EXTENDABLE = st.sampled_from([tree.Listing[x] for x in ("STREAMS", "TABLES", "TOPICS", "QUERIES")])
 TOPICS = st.just(tree.Listing.TOPICS)
 VALUES = some(SMALL)
+PARAMETER = st.builds(tree.FunctionParameter, NAME, TYPE)
+BLOCK = st.builds(tree.Block, TEXT.map(lambda text: text.replace("$", "€")))
 
 STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.CreateSource: st.builds(tree.CreateSource, KIND, NAME, some(COLUMN), PROPERTIES, FLAG, FLAG, FLAG),
@@ -152,6 +154,8 @@ STATEMENTS: dict[type[tree.Statement], st.SearchStrategy] = {
     tree.Print: st.builds(tree.Print, NAME, FLAG, maybe(COUNT), maybe(COUNT)),
     tree.CreateType: st.builds(tree.CreateType, NAME, TYPE, FLAG),
     tree.DropType: st.builds(tree.DropType, NAME, FLAG),
+    tree.CreateFunction: st.builds(tree.CreateFunction, NAME, some(PARAMETER), TYPE, BLOCK, FLAG, FLAG, FLAG, FLAG),
+    tree.DropFunction: st.builds(tree.DropFunction, NAME, FLAG),
     tree.Define: st.builds(tree.Define, WORD, TEXT),
     tree.Undefine: st.builds(tree.Undefine, WORD),
     tree.SetProperty: st.builds(tree.SetProperty, TEXT, TEXT),

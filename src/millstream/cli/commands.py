@@ -159,6 +159,7 @@ STATEMENTS = (
     ("PRINT 'topic' FROM BEGINNING", "a topic's records as they are"),
     ("CREATE STREAM s (id INT KEY, …) WITH (…)", "declare a topic as a stream; TABLE with PRIMARY KEY"),
     ("CREATE STREAM t AS SELECT … FROM s WHERE …", "a query that runs for good, into a stream of its own"),
+    ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ x + 1 $$", "a function of your own"),
     ("SELECT … FROM s EMIT CHANGES", "rows as they come, until Ctrl-C"),
     ("SELECT … FROM t WHERE id = 1", "the state of a table now"),
     ("INSERT INTO s (id, …) VALUES (1, …)", "write a row"),
