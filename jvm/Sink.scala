@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{Map => JavaMap, Properties}
+import java.util.{List => JavaList, Map => JavaMap, Properties}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicReference
 
@@ -38,6 +38,14 @@ object Sink {
   def failure(query: String): String = Option(failures.get(query)).map(_.toString).orNull
 
   private[millstream] def fail(query: String, e: Throwable): Unit = failures.putIfAbsent(query, e)
+
+  /** Write one record and wait until the broker has it: with its own time, be it 0, which librdkafka takes for now. */
+  def put(conf: JavaMap[String, String], topic: String, time: Long, key: Array[Byte], value: Array[Byte],
+      names: JavaList[String], headers: JavaList[Array[Byte]]): Unit = {
+    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)
+    names.asScala.zip(headers.asScala).foreach { case (name, header) => record.headers.add(name, header) }
+    Producers.get(conf.asScala.toMap).send(record).get()
+  }
 
   /**
    * Start a real-time query that writes rows (key binary, value binary, rowtime long, headers

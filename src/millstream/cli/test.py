@@ -1,8 +1,9 @@
-"""`millstream test`: play case files against the real parser, plan, codec and Spark, without a broker."""
+"""`millstream test`: play case files against the real parser, plan, codec and Spark; with `--live`, a broker too."""
 
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
 from millstream.spark.session import SessionOptions, create
 from millstream.tester.cases import Case, load
+from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
+from millstream.tester.stage import broker, stage
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -25,6 +28,7 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser("test", help="play case files: statements, records in, records out")
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a case file, or a folder of them")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose 'file :: name' or id has TEXT")
+    parser.add_argument("--live", action="store_true", help="through a Kafka broker and real-time mode")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="cases played at once (default 4)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a line of JSON for each case")
     parser.add_argument("--quiet", action="store_true", help="only the summary")
@@ -52,15 +56,24 @@ def run(args: argparse.Namespace) -> int:
 def _play(cases: list[Case], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
     with TemporaryDirectory() as folder:
-        spark = create(SessionOptions(Path(folder), slots=4))
-        try:
-            for verdict in run_cases(cases, Bounded(spark), effective({}, {}), args.jobs):
-                verdicts.append(verdict)
-                if not args.quiet:
-                    _tell(verdict, out)
-        finally:
-            spark.stop()
+        for verdict in (_live if args.live else _bounded)(cases, args.jobs, Path(folder)):
+            verdicts.append(verdict)
+            if not args.quiet:
+                _tell(verdict, out)
     return verdicts
+
+
+def _bounded(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
+    spark = create(SessionOptions(folder, slots=4))
+    try:
+        yield from run_cases(cases, Bounded(spark), effective({}, {}), jobs)
+    finally:
+        spark.stop()
+
+
+def _live(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
+    with broker(folder) as bootstrap, stage(folder, bootstrap) as made:
+        yield from run_live(cases, made, effective({}, {}), jobs)
 
 
 def _tell(verdict: Verdict, out: Console) -> None:

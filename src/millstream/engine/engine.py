@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
+from millstream.catalog.catalog import Catalog
 from millstream.engine import execute, log_stream, opening, printing, transient
 from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
 from millstream.engine.coded import Coded
@@ -15,24 +16,30 @@ from millstream.engine.insert import RowWriter
 from millstream.engine.parts import Parts
 from millstream.engine.session import Session
 from millstream.model.settings import SettingRefused, check_session
+from millstream.spark.session import Session as Spark
 from millstream.syntax import tree
 
 
 class MillstreamEngine:
     """An open engine; see api.Engine for its methods. `close` it when done."""
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
+    def __init__(self, properties: Mapping[str, str], spark: Spark | None = None) -> None:
         """Open an engine with a server's properties, of which bootstrap.servers is needed; takes some seconds.
 
-        Raises EngineCannotStart.
+        `spark` is a session that it shares with others, else it makes its own. Raises EngineCannotStart.
         """
-        self._parts: Parts = opening.opened(properties)
+        self._parts: Parts = opening.opened(properties, spark)
         self._cluster = self._parts.kafka.cluster()
         log_stream.declare(self._parts)
 
     def close(self) -> None:
         """Stop all that runs here; the next start goes on from the checkpoints."""
         opening.closed(self._parts)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The sources, types and queries that the statements have made."""
+        return self._parts.state.catalog
 
     # ------------------------------------------------------------ statements
 

@@ -21,6 +21,7 @@ from millstream.engine.transient import remove_leftovers
 from millstream.engine.workshop import Logging, Workshop
 from millstream.model.settings import SettingRefused, check, effective, given, switched
 from millstream.parts.errors import SetupError
+from millstream.spark.session import Session
 
 PROCESSING_LOG = "ksql.logging.processing."
 
@@ -29,8 +30,11 @@ class EngineCannotStart(Exception):
     """Why an engine cannot be opened, for the one who starts the server."""
 
 
-def opened(properties: Mapping[str, str]) -> Parts:
-    """The parts of an engine, at work, caught up with the command log. Raises EngineCannotStart."""
+def opened(properties: Mapping[str, str], shared: Session | None = None) -> Parts:
+    """The parts of an engine, at work, caught up with the command log. `shared`: see Workshop.
+
+    Raises EngineCannotStart.
+    """
     server = _server(properties)
     settings = effective(server)
     service, name = settings["ksql.service.id"], _name(settings)
@@ -41,7 +45,7 @@ def opened(properties: Mapping[str, str]) -> Parts:
         log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
         logging = _processing_log(settings, kafka)
         schemas = Schemas(settings)
-        workshop = Workshop(settings, kafka, logging, schemas.access)
+        workshop = Workshop(settings, kafka, logging, schemas.access, shared)
         remove_leftovers(kafka, service, name)
     except KafkaException as failure:
         raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure

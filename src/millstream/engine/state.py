@@ -1,13 +1,13 @@
 """What the command log says so far: the catalog, the queries that should run, each command's status. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Group, Join, Node, Read, Write, inputs
+from millstream.plan.nodes import Group, Join, Node, Write, inputs, leaves, reads
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -21,7 +21,7 @@ from millstream.plan.steps import (
 )
 from millstream.syntax.parser import parse_one
 
-# How many tasks share the groups of a query. The first checkpoint of a query fixes it.
+# How many tasks share the groups of a query, at most. The first checkpoint of a query fixes it.
 SHUFFLE_PARTITIONS = 2
 
 
@@ -141,12 +141,21 @@ def _turned(wanted: Wanted, state: QueryState) -> Wanted:
 
 def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:
     """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped."""
-    below = inputs(plan)
-    if isinstance(plan, Read):
-        return partitions(plan.origin, topics)
-    return sum(slots(node, topics) for node in below) + (
-        SHUFFLE_PARTITIONS * plan.shuffles if isinstance(plan, Group | Join) else 0
-    )
+    read = {source.name: partitions(source, topics) for source in reads(plan)}
+    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + tasks(read.values()) * _shuffles(plan)
+
+
+def _shuffles(plan: Node) -> int:
+    own = plan.shuffles if isinstance(plan, Group | Join) else 0
+    return own + sum(map(_shuffles, inputs(plan)))
+
+
+def tasks(partitions: Iterable[int]) -> int:
+    """How many tasks share the groups of a query that reads topics with so many partitions: no more than read them.
+
+    Kafka Streams has as many. The groups of one partition's rows then have one order, and one stream time.
+    """
+    return max(1, min(SHUFFLE_PARTITIONS, max(partitions, default=1)))
 
 
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
 from millstream.engine.kafka import Kafka, reason
-from millstream.engine.state import SHUFFLE_PARTITIONS, Wanted
+from millstream.engine.state import Wanted, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.types import INTEGER
@@ -31,7 +31,6 @@ Pair = tuple[bytes | None, bytes | None]
 
 
 CONF = {
-    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
     # A query that cannot be interrupted must not hold up the others for ever.
     "spark.sql.streaming.stopTimeout": "30s",
     # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
@@ -64,9 +63,19 @@ def _python(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 class Workshop:
-    """One Spark session at the engine's service. It is made when this is; that takes some seconds."""
+    """One Spark session at the engine's service. It is made when this is; that takes some seconds.
 
-    def __init__(self, settings: Mapping[str, str], kafka: Kafka, log: Logging, registry: Access | None = None) -> None:
+    `shared` is the session of a Spark that others use as well: then names of queries begin with the service id there.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        kafka: Kafka,
+        log: Logging,
+        registry: Access | None = None,
+        shared: session.Session | None = None,
+    ) -> None:
         folder = settings["millstream.data.dir"]
         local = Path("/tmp") if "://" in folder else Path(folder).resolve()
         options = session.SessionOptions(
@@ -75,7 +84,8 @@ class Workshop:
             master=settings["millstream.spark.master"],
             conf=CONF | _reaching(registry) | _python(settings),
         )
-        self._session = session.create(options)
+        self._session = session.create(options) if shared is None else session.beside(shared)
+        self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
         self._kafka, self._log = kafka, log
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
         self._realtime = RealTime(self._session, kafka.client)
@@ -87,15 +97,17 @@ class Workshop:
         evaluate(self._session, ["1"], [INTEGER])
 
     def close(self) -> None:
-        """End the session."""
+        """End the session, unless it is others' too."""
         self._realtime.close()
-        self._session.stop()
+        if not self._shared:
+            self._session.stop()
 
     def start(self, wanted: Wanted) -> Started:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
-        self._need_topics(wanted)
+        there = self._need_topics(wanted)
         starts = self._possible(wanted.starts)
         job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, starts)
+        job = replace(job, tasks=tasks(len(there[source.topic]) for source in reads(wanted.plan)))
         try:
             return self._realtime.write(wanted.plan, job)
         except QueryRefused as refused:
@@ -134,7 +146,7 @@ class Workshop:
         return [_pair(key, value) for key, value in zip(keys, values, strict=True)]
 
     def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> Job:
-        return Job(id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows)
+        return Job(self._scope + id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows)
 
     def _possible(self, starts: Starts) -> dict[str, dict[int, int]]:
         """The places to begin at, as far as the topics still have them; else, and in new partitions, the beginning."""
@@ -150,7 +162,8 @@ class Workshop:
         except KafkaException as failure:
             raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
 
-    def _need_topics(self, wanted: Wanted) -> None:
+    def _need_topics(self, wanted: Wanted) -> Mapping[str, Sequence[int]]:
+        """The topics that are there, those that the query reads and writes among them. Raises CannotRun."""
         try:
             there = self._kafka.topics()
         except KafkaException as failure:
@@ -161,6 +174,7 @@ class Workshop:
             self._make(wanted.topic)
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
+        return there
 
 
 Encoded = bytes | UnreadableRecord | None

@@ -124,6 +124,14 @@ def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
     return made
 
 
+def java_list(session: SparkSession, values: Iterable[object]) -> Any:
+    """A Java list."""
+    made = machine(session).java.util.ArrayList()
+    for value in values:
+        made.append(value)
+    return made
+
+
 def java_schema(session: SparkSession, schema: StructType) -> Any:
     """A schema as the module takes it."""
     return session._jsparkSession.parseDataType(schema.json())

@@ -41,7 +41,7 @@ class Job:
 
     `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
     not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
-    it may show records.
+    it may show records. `tasks`: how many share the query's groups, where the checkpoint does not say.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Job:
     starts: Starts = field(default_factory=dict)
     log: str = ""
     log_rows: bool = False
+    tasks: int = 2
 
 
 class Started:
@@ -138,7 +139,10 @@ class RealTime:
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
         try:
-            query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
+            with self._lock:
+                # A query takes the session's settings as they are when it starts.
+                self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
+                query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
             raise QueryRefused(first_line(failure)) from failure
         started = Started(query, job.id, self._forget_running)

@@ -13,6 +13,9 @@ from millstream.parts import shipped
 from millstream.spark import jvm
 from millstream.udf.bundle import program
 
+# What the rooms above call the session that they hand on.
+Session = SparkSession
+
 # A query holds a slot for each partition it reads as long as it runs: slots are not cores.
 SLOTS = 512
 
@@ -50,13 +53,15 @@ class SessionOptions:
     """What a session is made with.
 
     `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is where
-    Spark's own files go; `conf` are Spark settings that win over millstream's.
+    Spark's own files go; `brief`: it lives for minutes, and should be quick to start rather than fast for long;
+    `conf` are Spark settings that win over millstream's.
     """
 
     folder: Path
     slots: int = SLOTS
     memory: str = "1g"
     master: str = ""
+    brief: bool = False
     conf: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,6 +82,18 @@ def create(options: SessionOptions) -> SparkSession:
     return session
 
 
+def _java(options: SessionOptions) -> list[str]:
+    # Half of the processor time of a short life goes into the second compiler.
+    return ["-Duser.timezone=UTC", *(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if options.brief else [])]
+
+
+def beside(session: Session) -> Session:
+    """Another session of the same Spark, with queries and settings of its own; it ends with the first one."""
+    another = session.newSession()
+    jvm.register(another)
+    return another
+
+
 def settings(options: SessionOptions) -> dict[str, str]:
     """The Spark settings of a session, the user's last."""
     jars = list(map(str, jvm.class_path()))
@@ -89,7 +106,7 @@ def settings(options: SessionOptions) -> dict[str, str]:
         f"{PYTHON}program": program(),
         "spark.driver.memory": options.memory,
         "spark.driver.extraClassPath": ":".join(jars),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()} -Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={log.as_uri()}", *_java(options)]),
         "spark.sql.warehouse.dir": str(options.folder / "warehouse"),
         "spark.local.dir": str(options.folder / "spark"),
         # Executors of a cluster get the jars over the wire; the local one has the driver's class path.

@@ -123,12 +123,13 @@ def _append(played: Played, topic: str, record: Record, order: Order) -> None:
 def run(case: Case, played: Played, bounded: Bounded) -> None:
     """Put the inputs into their topics and run the queries, upstream ones first."""
     for number, given in enumerate(case.inputs):
-        _append(played, given.topic, _input(given, case, played), (number,))
+        _append(played, given.topic, record_of(given, case, played), (number,))
     for step in _upstream_first(list(played.queries.values())):
         _run(step, played, bounded)
 
 
-def _input(given: CaseRecord, case: Case, played: Played) -> Record:
+def record_of(given: CaseRecord, case: Case, played: Played) -> Record:
+    """An input as its topic has it, in the formats of the first source over that topic."""
     key, value, keys, values = _written_as(given.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in given.headers)
     bytes_of_key = windowed(_side(given, "KEY", key, keys, played), given.window)

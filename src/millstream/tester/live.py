@@ -1,0 +1,174 @@
+"""Plays a case live: through a real broker, the real engine and real-time mode, with the checks of a bounded run.
+
+Records are written one after the other. Where the bounded run made records of one, as many are waited for before the
+next is written; where the next goes to another topic, the queries must have read this one. What is waited for can only
+make a case slow, never pass: in the end every query has read all there is, and then the topics are read.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from millstream.catalog.catalog import Catalog
+from millstream.engine.api import Request, RequestFailed
+from millstream.engine.engine import MillstreamEngine
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.spark.bounded import Bounded
+from millstream.tester.cases import Case
+from millstream.tester.check import differences
+from millstream.tester.play import Placed, Played, refused
+from millstream.tester.renamed import original
+from millstream.tester.runner import Verdict
+from millstream.tester.script import Feed, Script, script
+from millstream.tester.stage import Stage
+from millstream.tester.wire import Wire
+
+# Seconds: how long a record, or a query's batch, may take on a machine that has other things to do.
+PATIENCE = 180.0
+PULSE = 0.02
+LOOK = 0.3
+
+
+class Failed(Exception):
+    """Why a query of a case failed, or what it was waited for in vain."""
+
+
+class Play:
+    """One case on the stage: what is done to its engine and its topics, and what is seen of them."""
+
+    def __init__(self, script: Script, engine: MillstreamEngine, wire: Wire) -> None:
+        self._script, self._engine, self._wire = script, engine, wire
+
+    def begin(self) -> None:
+        """Make the topics and carry out the statements. Raises RequestFailed."""
+        for topic, partitions in self._script.topics.items():
+            self._wire.create(self._script.name + topic, partitions)
+        for text, settings in self._script.statements:
+            self._engine.execute(Request(text, settings))
+
+    def feed(self, feeds: Sequence[Feed], safely: bool = False) -> None:
+        """Write records, waiting as the module says. Raises Failed.
+
+        `safely`: what one topic was given is in a checkpoint before another is given more, so that a restart, which
+        reads the records since its checkpoint again, reads those of one topic only.
+        """
+        for feed in feeds:
+            self._wire.write(self._script.name + feed.topic, feed.record)
+            if feed.turn and (safely or not feed.told):
+                self.settle()
+            elif feed.told:
+                self._told(feed)
+
+    def settle(self) -> None:
+        """Wait until the queries have read, and saved, all there is. Raises Failed."""
+        deadline = time.monotonic() + PATIENCE
+        while not self._settled():
+            if time.monotonic() > deadline:
+                raise Failed(f"the queries did not read all records in {PATIENCE:.0f} s")
+            time.sleep(PULSE)
+
+    def records(self, topic: str) -> list[Placed]:
+        """The records of a topic, by the case's name for it, in order."""
+        return [Placed(r, (r.offset, r.partition)) for r in self._wire.read(self._script.name + topic)]
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog, with the case's names for topics."""
+        return original(self._engine.catalog, self._script.name)
+
+    def _told(self, feed: Feed) -> None:
+        """Wait until as many records were made as the bounded run has, or there will be no more."""
+        deadline = look = time.monotonic() + LOOK
+        deadline += PATIENCE
+        while any(self._wire.count(self._script.name + t) < n for t, n in feed.made.items()):
+            if time.monotonic() > look:
+                if self._settled():
+                    return
+                look = time.monotonic() + LOOK
+            if time.monotonic() > deadline:
+                raise Failed(f"a record of {feed.topic} was not answered in {PATIENCE:.0f} s")
+            time.sleep(PULSE)
+
+    def _settled(self) -> bool:
+        """Whether every query has read all there is, by its last batch: if nothing was written meanwhile, it is so."""
+        catalog = self._engine.catalog
+        read = {catalog.sources[name].topic: name for q in catalog.queries.values() for name in q.sources}
+        before = {topic: self._wire.ends(topic) for topic in read}
+        described = [self._described(name) for name in read.values()]
+        pairs = ((d, q) for d in described for q in catalog.queries.values() if d["name"] in q.sources)
+        done = all(_has_read(d, q.id, before) for d, q in pairs)
+        return done and before == {topic: self._wire.ends(topic) for topic in read}
+
+    def _described(self, name: str) -> Mapping[str, Any]:
+        """What DESCRIBE EXTENDED says of a source. Raises Failed where one of its queries has failed."""
+        (answer,) = self._engine.execute(Request(f"DESCRIBE {identifier(name)} EXTENDED;"))
+        found: Mapping[str, Any] = answer["sourceDescription"]
+        if found["errorStats"]:
+            raise Failed(found["errorStats"])
+        return found
+
+
+def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
+    places = [s["topicSummaries"] for s in described["queryOffsetSummaries"] if s["groupId"] == query]
+    read = {(t["kafkaTopic"], p["partition"]): p["consumerOffset"] for (t,) in places for p in t["offsets"]}
+    topic = described["topic"]
+    return all(read.get((topic, partition), -1) >= end for partition, end in ends[topic].items())
+
+
+def run_live(cases: Sequence[Case], stage: Stage, defaults: Mapping[str, str], jobs: int) -> Iterator[Verdict]:
+    """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
+    bounded = Bounded(stage.spark)
+    names = [f"case_{uuid4().hex[:8]}_" for _ in cases]
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        yield from pool.map(lambda case, name: _verdict(case, name, stage, bounded, defaults), cases, names)
+
+
+def _verdict(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+    began = perf_counter()
+    try:
+        reason = _reason(case, name, stage, bounded, defaults)
+    except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
+        reason = f"{type(error).__name__}: {error}"
+    return Verdict(case, reason, perf_counter() - began)
+
+
+def _reason(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+    what, played = script(case, name, defaults, bounded)
+    engine = stage.engine(what)
+    play = Play(what, engine, stage.wire)
+    try:
+        play.begin()
+        play.feed(what.feeds)
+        play.settle()
+    except RequestFailed as failure:
+        return _refusal(case, failure)
+    except Failed as failure:
+        return "" if case.rejected is not None else str(failure)
+    else:
+        return _judged(case, play, played)
+    finally:
+        engine.close()
+
+
+def _judged(case: Case, play: Play, played: Played | None) -> str:
+    if case.rejected is not None:
+        return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
+    if played is None:
+        return "the statements are refused in a bounded run, and accepted live"
+    topics = {r.topic for r in case.outputs}
+    found = replace(played, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
+    return "\n".join(differences(case, found))
+
+
+def _refusal(case: Case, failure: RequestFailed) -> str:
+    cause = failure.__cause__
+    while isinstance(cause, RequestFailed):
+        cause = cause.__cause__
+    if case.rejected is not None and isinstance(cause, StatementError) and refused(cause, case):
+        return ""
+    return f"refused{' for another reason' * (case.rejected is not None)}: {failure.message}"

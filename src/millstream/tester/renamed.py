@@ -1,0 +1,28 @@
+"""A case's statements with topics of the case's own: many cases share one broker."""
+
+from dataclasses import replace
+
+from millstream.catalog.catalog import Catalog
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+
+
+def renamed(statement: tree.Statement, text: str, prefix: str) -> str:
+    """The statement's text with `prefix` before the topic that it names; what a CREATE … AS does not name, a setting
+    of the server's prefixes (ksql.output.topic.name.prefix)."""
+    if not isinstance(statement, tree.CreateSource | tree.CreateAs):
+        return text
+    return to_sql(replace(statement, properties=tuple(_property(p, prefix) for p in statement.properties))) + ";"
+
+
+def _property(given: tree.Property, prefix: str) -> tree.Property:
+    name = given.value.value
+    if given.name != "KAFKA_TOPIC" or not isinstance(name, str):
+        return given
+    return replace(given, value=replace(given.value, value=prefix + name))
+
+
+def original(catalog: Catalog, prefix: str) -> Catalog:
+    """The catalog with the topics' names as the case has them."""
+    sources = {n: replace(s, topic=s.topic.removeprefix(prefix)) for n, s in catalog.sources.items()}
+    return replace(catalog, sources=sources)

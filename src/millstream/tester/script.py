@@ -1,0 +1,141 @@
+"""What playing a case live comes to: what is said to the engine, what is written when, and what to wait for."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from millstream.model.errors import StatementError
+from millstream.model.settings import SETTINGS, canonical
+from millstream.spark.bounded import Bounded, Record
+from millstream.spark.evaluate import EvaluationFailed
+from millstream.syntax import tree
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.parser import split
+from millstream.tester.cases import Case
+from millstream.tester.play import Played, plan, record_of, run
+from millstream.tester.renamed import renamed
+
+OUTPUT_PREFIX = "ksql.output.topic.name.prefix"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A record to write, and what follows: `made` records in all in each topic by now, as the bounded run has them.
+
+    `told`: this record made some. `turn`: the next record goes to another topic, so this one must have been read.
+    """
+
+    topic: str
+    record: Record
+    made: Mapping[str, int] = field(default_factory=dict)
+    told: bool = False
+    turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A case as it is played under `name`, with which its topics' names begin.
+
+    `topics` are there before, with as many partitions; `statements` come with the session's settings; `server` are
+    the settings that only a server has.
+    """
+
+    name: str
+    topics: Mapping[str, int]
+    statements: tuple[tuple[str, Mapping[str, str]], ...]
+    server: Mapping[str, str]
+    feeds: tuple[Feed, ...]
+
+
+def script(case: Case, name: str, defaults: Mapping[str, str], bounded: Bounded) -> tuple[Script, Played | None]:
+    """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
+    played = _bounded(case, defaults, bounded)
+    server = {n: v for n, v in case.properties.items() if not _editable(n)}
+    server[OUTPUT_PREFIX] = name + server.get(OUTPUT_PREFIX, "")
+    return Script(name, _topics(case), _said(case, name), server, _feeds(case, played) if played else ()), played
+
+
+def _editable(name: str) -> bool:
+    setting = SETTINGS.get(canonical(name))
+    return setting is not None and setting.editable
+
+
+def _bounded(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played | None:
+    try:
+        played = plan(case, defaults, bounded)
+    except StatementError:
+        return None
+    try:
+        run(case, played, bounded)
+    except EvaluationFailed:
+        # The live run must fail as well, and says so.
+        return played
+    return played
+
+
+def _said(case: Case, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    """The statements, each with the session's settings; one that cannot be read goes to the engine as it is."""
+    settings = {n: v for n, v in case.properties.items() if _editable(n)}
+    said: list[tuple[str, Mapping[str, str]]] = []
+    for text in case.statements:
+        try:
+            for parsed in split(text):
+                if not _heard(parsed.statement, settings):
+                    said.append((renamed(parsed.statement, parsed.text, name), dict(settings)))
+        except SqlSyntaxError:
+            said.append((text, dict(settings)))
+    return tuple(said)
+
+
+def _heard(statement: tree.Statement, settings: dict[str, str]) -> bool:
+    match statement:
+        case tree.SetProperty(name, value):
+            settings[name] = value
+        case tree.UnsetProperty(name):
+            settings.pop(name, None)
+        case _:
+            return False
+    return True
+
+
+def _topics(case: Case) -> dict[str, int]:
+    """The topics that are there: in one partition where the case does not say, so that records have one order."""
+    found = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
+    declared = dict(map(_topic, _declared(case)))
+    named = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
+    return {**named, **{name: count for name, count in found.items() if not declared.get(name)}}
+
+
+def _declared(case: Case) -> list[tree.CreateSource]:
+    found = []
+    for text in case.statements:
+        try:
+            found += [p.statement for p in split(text)]
+        except SqlSyntaxError:
+            continue
+    return [s for s in found if isinstance(s, tree.CreateSource)]
+
+
+def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
+    """The topic of a statement, and whether the statement makes it, as it does where it gives partitions."""
+    given = {p.name: p.value.value for p in statement.properties}
+    return str(given.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in given
+
+
+def _feeds(case: Case, played: Played) -> tuple[Feed, ...]:
+    """The inputs as records, with what the bounded run made of them."""
+    sinks = {s.plan.sink.topic for s in played.queries.values()}
+    made: list[Counter[str]] = [Counter() for _ in case.inputs]
+    before: Counter[str] = Counter()
+    for topic in sinks:
+        for placed in played.records.get(topic, ()):
+            count = made[placed.order[0]] if placed.order[0] >= 0 else before
+            count[topic] += 1
+    feeds, total = [], before + Counter()
+    following = [a.topic != b.topic for a, b in pairwise(case.inputs)]
+    for record, count, turn in zip(case.inputs, made, [*following, False], strict=False):
+        total = total + count
+        told = any(topic != record.topic for topic in count)
+        feeds.append(Feed(record.topic, record_of(record, case, played), dict(total), told, turn))
+    return tuple(feeds)

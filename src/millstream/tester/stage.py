@@ -1,0 +1,56 @@
+"""What cases are played live on: a broker, one Spark for all, and an engine for each case."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.engine.engine import MillstreamEngine
+from millstream.engine.workshop import CONF
+from millstream.parts.broker import Broker
+from millstream.spark.session import Session, SessionOptions, create
+from millstream.tester.script import Script
+from millstream.tester.wire import Wire, wired
+
+SLOTS = 256
+SERVER = {
+    "auto.offset.reset": "earliest",
+    "millstream.server.id": "tester",
+    "millstream.batch.duration": "2 seconds",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What cases are played on: a broker, one Spark for all of them, and a folder for their checkpoints."""
+
+    wire: Wire
+    spark: Session
+    folder: Path
+
+    def engine(self, script: Script) -> MillstreamEngine:
+        """An engine for one case, with a catalog of its own; again, it goes on from its checkpoints."""
+        own = {
+            "bootstrap.servers": self.wire.bootstrap,
+            "ksql.service.id": script.name,
+            "millstream.data.dir": str(self.folder / script.name),
+        }
+        return MillstreamEngine({**SERVER, **script.server, **own}, self.spark)
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """A broker while the block runs; its address. Raises SetupError."""
+    with Broker(folder / "kafka", port=0, heap="512m") as started:
+        yield started.bootstrap
+
+
+@contextmanager
+def stage(folder: Path, bootstrap: str) -> Iterator[Stage]:
+    """A stage on that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
+    spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF))
+    try:
+        with wired(bootstrap, spark) as wire:
+            yield Stage(wire, spark, folder / "checkpoints")
+    finally:
+        spark.stop()
