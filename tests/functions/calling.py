@@ -1,15 +1,16 @@
 """Calls of functions, parsed, typed, lowered and computed by Spark; answers as CAST(… AS STRING) prints them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from millstream.analysis.expressions import typed
+from millstream.analysis import meaning as m
+from millstream.analysis.expressions import function_call, typed
 from millstream.analysis.scope import Scope
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.functions.resolve import resolve
 from millstream.functions.shapes import lowered
 from millstream.model.types import STRING, Array, SqlType
 from millstream.spark.casts import cast
@@ -18,6 +19,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import parse_expression
 
 FAILED = "fails"
+_FEW = 20
 NOTHING = Scope()
 
 
@@ -34,30 +36,55 @@ class Answer:
 
 def answers(calls: Sequence[str], spark: SparkSession, scope: Scope = NOTHING) -> list[Answer]:
     """What each call gives, all computed as the columns of one row."""
-    made = [lowered_call(call, scope) for call in calls]
-    columns = (f"{_shown(t, text)} AS c{i}" for i, (t, text) in enumerate(made))
-    row = spark.range(1).selectExpr("0 AS partition", "id AS offset").selectExpr(*columns).collect()[0]
+    return computed([(t, shown(t, text)) for t, text in (lowered_call(call, scope) for call in calls)], spark)
+
+
+def computed(made: Sequence[tuple[SqlType, str]], spark: SparkSession) -> list[Answer]:
+    """What Spark SQL texts, already guarded and made text, give; few at a time, as long projections plan slowly."""
+    texts = [text for _, text in made]
+    row = [value for i in range(0, len(texts), _FEW) for value in _row(texts[i : i + _FEW], spark)]
     return [Answer(t, FAILED if given is None else given) for (t, _), given in zip(made, row, strict=True)]
 
 
-def _shown(t: SqlType, text: str) -> str:
+def _row(texts: Sequence[str], spark: SparkSession) -> Sequence[str | None]:
+    columns = (f"{text} AS c{i}" for i, text in enumerate(texts))
+    return spark.range(1).selectExpr("0 AS partition", "id AS offset").selectExpr(*columns).collect()[0]
+
+
+def shown(t: SqlType, text: str) -> str:
+    """The value as text, guarded."""
     return f"ms_guard(coalesce({cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
+
+
+def asked(path: Path) -> list[tuple[str, str]]:
+    """The calls of a file and what they give; comments begin with #."""
+    texts = (line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
+    return [(call, wanted) for call, wanted in (text.rsplit(" => ", 1) for text in texts)]
 
 
 def lowered_call(call: str, scope: Scope = NOTHING) -> tuple[SqlType, str]:
     """The type and the Spark SQL text; of a table function, those of the array of its rows."""
-    expression = parse_expression(call)
-    function = lookup(expression.name) if isinstance(expression, tree.Call) else None
-    if function and function.kind is FunctionKind.TABLE:
-        return _rows(expression)
-    made = typed(expression, scope)
+    made = meant(call, scope)
     assert made.type is not None
+    if isinstance(made, m.Call) and made.chosen.function.kind is FunctionKind.TABLE:
+        texts, types = list(map(to_sql, made.arguments)), [a.type for a in made.arguments]
+        return Array(made.type), lowered(made.chosen.signature, texts, types, made.type)
     return made.type, to_sql(made)
 
 
-def _rows(expression: tree.Expression) -> tuple[SqlType, str]:
-    assert isinstance(expression, tree.Call)
-    given = [typed(a, Scope()) for a in expression.args]
-    types = [a.type for a in given]
-    chosen = resolve(expression.name, types, None, expression.span)
-    return Array(chosen.returns), lowered(chosen.signature, list(map(to_sql, given)), types, chosen.returns)
+def meant(call: str, scope: Scope = NOTHING) -> m.Meaning:
+    """What a call means, of any kind of function."""
+    expression = parse_expression(call)
+    function = lookup(expression.name) if isinstance(expression, tree.Call) else None
+    if function and function.kind is not FunctionKind.SCALAR:
+        assert isinstance(expression, tree.Call)
+        return function_call(expression, scope, function.kind)
+    return typed(expression, scope)
+
+
+def calls_in(made: m.Meaning) -> Iterator[m.Call]:
+    """The calls in an expression, those inside others too."""
+    if isinstance(made, m.Call):
+        yield made
+    for part in m.parts(made):
+        yield from calls_in(part)

@@ -2,17 +2,33 @@
 
 from pyspark.sql import SparkSession
 
-from functions.calling import answers
+from functions.aggregating import Aggregated
+from functions.calling import computed, lowered_call, shown
 from millstream.functions import FUNCTIONS
-from millstream.functions.declare import FunctionKind
+from millstream.functions.declare import Function, FunctionKind
+from millstream.model.types import SqlType
+
+
+def lowered(function: Function) -> tuple[SqlType, str]:
+    if function.kind is FunctionKind.AGGREGATE:
+        one = Aggregated(function.example)
+        return one.type, one.added()
+    made, text = lowered_call(function.example)
+    return made, shown(made, text)
 
 
 def test_each_example_gives_its_answer(spark: SparkSession) -> None:
-    documented = [f for f in FUNCTIONS.values() if f.kind is not FunctionKind.AGGREGATE]
-    given = answers([f.example for f in documented], spark)
-    wrong = {f.example: (a.text, f.answer) for f, a in zip(documented, given, strict=True) if a.text != f.answer}
-    assert wrong == {}
+    given = computed(list(map(lowered, FUNCTIONS.values())), spark)
+    pairs = zip(FUNCTIONS.values(), given, strict=True)
+    assert {f.example: (a.text, f.answer) for f, a in pairs if a.text != f.answer} == {}
 
 
 def test_each_function_is_documented() -> None:
-    assert [f.name for f in FUNCTIONS.values() if not f.description or not f.category] == []
+    texts = {f.name: (f.description, f.category, f.example) for f in FUNCTIONS.values()}
+    assert [name for name, said in texts.items() if not all(said)] == []
+    assert {f.name: f.example for f in FUNCTIONS.values() if f.name not in f.example} == {}
+
+
+def test_each_parameter_has_a_name_of_its_own() -> None:
+    named = {f.name: [p.name for p in s.parameters] for f in FUNCTIONS.values() for s in f.signatures}
+    assert {name: own for name, own in named.items() if not all(own) or len(set(own)) < len(own)} == {}

@@ -98,14 +98,17 @@ class Signature:
     returns: SqlType | TypeRule
     spark: str | Lowering
     variadic: int | None = None
-    doc: str = ""
     accumulating: Accumulating | None = None
     constants: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the language, with everything that its documentation says."""
+    """A function of the language, with everything that its documentation says.
+
+    `example` is a call, and `answer` what it gives, as CAST(… AS STRING) prints it. An aggregate's example names its
+    rows by columns, as in `SUM(X) over X = 1, 2`; the answer of a table function's is the array of its rows.
+    """
 
     name: str
     kind: FunctionKind

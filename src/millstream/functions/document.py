@@ -14,7 +14,8 @@ Written by `python -m millstream.functions.document` from what the engine itself
 `T`, `U`, `K`, `V` stand for any type, the same one throughout a line; `...` stands behind what may be repeated or
 left out; `DECIMAL` is a DECIMAL of any size. INTEGER is taken for BIGINT, BIGINT for DECIMAL, DECIMAL for DOUBLE,
 and text for DATE, TIME and TIMESTAMP. Unless said otherwise a NULL argument gives NULL. What fails at run time
-gives NULL for the column and an entry in the processing log. Answers are shown as CAST(… AS STRING) prints them."""
+gives NULL for the column and an entry in the processing log. Answers are shown as CAST(… AS STRING) prints them:
+those of a table function as the array of its rows, those of an aggregate over the rows with the values named."""
 
 
 def reference(functions: Iterable[Function]) -> str:
@@ -31,8 +32,7 @@ def _section(function: Function) -> str:
     parts = [f"### {function.name}", function.description]
     calls = "\n".join(_call(function.name, s) for s in function.signatures)
     parts.append(f"```sql\n{calls}\n```")
-    if function.example:
-        parts.append(f"`{function.example}` gives `{function.answer}`")
+    parts.append(f"`{function.example}` gives `{function.answer}`")
     return "\n\n".join(parts)
 
 

@@ -177,17 +177,17 @@ def function_entity(text: str, function: Function, own: UserFunction | None = No
         version="" if own else VERSION,
         path=(own.file or STATEMENT) if own else BUILT_IN,
         type=function.kind.value,
-        functions=[_variant(s) for s in function.signatures],
+        functions=[_variant(s, function.description) for s in function.signatures],
     )
 
 
-def _variant(signature: Signature) -> dict[str, Any]:
+def _variant(signature: Signature, description: str) -> dict[str, Any]:
     arguments = [
         {"name": p.name, "type": str(p.type), "description": p.doc, "isVariadic": i == signature.variadic}
         for i, p in enumerate(signature.parameters)
     ]
     returns = "dynamic" if callable(signature.returns) else str(signature.returns)
-    return {"arguments": arguments, "returnType": returns, "description": signature.doc}
+    return {"arguments": arguments, "returnType": returns, "description": description}
 
 
 def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:

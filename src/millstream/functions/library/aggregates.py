@@ -22,8 +22,9 @@ def _always(made: Accumulator) -> Accumulating:
     return lambda types, constants, settings: made
 
 
-def _aggregate(name: str, description: str, *signatures: Signature) -> Function:
-    return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures)
+def _aggregate(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
+    """A row of the table; its `example` says over which rows: `SUM(X) over X = 1, 2`."""
+    return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures, example, answer)
 
 
 def _shape(text: str, making: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
@@ -76,7 +77,7 @@ def _sum_list(types: Types, constants: Constants, settings: Settings) -> Accumul
 
 
 def _average(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    held = "double" if isinstance(types[0], Decimal) else spark_type(types[0])
+    held = spark_type(types[0])
 
     def moved(sign: str) -> str:
         total = f"cast({{s}}.total {sign} {{0}} as {held})"
@@ -309,10 +310,12 @@ def _last(values: str, n: int) -> str:
     return f"slice({values}, -greatest(1, least(size({values}), {n})), {n})" if n > 1 else f"slice({values}, -1, 1)"
 
 
-def _both_ends(name: str, first: bool, description: str) -> Function:
+def _both_ends(name: str, first: bool, description: str, answer: str) -> Function:
     return _aggregate(
         name,
         description,
+        f"{name}(X, 2) over X = 'a', NULL, 'b', 'c'",
+        answer,
         _shape("(value T) -> T", _by_offset(name, first, False, False)),
         _shape("(value T, ignoreNulls BOOLEAN) -> T", _by_offset(name, first, False, True), constants=1),
         _shape("(value T, n INTEGER) -> ARRAY<T>", _by_offset(name, first, True, False), constants=1),
@@ -357,82 +360,122 @@ AGGREGATES = (
     _aggregate(
         "ATTR",
         "The value that all rows agree on; NULL where they do not.",
+        "ATTR(X) over X = 4, 4, 4",
+        "4",
         _shape("(value T) -> T", _agreed),
     ),
     _aggregate(
         "AVG",
         "The mean of the values that are not NULL; 0 where there are none.",
-        *_each(f"{_NUMBERS} DECIMAL", "(value N) -> DOUBLE", _average),
+        "AVG(X) over X = 1, NULL, 2",
+        "1.5",
+        *_each(_NUMBERS, "(value N) -> DOUBLE", _average),
     ),
     _aggregate(
         "COLLECT_LIST",
         "All values in order of arrival, NULLs among them.",
+        "COLLECT_LIST(X) over X = 3, NULL, 1, 3",
+        "[3, null, 1, 3]",
         _shape("(value T) -> ARRAY<T>", _list),
     ),
     _aggregate(
         "COLLECT_SET",
         "The distinct values in the order they were first seen.",
+        "COLLECT_SET(X) over X = 3, NULL, 1, 3",
+        "[3, null, 1]",
         _shape("(value T) -> ARRAY<T>", _set),
     ),
     _aggregate(
         "CORRELATION",
         "The Pearson correlation of two columns; NaN of fewer than two pairs.",
+        "CORRELATION(X, Y) over X = 1, 2, 3; Y = 2, 4, 6",
+        "1.0",
         *_each(_NUMBERS, "(x N, y N) -> DOUBLE", _correlation),
     ),
     _aggregate(
         "COUNT",
         "The number of rows, or of rows where the argument is not NULL.",
+        "COUNT(X) over X = 'a', NULL, 'b'",
+        "2",
         _shape("() -> BIGINT", _always(_ROWS)),
         _shape("(value ANY) -> BIGINT", _always(_VALUES)),
     ),
     _aggregate(
         "COUNT_DISTINCT",
         "About how many distinct values there are, NULL not counted.",
+        "COUNT_DISTINCT(X) over X = 'a', 'b', NULL, 'a'",
+        "2",
         _shape("(value ANY) -> BIGINT", _always(_DISTINCT)),
     ),
-    _both_ends("EARLIEST_BY_OFFSET", True, "The first value, or the first n values, that arrived."),
+    _both_ends(
+        "EARLIEST_BY_OFFSET",
+        True,
+        "The first value, or the first n values, that arrived; NULLs count only where ignoreNulls is FALSE.",
+        "[a, b]",
+    ),
     _aggregate(
         "HISTOGRAM",
         f"How often each text was seen; at most {_MOST_TEXTS} texts.",
+        "HISTOGRAM(X) over X = 'a', NULL, 'a'",
+        "{a=2}",
         _shape("(value STRING) -> MAP<STRING, BIGINT>", _always(_HISTOGRAM)),
     ),
-    _both_ends("LATEST_BY_OFFSET", False, "The last value, or the last n values, that arrived."),
+    _both_ends(
+        "LATEST_BY_OFFSET",
+        False,
+        "The last value, or the last n values, that arrived; NULLs count only where ignoreNulls is FALSE.",
+        "[b, c]",
+    ),
     _aggregate(
         "MAX",
         "The greatest value.",
+        "MAX(X) over X = 3, NULL, 9",
+        "9",
         *_each(_ORDERED, "(value N) -> N", _extreme("greatest")),
         _shape("(value DECIMAL) -> DECIMAL", _extreme("greatest"), same_decimal),
     ),
     _aggregate(
         "MIN",
         "The least value.",
+        "MIN(X) over X = 3, NULL, 9",
+        "3",
         *_each(_ORDERED, "(value N) -> N", _extreme("least")),
         _shape("(value DECIMAL) -> DECIMAL", _extreme("least"), same_decimal),
     ),
     _aggregate(
         "STDDEV_SAMP",
         "The sample variance (a name kept for compatibility); 0 of fewer than two values.",
+        "STDDEV_SAMP(X) over X = 2, 4, 6",
+        "4.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _variance("{s}.m2 / ({s}.n - 1)")),
     ),
     _aggregate(
         "STDDEV_SAMPLE",
         "The sample standard deviation; 0 of fewer than two values.",
+        "STDDEV_SAMPLE(X) over X = 2, 4, 6",
+        "2.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _variance("sqrt({s}.m2 / ({s}.n - 1))")),
     ),
     _aggregate(
         "SUM",
         "The sum of the values; 0 where there are none.",
+        "SUM(X) over X = 1, NULL, 2",
+        "3",
         *_each(_NUMBERS, "(value N) -> N", _sum),
         _shape("(value DECIMAL) -> DECIMAL", _sum, same_decimal),
     ),
     _aggregate(
         "SUM_LIST",
         "The sum of the elements of all arrays.",
+        "SUM_LIST(X) over X = ARRAY[1, 2], NULL, ARRAY[4]",
+        "7",
         *_each(_NUMBERS, "(values ARRAY<N>) -> N", _sum_list),
     ),
     _aggregate(
         "TOPK",
         "The k greatest values, or structs of the rows with the k greatest values in the first column.",
+        "TOPK(X, 2) over X = 3, 9, 1, 9",
+        "[9, 9]",
         *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top, 1),
         *(
             _shape(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
@@ -442,6 +485,8 @@ AGGREGATES = (
     _aggregate(
         "TOPKDISTINCT",
         "The k greatest distinct values.",
+        "TOPKDISTINCT(X, 2) over X = 3, 9, 1, 9",
+        "[9, 3]",
         *_each(_ORDERED, "(value N, k INTEGER) -> ARRAY<N>", _top_distinct, 1),
         _shape("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
     ),

@@ -1,0 +1,83 @@
+"""Aggregates computed in one expression over a few rows: `SUM(X) over X = 1, 2`; in halves, and with rows taken back."""
+
+from collections.abc import Sequence
+
+from millstream.analysis import meaning as m
+from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.functions.declare import Accumulator
+from millstream.functions.shapes import fill
+from millstream.functions.sparktype import spark_type
+from millstream.model.settings import effective
+from millstream.model.types import STRING
+from millstream.spark.lower import to_sql
+
+from functions.calling import meant, shown
+
+OVER = " over "
+SETTINGS = effective({}, {})
+
+
+class Aggregated:
+    """An aggregate and its rows, read from `CALL over X = value, value; Y = value, value`."""
+
+    def __init__(self, text: str) -> None:
+        call, _, columns = text.partition(OVER)
+        arrays = {name: meant(f"ARRAY[{values}]") for name, values in (c.split(" = ", 1) for c in columns.split("; "))}
+        made = meant(call, Scope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items()))))
+        assert isinstance(made, m.Call)
+        assert made.type is not None
+        self.call, self.type = made, made.type
+        signature = made.chosen.signature
+        self.arguments = [to_sql(a) for a in made.arguments[: len(made.arguments) - signature.constants]]
+        self.rows = _rows(list(arrays.values()))
+        assert signature.accumulating is not None
+        types = [a.type or STRING for a in made.arguments]
+        constants = [a.value if isinstance(a, m.Const) else None for a in made.arguments]
+        self.how = signature.accumulating(types, constants, SETTINGS)
+
+    def added(self) -> str:
+        """The result of all rows, one after another."""
+        return self._result(self._state(self.rows))
+
+    def merged(self) -> str:
+        """The result of the first half and the rest, made one."""
+        half = len(self.rows) // 2
+        merge = self._held(fill(self.how.merge, [], a="one", b="other"))
+        one, other = self._state(self.rows[:half]), self._state(self.rows[half:])
+        return self._result(f"aggregate(array({other}), {one}, (one, other) -> {merge})")
+
+    def taken_back(self) -> str:
+        """The result of all rows and the first of them once more, which is taken back."""
+        assert self.how.undo is not None
+        more = self._state([*self.rows, self.rows[0]])
+        return self._result(self._steps(self.how.undo, more, self.rows[:1]))
+
+    def _result(self, state: str) -> str:
+        """A lambda binds the state, so that it is computed once."""
+        return shown(self.type, f"transform(array({state}), st -> {fill(self.how.result, [], s='st')})[0]")
+
+    def _state(self, rows: Sequence[str]) -> str:
+        return self._steps(self.how.add, self._held(self.how.initial), rows)
+
+    def _steps(self, text: str, state: str, rows: Sequence[str]) -> str:
+        step = self._held(fill(text, self.arguments, s="st"))
+        return f"aggregate(array({', '.join(rows)}), {state}, (st, value) -> {step})" if rows else state
+
+    def _held(self, text: str) -> str:
+        return f"cast({text} as {self.how.state})"
+
+
+
+def _column(index: int, name: str, values: m.Meaning) -> ScopeColumn:
+    assert isinstance(values, m.ArrayOf)
+    return ScopeColumn(name, None, m.Ref(values.items[0].type, m.Where.VALUE, index, name))
+
+
+def _rows(columns: Sequence[m.Meaning]) -> list[str]:
+    items = [column.items for column in columns if isinstance(column, m.ArrayOf)]
+    return [f"named_struct({', '.join(_field(i, v) for i, v in enumerate(row))})" for row in zip(*items, strict=True)]
+
+
+def _field(index: int, value: m.Meaning) -> str:
+    assert value.type is not None
+    return f"'V{index}', cast({to_sql(value)} as {spark_type(value.type)})"

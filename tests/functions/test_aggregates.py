@@ -1,0 +1,36 @@
+"""Every line of aggregates.txt: an aggregate over a few rows, its type, and what it gives."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from functions.aggregating import Aggregated
+from functions.calling import asked, computed
+
+PATH = Path(__file__).parent / "aggregates.txt"
+# A top list that is full forgets what a row taken back later has pushed out.
+LOSSY = ("TOPK",)
+
+
+def undoable(one: Aggregated) -> bool:
+    return one.how.undo is not None and one.call.chosen.function.name not in LOSSY
+
+
+@pytest.mark.parametrize(
+    ("how", "takes"),
+    [
+        (Aggregated.added, lambda one: True),
+        (Aggregated.merged, lambda one: bool(one.how.merge)),
+        (Aggregated.taken_back, undoable),
+    ],
+    ids=["row by row", "merged", "taken back"],
+)
+def test_what_aggregates_give(
+    how: Callable[[Aggregated], str], takes: Callable[[Aggregated], bool], spark: SparkSession
+) -> None:
+    lines = [(text, one, wanted) for text, wanted in asked(PATH) if takes(one := Aggregated(text))]
+    given = computed([(one.type, how(one)) for _, one, _ in lines], spark)
+    wrong = [f"{text} => {a}, not {wanted}" for (text, _, wanted), a in zip(lines, given, strict=True) if str(a) != wanted]
+    assert wrong == []
