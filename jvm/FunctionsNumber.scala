@@ -18,6 +18,7 @@ object NumberFunctions extends Family {
     fn("ln", real, real),
     fn("log", real, real, real),
     fn("power", real, real, real),
+    fn("atan2", real, real, real),
     fn("round", LongType, real),
     fn("roundTo", real, real, IntegerType),
     fn("truncTo", real, real, IntegerType),
@@ -42,6 +43,7 @@ object NumberFunctions extends Family {
   def log(base: Double, x: Double): Double =
     if (base <= 0 || base == 1) Double.NaN else Math.log(x) / Math.log(base)
   def power(base: Double, exponent: Double): Double = Math.pow(base, exponent)
+  def atan2(y: Double, x: Double): Double = Math.atan2(y, x)
   def random(): Double = ThreadLocalRandom.current().nextDouble()
 
   def round(x: Double): Long = Math.round(x)

@@ -1,17 +1,15 @@
-"""Aggregates computed in one expression over a few rows: `SUM(X) over X = 1, 2`; in halves, and with rows taken back."""
+"""Aggregates over a few rows in one expression: `SUM(X) over X = 1, 2`; also in halves, and with rows taken back."""
 
 from collections.abc import Sequence
 
+from functions.calling import meant, shown
 from millstream.analysis import meaning as m
 from millstream.analysis.scope import Scope, ScopeColumn
-from millstream.functions.declare import Accumulator
 from millstream.functions.shapes import fill
 from millstream.functions.sparktype import spark_type
 from millstream.model.settings import effective
 from millstream.model.types import STRING
 from millstream.spark.lower import to_sql
-
-from functions.calling import meant, shown
 
 OVER = " over "
 SETTINGS = effective({}, {})
@@ -65,7 +63,6 @@ class Aggregated:
 
     def _held(self, text: str) -> str:
         return f"cast({text} as {self.how.state})"
-
 
 
 def _column(index: int, name: str, values: m.Meaning) -> ScopeColumn:

@@ -32,5 +32,7 @@ def test_what_aggregates_give(
 ) -> None:
     lines = [(text, one, wanted) for text, wanted in asked(PATH) if takes(one := Aggregated(text))]
     given = computed([(one.type, how(one)) for _, one, _ in lines], spark)
-    wrong = [f"{text} => {a}, not {wanted}" for (text, _, wanted), a in zip(lines, given, strict=True) if str(a) != wanted]
+    wrong = [
+        f"{text} => {a}, not {wanted}" for (text, _, wanted), a in zip(lines, given, strict=True) if str(a) != wanted
+    ]
     assert wrong == []

@@ -101,8 +101,9 @@ def _way(signature: Signature, types: Types, result: SqlType) -> str:
     else:
         how = signature.accumulating([t or STRING for t in types], [1] * len(types), SETTINGS)
         text = f"{how.add} {how.merge} {how.undo}"
-    for t in sorted({spark_type(i) for t in (*types, result) if t for i in _all(t)}, key=len, reverse=True):
-        text = text.replace(t, "T")
+    names = {spark_type(i) for t in (*types, result) if t for i in _all(t)}
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "T")
     return text
 
 
@@ -112,4 +113,3 @@ def _all(t: SqlType) -> Iterator[SqlType]:
     yield t
     for inner in children(t):
         yield from _all(inner)
-

@@ -88,4 +88,3 @@ def test_a_name_misspelt(function: Function) -> None:
     error = refusal(f"{function.name}{function.name[-1]}", [INTEGER])
     assert error.fact.startswith("there is no function named")
     assert error.hint.removeprefix("did you mean ").removesuffix("?") in FUNCTIONS
-

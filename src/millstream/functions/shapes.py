@@ -21,7 +21,6 @@ from millstream.functions.declare import (
     Signature,
     TypeRule,
 )
-from millstream.functions.sparktype import spark_type
 from millstream.model.types import PRIMITIVES, Array, Field, Map, SqlType, Struct
 
 _TOKEN = re.compile(r"\w+|=>|->|\.\.\.|[(),<>]")
@@ -124,20 +123,6 @@ def shape(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> 
 def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:
     """One signature for each of the `types` (separated by blanks), put where `text` says N."""
     return tuple(shape(re.sub(r"\bN\b", name, text), spark) for name in types.split())
-
-
-def typed(template: str) -> Lowering:
-    """A lowering by a template that may also say {result} and {t0}, {t1}: Spark's names of those types."""
-
-    def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-        names = {f"t{i}": spark_type(t) for i, t in enumerate(types) if t is not None and not _bare(t)}
-        return fill(template, texts, result=spark_type(result), **names)
-
-    return lower
-
-
-def _bare(t: SqlType) -> bool:
-    return t == UNIT or isinstance(t, LambdaType)
 
 
 def fill(template: str, texts: Sequence[str], **names: str) -> str:

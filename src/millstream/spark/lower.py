@@ -261,7 +261,8 @@ def _without_nan(text: str, meaning: m.Comparison, left: str, right: str) -> str
     if isinstance(operand, m.Const) or (meaning.operator == "=" and isinstance(meaning.right, m.Const)):
         return text
     if meaning.operator == "<>":
-        return f"({text} OR isnan({greater}))"
+        other = right if greater == left else left
+        return f"({text} OR (isnan({greater}) AND {other} IS NOT NULL))"
     return f"({text} AND NOT isnan({greater}))"
 
 

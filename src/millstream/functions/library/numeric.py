@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Signature, TypeRule
 from millstream.functions.rules import same_decimal, whole_decimal, widest
-from millstream.functions.shapes import each, scalar, shape, typed
-from millstream.model.types import SqlType
+from millstream.functions.shapes import each, fill, scalar, shape
+from millstream.model.types import Decimal, SqlType, computed
 
 _CATEGORY = "numeric"
 _NUMBERS = "INTEGER BIGINT DOUBLE"
@@ -34,7 +34,14 @@ def _most(spark: str) -> tuple[Signature, ...]:
 
 
 def _decimals(text: str, template: str, rule: TypeRule) -> Signature:
-    return shape(text, typed(template), rule)
+    """A function whose decimal has to fit the type that `rule` says; one digit too many fails."""
+
+    def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+        assert isinstance(result, Decimal)
+        held = computed(result)
+        return f"ms_decimal_of_decimal({fill(template, texts)}, {held.precision}, {held.scale})"
+
+    return shape(text, lower, rule)
 
 
 NUMERIC = (
@@ -51,7 +58,7 @@ NUMERIC = (
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             shape("(value DOUBLE) -> DOUBLE", "ms_ceil({0})"),
-            _decimals("(value DECIMAL) -> DECIMAL", "cast(ceil({0}) as {result})", same_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "ceil({0})", same_decimal),
         ),
         "CEIL(CAST(1.2 AS DOUBLE))",
         "2.0",
@@ -62,7 +69,7 @@ NUMERIC = (
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             shape("(value DOUBLE) -> DOUBLE", "ms_floor({0})"),
-            _decimals("(value DECIMAL) -> DECIMAL", "cast(floor({0}) as {result})", same_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "floor({0})", same_decimal),
         ),
         "FLOOR(CAST(1.7 AS DOUBLE))",
         "1.0",
@@ -74,10 +81,10 @@ NUMERIC = (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE) -> BIGINT", "ms_round({0})"),
             shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_round_to({0}, {1})"),
-            _decimals("(value DECIMAL) -> DECIMAL", "cast(ms_round_decimal({0}, 0) as {result})", whole_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "ms_round_decimal({0}, 0)", whole_decimal),
             _decimals(
                 "(value DECIMAL, decimals INTEGER) -> DECIMAL",
-                "cast(ms_round_decimal({0}, {1}) as {result})",
+                "ms_round_decimal({0}, {1})",
                 same_decimal,
             ),
         ),
@@ -91,10 +98,10 @@ NUMERIC = (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE) -> BIGINT", "cast({0} as bigint)"),
             shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_trunc_to({0}, {1})"),
-            _decimals("(value DECIMAL) -> DECIMAL", "cast(ms_trunc_decimal({0}, 0) as {result})", whole_decimal),
+            _decimals("(value DECIMAL) -> DECIMAL", "ms_trunc_decimal({0}, 0)", whole_decimal),
             _decimals(
                 "(value DECIMAL, decimals INTEGER) -> DECIMAL",
-                "cast(ms_trunc_decimal({0}, {1}) as {result})",
+                "ms_trunc_decimal({0}, {1})",
                 same_decimal,
             ),
         ),
@@ -147,7 +154,7 @@ NUMERIC = (
     _row(
         "ATAN2",
         "The angle of the point (x, y), in radians.",
-        each(_NUMBERS, "(y N, x N) -> DOUBLE", "atan2(cast({0} as double), cast({1} as double))"),
+        each(_NUMBERS, "(y N, x N) -> DOUBLE", "ms_atan2({0}, {1})"),
         "ATAN2(0, 1)",
         "0.0",
     ),
