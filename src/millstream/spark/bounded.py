@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, SqlType
 from millstream.plan.steps import Row, StartQuery
 from millstream.spark import pipeline
@@ -53,20 +55,22 @@ class Bounded:
 
     def constant(self, row: Row, now: int) -> Record:
         """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""
+        keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         given = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
-        types = [*(c.type for c in row.sink.schema.key), *(c.type for c in row.sink.schema.value)]
-        texts = [to_sql(n.meaning) for n in given]
-        values = dict(
-            zip([n.name for n in given], evaluate(self._session, texts, [*types, BIGINT][: len(given)]), strict=True)
-        )
-        sink = row.sink
-        key = one_record(pipeline.side_spec(sink.key, sink.schema.key, "K"), sink.schema.key).encode(values)
-        value = one_record(pipeline.side_spec(sink.value, sink.schema.value, "V"), sink.schema.value).encode(values)
-        return Record(key, value, values.get("ROWTIME", now))
+        types = [*(c.type for c in (*keys, *values)), BIGINT][: len(given)]
+        held = evaluate(self._session, [to_sql(n.meaning) for n in given], types)
+        key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, held))
+        value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(_row(values, held[len(keys) :]))
+        return Record(key, value, held[-1] if row.rowtime else now)
 
     def _records(self) -> DataFrame:
         frame = leaf(self._session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
         return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
+
+
+def _row(columns: Sequence[Column], held: Sequence[Any]) -> dict[str, Any]:
+    """The first values as those of the columns."""
+    return {c.name: value for c, value in zip(columns, held, strict=False)}
 
 
 def _wire(record: Record) -> tuple[object, ...]:

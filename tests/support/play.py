@@ -1,0 +1,35 @@
+"""Statements played without a broker: bytes into topics, bytes out of them, through the real plans and codecs."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from millstream.model.settings import effective
+from millstream.spark.bounded import Bounded, Record
+from millstream.tester.cases import Case
+from millstream.tester.play import Placed, Played, plan, run
+
+Pair = tuple[bytes | None, bytes | None]
+
+
+def play(
+    spark: SparkSession,
+    statements: str,
+    given: Mapping[str, Sequence[Pair]] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Played:
+    """What statements leave behind: the catalog, schemas and records. `given` are keys and values by topic."""
+    bounded = Bounded(spark)
+    case = Case("", "", "", (statements,), {}, (), (), (), {}, None)
+    played = plan(case, effective({}, settings or {}), bounded)
+    for topic, pairs in (given or {}).items():
+        for number, (key, value) in enumerate(pairs):
+            played.records.setdefault(topic, []).append(Placed(Record(key, value, 0), (number,)))
+    run(case, played, bounded)
+    return played
+
+
+def pairs(played: Played, topic: str) -> list[Pair]:
+    """Keys and values of a topic's records, in order."""
+    found = sorted(played.records.get(topic, ()), key=lambda p: p.order)
+    return [(p.record.key, p.record.value) for p in found]
