@@ -18,13 +18,16 @@ def play(
     given: Mapping[str, Sequence[Pair]] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Played:
-    """What statements leave behind: the catalog, schemas and records. `given` are keys and values by topic."""
+    """What statements leave behind: the catalog, schemas and records.
+
+    `given` are keys and values by topic; those of the first topic come first.
+    """
     bounded = Bounded(spark)
     case = Case("", "", "", (statements,), {}, (), (), (), {}, None)
     played = plan(case, effective({}, settings or {}), bounded)
-    for topic, pairs in (given or {}).items():
-        for number, (key, value) in enumerate(pairs):
-            played.records.setdefault(topic, []).append(Placed(Record(key, value, 0), (number,)))
+    records = [(topic, pair) for topic, pairs in (given or {}).items() for pair in pairs]
+    for number, (topic, (key, value)) in enumerate(records):
+        played.records.setdefault(topic, []).append(Placed(Record(key, value, 0), (number,)))
     run(case, played, bounded)
     return played
 
