@@ -14,6 +14,8 @@ pytestmark = pytest.mark.live
 Begin = Callable[..., Life]
 
 LOG = "py-log"
+# A restart plans and starts all queries anew, and reads again what came after the last checkpoint.
+LONG = 240.0
 STATEMENTS = """
 CREATE FUNCTION share(part INT, whole INT) RETURNS DOUBLE LANGUAGE PYTHON AS $$
   import os
@@ -95,8 +97,8 @@ def shown(server: Life) -> None:
 def restarted(again: Life, kafka: Kafka) -> None:
     """A server that was killed knows its functions again, and its queries go on with them."""
     kafka.produce("py-words", "1", {"WORD": "again!", "PART": 1, "WHOLE": 8}, 9)
-    wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart")
-    wait_for(lambda: read(kafka, "LONGS")[-1].json["WORD"] == "again!", "the state after the restart")
+    wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart", LONG)
+    wait_for(lambda: read(kafka, "LONGS")[-1].json["WORD"] == "again!", "the state after the restart", LONG)
     ids = [q["id"] for q in again.execute("SHOW QUERIES;")[0]["queries"]]
     again.execute("".join(f"TERMINATE {id};" for id in ids) + "DROP FUNCTION share; DROP FUNCTION longest;")
     assert "SHARE" not in {f["name"] for f in again.execute("SHOW FUNCTIONS;")[0]["functions"]}

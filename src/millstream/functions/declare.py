@@ -67,8 +67,9 @@ class Accumulator:
     """How an aggregate is computed: its state's type in Spark's words, and Spark SQL text for what happens to it.
 
     In the texts {s} is the state, {0}, {1} … the arguments of a row, {a} and {b} two states: `add` takes a row in,
-    `undo` takes one back (None: it cannot), `merge` makes one state of two, the older first. `nested`: a state that
-    a format without nested types has no room for.
+    `undo` takes one back (None: it cannot), `merge` makes one state of two, the older first; {label} names the
+    aggregate in the processing log, and `row` is the row at hand. `nested`: a state that a format without nested types
+    has no room for.
     """
 
     state: str

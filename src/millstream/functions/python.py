@@ -68,7 +68,7 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
     arguments = "".join(f", {{{i}}}" for i in range(len(function.parameters)))
 
     def call(what: str, given: str) -> str:
-        return f"ms_guard(ms_python('{document}', '{what}', {given}), '{function.name}', row.partition, row.offset)"
+        return f"ms_guard(ms_python('{document}', '{what}', {given}), {{label}}, row.partition, row.offset)"
 
     undo = f"coalesce({call('u', '{s}' + arguments)}, {{s}})" if "undo" in function.methods else None
     made = Accumulator(

@@ -51,7 +51,7 @@ class ForeignTable(Step):
     # ------------------------------------------------------------ where a row is subscribed
 
     def _left_rows(self, frame: DataFrame) -> DataFrame:
-        key = guarded(self.join.left_key, self.join.text)
+        key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         fk = f"if(lane = 0 and value is not null, named_struct('K0', {key}), null) as fk"
         return frame.selectExpr("lane", "key", "value", fk, "rowtime", *PLACE, *self._passed())
 

@@ -76,7 +76,7 @@ class _Texts:
 
     def given(self, rows: DataFrame) -> DataFrame:
         """Only what a fold reads: `k` the group, `a` the aggregates' arguments, whether there is a row."""
-        keys = _named("K", [guarded(k.meaning, k.text or k.name) for k in self.node.keys])
+        keys = _named("K", [guarded(k.meaning, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys])
         columns = [f"{keys} as k", f"{self._arguments()} as a", "value is not null as given", *_PLACE]
         if self.node.source.kind is Kind.TABLE:
             columns.append("key")
@@ -90,7 +90,7 @@ class _Texts:
 
     def _arguments(self) -> str:
         texts = [(i, j, a) for i, call in enumerate(self.calls) for j, a in enumerate(call.arguments)]
-        fields = [f"'a{i}_{j}', {guarded(a, self.calls[i].text)}" for i, j, a in texts]
+        fields = [f"'a{i}_{j}', {guarded(a, self._label(i))}" for i, j, a in texts]
         return f"named_struct({', '.join(fields)})" if fields else "named_struct('none', false)"
 
     # ------------------------------------------------------------ what becomes of a state
@@ -104,18 +104,27 @@ class _Texts:
 
     def _add(self, i: int, state: str, arguments: str = "row.a") -> str:
         call = self.calls[i]
-        return _filled(call.accumulator.add, state, [f"{arguments}.a{i}_{j}" for j in range(len(call.arguments))])
+        return self._filled(i, call.accumulator.add, state, arguments)
 
     def _undo(self, i: int, state: str, arguments: str) -> str:
         call = self.calls[i]
         assert call.accumulator.undo is not None
-        return _filled(call.accumulator.undo, state, [f"{arguments}.a{i}_{j}" for j in range(len(call.arguments))])
+        return self._filled(i, call.accumulator.undo, state, arguments)
+
+    def _filled(self, i: int, text: str, state: str, arguments: str) -> str:
+        given = [f"{arguments}.a{i}_{j}" for j in range(len(self.calls[i].arguments))]
+        return text.format(*given, s=f"({state})", label=quoted(self._label(i)))
+
+    def _label(self, i: int) -> str:
+        """What names an aggregate in the processing log."""
+        return f"{self.label}|{self.calls[i].text}"
 
     def _before(self, i: int) -> str:
         return f"if(state is null, {self._begin(self.calls[i])}, state.s{i})"
 
     def _result(self, state: str) -> str:
-        return _named("V", [_filled(a.accumulator.result, f"{state}.s{i}", []) for i, a in enumerate(self.calls)])
+        results = [a.accumulator.result for a in self.calls]
+        return _named("V", [self._filled(i, text, f"{state}.s{i}", "row.a") for i, text in enumerate(results)])
 
     def _row(self, key: str, value: str, old: str, time: str, window: str = "") -> str:
         """An output, the row at hand giving the rest."""
@@ -271,7 +280,8 @@ class _Texts:
         """The session of the row: those it touches made one, and the row in it."""
         zero = f"cast(named_struct('b', row.rowtime, 'e', row.rowtime, {self._initial()}) as {one})"
         merging = ", ".join(
-            f"'s{i}', {a.accumulator.merge.format(a=f'a9.s{i}', b=f'x9.s{i}')}" for i, a in enumerate(self.calls)
+            f"'s{i}', {a.accumulator.merge.format(a=f'a9.s{i}', b=f'x9.s{i}', label=quoted(self._label(i)))}"
+            for i, a in enumerate(self.calls)
         )
         both = f"named_struct('b', least(a9.b, x9.b), 'e', greatest(a9.e, x9.e), {merging})"
         adding = ", ".join(f"'s{i}', {self._add(i, f'm9.s{i}')}" for i in range(len(self.calls)))
@@ -288,10 +298,6 @@ class _Texts:
     def _session(self, key: str, at: str, old: str, gone: bool = False) -> str:
         value = f"if(true, null, {self._result(at)})" if gone else self._result(at)
         return self._row(key, value, old, f"{at}.e", f", 'wstart', {at}.b, 'wend', {at}.e")
-
-
-def _filled(text: str, state: str, arguments: Sequence[str]) -> str:
-    return text.format(*arguments, s=f"({state})")
 
 
 def _named(prefix: str, texts: Sequence[str]) -> str:

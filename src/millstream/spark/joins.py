@@ -21,7 +21,7 @@ from millstream.spark.meeting import StreamStream
 def joined(node: Join, rows: Callable[[Node], DataFrame], query: str, live: bool) -> DataFrame:
     """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs."""
     chain = _chain(node)
-    frame = _union(chain, rows, live)
+    frame = _union(chain, rows, query, live)
     for place, join in enumerate(chain, 1):
         frame = _kind(join)(join, place, chain[place:], query, live).run(frame)
     return frame.drop("lane")
@@ -45,7 +45,7 @@ def _clock(join: Join, live: bool) -> str:
     return f"{clock(live) if join.near else 'rowtime'} as clock"
 
 
-def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], live: bool) -> DataFrame:
+def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], query: str, live: bool) -> DataFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
     rest = ("rowtime", *PLACE, *bounds)
     key, value = struct_type("K", first.schema.key), struct_type("V", first.schema.value)
@@ -55,8 +55,8 @@ def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], live: bool)
     frame = rows(first).where(kept).selectExpr("0 as lane", own, "value", *rest, _clock(chain[0], live), *empty)
     for place, join in enumerate(chain, 1):
         lanes = list(empty)
-        compared = f"named_struct('K0', {guarded(join.right_key, join.text)})"
-        lanes[place - 1] = f"named_struct('j', {compared}, 'v', value, 'c', clock) as r{place}"
+        right_key = guarded(join.right_key, f"{query}.join|{join.text}")
+        lanes[place - 1] = f"named_struct('j', named_struct('K0', {right_key}), 'v', value, 'c', clock) as r{place}"
         nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
         right = rows(join.right).where("value is not null" if join.right.kind is Kind.STREAM else "true")
         made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)

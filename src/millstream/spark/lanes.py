@@ -58,7 +58,7 @@ class Step:
     def given(self, frame: DataFrame) -> DataFrame:
         """What the fold reads: `j` the key that is compared, null in a lane that passes; `side` 0 or 1."""
         lane = f"r{self.place}"
-        text = guarded(self.join.left_key, self.join.text)
+        text = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         j = f"case lane when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
         side = f"case lane when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"

@@ -63,7 +63,7 @@ def _windowed_key(window: Windowed | None) -> str:
 def answered(plan: Answer, records: Records, query: str, live: bool = False) -> DataFrame:
     """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
     rows = _rows(plan.source, _Run(records, query, live))
-    row = _struct("V", [guarded(c.meaning, c.name) for c in plan.columns])
+    row = _struct("V", [guarded(c.meaning, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
 
@@ -74,6 +74,10 @@ class _Run:
 
     def __init__(self, records: Records, query: str, live: bool) -> None:
         self.records, self.query, self.live = records, query, live
+
+    def label(self, operator: str, computed: str) -> str:
+        """What names an expression of this query in the processing log."""
+        return f"{self.query}.{operator}|{computed}"
 
     def groups(self, old: bool = False) -> groups.Run:
         """How a group of this query runs."""
@@ -168,7 +172,7 @@ def _timed(rows: DataFrame, source: Source, of: _Times, run: _Run) -> DataFrame:
         return rows
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     meaning = _milliseconds(ref, source.timestamp.pattern)
-    time = to_sql(meaning) if of.strict else guarded(meaning, f"timestamp column {ref.name}")
+    time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
     known = time if ref.where is Where.KEY else f"if(value is null, rowtime, {time})"
     timed = rows.selectExpr("key", "value", f"{known} as rowtime", *of.rest)
     return keep_timed(timed, run.query, source.topic)
@@ -187,7 +191,7 @@ def _milliseconds(ref: Ref, pattern: str | None) -> Meaning:
 
 @_rows.register
 def _(node: Filter, run: _Run) -> DataFrame:
-    condition = f"coalesce({guarded(node.condition, 'WHERE')}, false)"
+    condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     rest = ("rowtime", *_rest(node))
     if isinstance(node.source, Group):
         return _having(
@@ -221,9 +225,8 @@ def _(node: Join, run: _Run) -> DataFrame:
 def _(node: Flatten, run: _Run) -> DataFrame:
     rows = _rows(node.source, run)
     names = [f"x{i}" for i in range(len(node.functions))]
-    arrays = [
-        f"coalesce({guarded(f.meaning, f.name)}, array()) as {n}" for f, n in zip(node.functions, names, strict=True)
-    ]
+    found = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
+    arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(found, names, strict=True)]
     all_ = ("key", "value", "rowtime", *_rest(node))
     zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]
@@ -238,7 +241,7 @@ def _(node: Rekey, run: _Run) -> DataFrame:
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     kept = ("rowtime as t", "headers", "partition as p", "offset as o")
     seen = rows.selectExpr("key", "value", *kept, *pseudo)
-    key = _struct("K", [guarded(k.meaning, k.name) for k in node.keys])
+    key = _struct("K", [guarded(k.meaning, run.label("partitionby", k.name)) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
     return seen.selectExpr(
@@ -250,5 +253,5 @@ def _(node: Rekey, run: _Run) -> DataFrame:
 def _(node: Select, run: _Run) -> DataFrame:
     rows = _rows(node.source, run)
     key = f"if(key is null, null, {_struct('K', [to_sql(k.meaning) for k in node.keys])})"
-    values = _struct("V", [guarded(c.meaning, c.name) for c in node.columns])
+    values = _struct("V", [guarded(c.meaning, run.label("project", c.name)) for c in node.columns])
     return rows.selectExpr(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))

@@ -65,7 +65,6 @@ def _confine(megabytes: int) -> None:
     """What can be taken from a function before its text runs."""
     with contextlib.suppress(OSError):
         os.setsid()
-    os.nice(5)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
