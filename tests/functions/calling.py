@@ -62,14 +62,14 @@ def asked(path: Path) -> list[tuple[str, str]]:
     return [(call, wanted) for call, wanted in (text.rsplit(" => ", 1) for text in texts)]
 
 
-def lowered_call(call: str, scope: Scope = NOTHING) -> tuple[SqlType, str]:
-    """The type and the Spark SQL text; of a table function, those of the array of its rows."""
+def lowered_call(call: str, scope: Scope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:
+    """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
     made = meant(call, scope)
     assert made.type is not None
     if isinstance(made, m.Call) and made.chosen.function.kind is FunctionKind.TABLE:
         texts, types = list(map(to_sql, made.arguments)), [a.type for a in made.arguments]
         return Array(made.type), lowered(made.chosen.signature, texts, types, made.type)
-    return made.type, to_sql(made)
+    return made.type, to_sql(made, label)
 
 
 def meant(call: str, scope: Scope = NOTHING) -> m.Meaning:

@@ -234,14 +234,15 @@ def converted(value: Meaning, wanted: SqlType, at: Span) -> Meaning:
 
 def _converted_inside(value: Meaning, wanted: SqlType, at: Span) -> Meaning | None:
     if isinstance(value, ArrayOf) and isinstance(wanted, Array):
-        return ArrayOf(wanted, tuple(converted(i, wanted.element, at) for i in value.items))
+        return ArrayOf(wanted, tuple(converted(i, wanted.element, at) for i in value.items), value.whole)
     if isinstance(value, MapOf) and isinstance(wanted, Map):
         entries = ((converted(k, wanted.key, at), converted(v, wanted.value, at)) for k, v in value.entries)
-        return MapOf(wanted, tuple(entries))
+        return MapOf(wanted, tuple(entries), value.whole)
     if isinstance(value, StructOf) and isinstance(wanted, Struct):
         mine = dict(zip(struct_names(value), value.values, strict=True))
         null = Const(None, None)
-        return StructOf(wanted, tuple(converted(mine.get(f.name, null), f.type, at) for f in wanted.fields))
+        values = tuple(converted(mine.get(f.name, null), f.type, at) for f in wanted.fields)
+        return StructOf(wanted, values, value.whole)
     return None
 
 

@@ -394,7 +394,7 @@ def _(expression: tree.ArrayOf, inside: _Inside) -> m.Meaning:
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return m.ArrayOf(Array(element), items)
+    return m.ArrayOf(Array(element), items, _whole(inside))
 
 
 @_meaning.register
@@ -403,7 +403,12 @@ def _(expression: tree.MapOf, inside: _Inside) -> m.Meaning:
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return m.MapOf(Map(key, value), tuple(zip(keys, values, strict=True)))
+    return m.MapOf(Map(key, value), tuple(zip(keys, values, strict=True)), _whole(inside))
+
+
+def _whole(inside: _Inside) -> bool:
+    """Whether an element that fails fails the constructor around it."""
+    return not switched(inside.scope.settings, "ksql.nested.error.set.null")
 
 
 def _empty(kind: str, example: str, at: Span) -> StatementError:
@@ -431,7 +436,7 @@ def _(expression: tree.StructOf, inside: _Inside) -> m.Meaning:
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} stands twice", item.span)
         fields.append(Field(name, value.type))
-    return m.StructOf(Struct(tuple(fields)), tuple(values))
+    return m.StructOf(Struct(tuple(fields)), tuple(values), _whole(inside))
 
 
 def _given(expression: tree.Expression, inside: _Inside) -> Given:

@@ -155,23 +155,26 @@ class Case(Meaning):
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf(Meaning):
-    """An array of `items`."""
+    """An array of `items`; `whole` where one that fails fails the array, else it is null by itself."""
 
     items: tuple[Meaning, ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf(Meaning):
-    """A map of `entries`."""
+    """A map of `entries`; `whole` as in ArrayOf."""
 
     entries: tuple[tuple[Meaning, Meaning], ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StructOf(Meaning):
-    """A struct of `values` in the order of the type's fields."""
+    """A struct of `values` in the order of the type's fields; `whole` as in ArrayOf."""
 
     values: tuple[Meaning, ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def may_fail(meaning: m.Meaning) -> bool:
             return may_be_null(operand) or may_fail(operand)
         case m.Logical() | m.Not() | m.Case():
             return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, m.parts(meaning)))
-        case m.ArrayOf() | m.MapOf() | m.StructOf():
+        case m.ArrayOf() | m.MapOf() | m.StructOf() if not meaning.whole:
             return False
     return any(map(may_fail, m.parts(meaning)))
 
@@ -343,12 +343,14 @@ def _(meaning: m.Cast, label: str | None) -> str:
 
 @_sql.register
 def _(meaning: m.ArrayOf, label: str | None) -> str:
-    return f"array({', '.join(_part(i, label) for i in meaning.items)})"
+    inner = None if meaning.whole else label
+    return f"array({', '.join(_part(i, inner) for i in meaning.items)})"
 
 
 @_sql.register
 def _(meaning: m.MapOf, label: str | None) -> str:
-    pairs = (f"{_key(k, label)}, {_part(v, label)}" for k, v in meaning.entries)
+    inner = None if meaning.whole else label
+    pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in meaning.entries)
     return f"map({', '.join(pairs)})"
 
 
@@ -362,7 +364,8 @@ def _key(key: m.Meaning, label: str | None) -> str:
 def _(meaning: m.StructOf, label: str | None) -> str:
     if not meaning.values:
         return "ms_empty()"
-    fields = (f"'F{i}', {_part(v, label)}" for i, v in enumerate(meaning.values))
+    inner = None if meaning.whole else label
+    fields = (f"'F{i}', {_part(v, inner)}" for i, v in enumerate(meaning.values))
     return f"named_struct({', '.join(fields)})"
 
 

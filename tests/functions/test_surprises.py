@@ -1,0 +1,59 @@
+"""surprises.txt: what surprises of expressions, each under the sentence of the reference that says it."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from functions.calling import FAILED, asked, computed, lowered_call, shown
+from millstream.analysis.scope import Scope
+from millstream.model.errors import StatementError
+from millstream.model.types import SqlType
+
+PATH = Path(__file__).parent / "surprises.txt"
+REFUSED = "refused: "
+
+
+def lowered(call: str) -> tuple[SqlType, str] | StatementError:
+    """Type and Spark SQL text, guarded as in a projection; or why there are none."""
+    try:
+        made, text = lowered_call(call, label="test")
+    except StatementError as error:
+        return error
+    return made, shown(made, text)
+
+
+def test_each_surprise(spark: SparkSession) -> None:
+    lines = [(call, wanted, lowered(call)) for call, wanted in asked(PATH)]
+    run = {call: made for call, _, made in lines if not isinstance(made, StatementError)}
+    answers = dict(zip(run, map(str, computed(list(run.values()), spark)), strict=True))
+    wrong = []
+    for call, wanted, made in lines:
+        given = answers.get(call, f"{REFUSED}{made}")
+        refused = call not in answers and wanted.startswith(REFUSED)
+        right = wanted.removeprefix(REFUSED) in given if refused else given == wanted
+        wrong += [] if right else [f"{call} => {given}, not {wanted}"]
+    assert wrong == []
+
+
+def test_each_stands_under_its_sentence() -> None:
+    lines = [line for line in PATH.read_text(encoding="utf-8").splitlines() if line]
+    first = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+    sections = [line for line in lines if line.startswith("# §")]
+    assert lines[first - 1].startswith("# §")
+    assert len(sections) > 40
+
+
+def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> None:
+    """§4.6 "Errors inside nested constructors null just the element when `ksql.nested.error.set.null` is true"."""
+    scope = Scope(settings={"ksql.nested.error.set.null": "false", "ksql.cast.strings.preserve.nulls": "true"})
+    calls = ("ARRAY[1, 1 / 0]", "STRUCT(a := 1 / 0)", "MAP('a' := ARRAY[1 / 0])", "ARRAY[1, CAST(NULL AS INT)]")
+    made = [lowered_call(call, scope, "test") for call in calls]
+    given = [a.text for a in computed([(t, shown(t, text)) for t, text in made], spark)]
+    assert given == [FAILED, FAILED, FAILED, "[1, null]"]
+
+
+def test_null_as_text(spark: SparkSession) -> None:
+    """§4.4 "`ksql.cast.strings.preserve.nulls=true` (false yields the text "null")"."""
+    scope = Scope(settings={"ksql.cast.strings.preserve.nulls": "false"})
+    made, text = lowered_call("CONCAT('a', CAST(CAST(NULL AS INT) AS STRING))", scope)
+    assert computed([(made, shown(made, text))], spark)[0].text == "anull"
