@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from millstream.cli.stack import Wish, running
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
 from millstream.spark.session import SessionOptions, create
+from millstream.tester import rest
 from millstream.tester.cases import Case, load
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
@@ -21,6 +23,8 @@ from millstream.tester.stage import broker, stage
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+Way = Callable[[list[Case], int, Path], Iterator[Verdict]]
 
 
 def add(subparsers: "Subparsers") -> None:
@@ -31,6 +35,7 @@ def add(subparsers: "Subparsers") -> None:
     parser.add_argument("--live", action="store_true", help="through a Kafka broker and real-time mode")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="cases played at once (default 4)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a line of JSON for each case")
+    parser.add_argument("--rest", action="store_true", help="REST cases, through a server that is started for them")
     parser.add_argument("--quiet", action="store_true", help="only the summary")
     parser.set_defaults(run=run)
 
@@ -56,11 +61,17 @@ def run(args: argparse.Namespace) -> int:
 def _play(cases: list[Case], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
     with TemporaryDirectory() as folder:
-        for verdict in (_live if args.live else _bounded)(cases, args.jobs, Path(folder)):
+        for verdict in _way(args)(cases, args.jobs, Path(folder)):
             verdicts.append(verdict)
             if not args.quiet:
                 _tell(verdict, out)
     return verdicts
+
+
+def _way(args: argparse.Namespace) -> Way:
+    if args.rest:
+        return _rest
+    return _live if args.live else _bounded
 
 
 def _bounded(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
@@ -74,6 +85,14 @@ def _bounded(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
 def _live(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
     with broker(folder) as bootstrap, stage(folder, bootstrap) as made:
         yield from run_live(cases, made, effective({}, {}), jobs)
+
+
+def _rest(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
+    """Through a server of its own, with broker and registry, on free ports; one case after the other."""
+    wish = Wish(folder, 0, 0, 0, settings={"millstream.batch.duration": "10 seconds"})
+    with running(wish, lambda name, where: None) as stack:
+        site = rest.site(stack.url, stack.bootstrap, stack.registry)
+        yield from rest.run_cases(cases, site, effective({}, {}))
 
 
 def _tell(verdict: Verdict, out: Console) -> None:

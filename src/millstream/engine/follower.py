@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from confluent_kafka import KafkaException
@@ -22,6 +22,7 @@ from millstream.plan.steps import CreateTopic, DeleteTopic
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 REMEMBERED = 1000
+Heard = Callable[[State], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,20 @@ class Follower:
     """Follows the log; the same code brings a server up to date and carries out what was said a moment ago."""
 
     def __init__(
-        self, log: CommandLog, lease: Lease, kafka: Kafka, supervisor: Supervisor, server: str, catalog: Catalog
+        self,
+        log: CommandLog,
+        lease: Lease,
+        kafka: Kafka,
+        supervisor: Supervisor,
+        server: str,
+        catalog: Catalog,
+        heard: Heard,
     ) -> None:
-        """`catalog` is what there is before the first command."""
+        """`catalog` is what there is before the first command.
+
+        `heard` is called with every new state, from the first that is up to date.
+        """
+        self._heard = heard
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
         self._state = State(catalog)
         self._moved = threading.Condition()
@@ -90,6 +102,7 @@ class Follower:
             while self._state.position < end and not self._closing.is_set():
                 self._take(reading, PULSE)
             self._ready.set()
+            self._heard(self._state)
             while not self._closing.is_set():
                 self._mind_lease()
                 self._take(reading, PULSE)
@@ -148,6 +161,8 @@ class Follower:
             self._state = done.state
             self._results.append((offset, done))
             self._moved.notify_all()
+        if self._ready.is_set():
+            self._heard(done.state)
 
     def _mind_lease(self) -> None:
         if self._lease.held and not self._leading:

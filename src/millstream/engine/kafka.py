@@ -15,9 +15,17 @@ from confluent_kafka import (
     KafkaException,
     Message,
     Producer,
+    TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+    TopicDescription,
+)
 
 from millstream.catalog.facts import TopicFacts
 from millstream.model.settings import CLIENT_PREFIXES
@@ -152,6 +160,23 @@ class Kafka:
     def ends(self, topic: str) -> Offsets:
         """The offset after the last record of each partition. Raises KafkaException where the topic is not there."""
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
+
+    def ends_now(self, topic: str) -> Offsets:
+        """As `ends`, over the connection that there is: some milliseconds. Raises KafkaException."""
+        found = self._described(topic)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(topic, p.id): latest for p in found.partitions}
+        answers = self._admin.list_offsets(asked, request_timeout=PATIENCE)
+        return {at.partition: answer.result(PATIENCE).offset for at, answer in answers.items()}
+
+    def identity(self, topic: str) -> str:
+        """What tells a topic from a later one of the same name. Raises KafkaException."""
+        return str(self._described(topic).topic_id)
+
+    def _described(self, topic: str) -> TopicDescription:
+        answers = self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)
+        found: TopicDescription = answers[topic].result(PATIENCE)
+        return found
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
         """The offset of the first record, and that after the last one, of each partition. Raises KafkaException."""

@@ -16,12 +16,14 @@ from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.parts import Parts
 from millstream.engine.schemas import Schemas
+from millstream.engine.state import kept
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.workshop import Logging, Workshop
 from millstream.model.settings import SettingRefused, check, effective, given, switched
 from millstream.parts.errors import SetupError
 from millstream.spark.session import Session
+from millstream.tables.keeper import Keeper, Topics
 
 PROCESSING_LOG = "ksql.logging.processing."
 
@@ -53,12 +55,15 @@ def opened(properties: Mapping[str, str], shared: Session | None = None) -> Part
         raise EngineCannotStart(str(failure)) from failure
     supervisor = Supervisor(workshop)
     lease = Lease(kafka, log.topic, service, name, int(settings["millstream.lease.timeout.ms"]))
-    follower = Follower(log, lease, kafka, supervisor, name, Catalog(functions=own))
+    tables = Keeper(workshop.local / "tables" / service / name, _topics(kafka), workshop.skipped)
+    begin = Catalog(functions=own)
+    follower = Follower(log, lease, kafka, supervisor, name, begin, lambda state: tables.want(kept(state)))
     supervisor.begin()
     lease.start()
+    tables.start()
     follower.start()
     who = (settings, frozenset(server), name, _host(settings), logging.topic)
-    return Parts(*who, kafka, log, lease, follower, supervisor, workshop, schemas)
+    return Parts(*who, kafka, log, lease, follower, supervisor, workshop, schemas, tables)
 
 
 def closed(parts: Parts) -> None:
@@ -66,10 +71,15 @@ def closed(parts: Parts) -> None:
     for query in list(parts.push.values()):
         query.close()
     parts.follower.close()
+    parts.tables.close()
     parts.supervisor.end()
     parts.lease.close()
     parts.workshop.close()
     parts.schemas.close()
+
+
+def _topics(kafka: Kafka) -> Topics:
+    return Topics(lambda: kafka.reader(enable_partition_eof=True), kafka.ends_now, kafka.identity)
 
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:

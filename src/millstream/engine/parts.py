@@ -14,6 +14,7 @@ from millstream.engine.state import State
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.workshop import Workshop
 from millstream.syntax import tree
+from millstream.tables.keeper import Keeper
 
 
 class Closable:
@@ -46,6 +47,7 @@ class Parts:
     supervisor: Supervisor
     workshop: Workshop
     schemas: Schemas
+    tables: Keeper
     push: dict[str, "Closable"] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

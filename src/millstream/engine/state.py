@@ -7,7 +7,7 @@ from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Group, Join, Node, Write, inputs, leaves, reads
+from millstream.plan.nodes import Group, Join, Node, Write, inputs, leaves, reads, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -20,6 +20,7 @@ from millstream.plan.steps import (
     StopQuery,
 )
 from millstream.syntax.parser import parse_one
+from millstream.tables.keeper import Kept
 
 # How many tasks share the groups of a query, at most. The first checkpoint of a query fixes it.
 SHUFFLE_PARTITIONS = 2
@@ -137,6 +138,13 @@ def _made(topic: str, meant: Outcome) -> CreateTopic | None:
 
 def _turned(wanted: Wanted, state: QueryState) -> Wanted:
     return replace(wanted, query=replace(wanted.query, state=state))
+
+
+def kept(state: State) -> list[Kept]:
+    """The tables that may be read by key: those that a query makes, and SOURCE tables, read even before."""
+    tables = (s for s in state.catalog.sources.values() if s.kind is Kind.TABLE and s.created_by is not None)
+    made = {id: retention(wanted.plan) for id, wanted in state.wanted.items()}
+    return [Kept(s, s.read_only, made.get(str(s.created_by))) for s in tables]
 
 
 def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 
+from millstream.analysis.meaning import Ref, Where
 from millstream.catalog.catalog import Kind
 from millstream.engine.api import RequestFailed
 from millstream.engine.facts import look_up
@@ -15,14 +16,17 @@ from millstream.engine.kafka import Kafka, Offsets
 from millstream.engine.parts import Closable, Parts, Said
 from millstream.engine.rows import row_of
 from millstream.engine.slots import need_slots
-from millstream.engine.state import from_beginning, slots
+from millstream.engine.state import from_beginning, kept, slots
 from millstream.engine.supervisor import CannotRun, Running
-from millstream.model.errors import NotSupported, StatementError
-from millstream.model.names import identifier
+from millstream.model.errors import StatementError
+from millstream.model.names import quoted
 from millstream.model.settings import switched
+from millstream.plan.nodes import Named
+from millstream.plan.pulling import Pulled, pulled
 from millstream.plan.queries import transient
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
+from millstream.tables.keeper import TableNotReady
 
 PULSE = 0.25
 BATCH = 500
@@ -32,7 +36,7 @@ KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
-def start(said: Said, parts: Parts) -> "Push | Pull":
+def start(said: Said, parts: Parts) -> "Push | Pull | TablePull":
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(said.statement, tree.QueryStatement)
     catalog, settings = parts.state.catalog, said.settings
@@ -40,6 +44,8 @@ def start(said: Said, parts: Parts) -> "Push | Pull":
     if query.push:
         return _push(query, said, parts)
     _check_pull(query, said.statement, settings)
+    if query.sources[0].kind is Kind.TABLE:
+        return TablePull(query, pulled(query, settings, said.statement.span), parts)
     return Pull(query, settings, parts)
 
 
@@ -63,8 +69,16 @@ class Answering:
         self.names: Sequence[str] = [c.name for c in columns]
         self.column_types = [c.type for c in columns]
         self.types: Sequence[str] = [str(t) for t in self.column_types]
-        self.schema = str(query.plan.schema)
+        self.schema = ", ".join(_column(c, query) for c in query.plan.columns)
         self.ending = COMPLETED
+
+
+def _column(column: Named, query: Transient) -> str:
+    """A column as ksqlDB's header says it: of a table that is pulled from also whether it belongs to the key."""
+    ref = column.meaning
+    key = isinstance(ref, Ref) and ref.where in (Where.KEY, Where.WINDOWSTART, Where.WINDOWEND)
+    pulled_table = not query.push and query.sources[0].kind is Kind.TABLE
+    return f"{quoted(column.name)} {ref.type}{' KEY' if key and pulled_table else ''}"
 
 
 def _id(query: Transient) -> str:
@@ -170,13 +184,42 @@ def _check_pull(query: Transient, statement: tree.QueryStatement, settings: dict
     source, at = query.sources[0], statement.span
     if not switched(settings, "ksql.pull.queries.enable"):
         raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
-    if source.kind is Kind.TABLE:
-        what = f"a pull query on the table {identifier(source.name)}"
-        raise NotSupported(f"{what} is not supported yet", at, "add EMIT CHANGES to see its changes")
-    if not switched(settings, "ksql.query.pull.stream.enabled"):
+    if source.kind is Kind.STREAM and not switched(settings, "ksql.query.pull.stream.enabled"):
         raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
     if query.plan.limit is not None and not switched(settings, "ksql.query.pull.limit.clause.enabled"):
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
+
+
+class TablePull(Answering):
+    """A pull query on a table: its rows by key, as of all that the table's topic has when it is asked."""
+
+    push = False
+
+    def __init__(self, query: Transient, asked: Pulled, parts: Parts) -> None:
+        """Raises RequestFailed where the table's rows are not there yet."""
+        super().__init__(query, _id(query))
+        self.ending = ""
+        self._asked, self._parts = asked, parts
+        self._closed = threading.Event()
+        kept_table = next(k for k in kept(parts.state) if k.source.name == asked.source.name)
+        try:
+            self._store = parts.tables.store(kept_table)
+        except TableNotReady as failure:
+            raise RequestFailed(50000, str(failure)) from failure
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """See api.Rows."""
+        try:
+            for record in self._parts.workshop.rows(self._asked, self._store):
+                if self._closed.is_set():
+                    return
+                yield row_of(record, self.column_types)
+        except CannotRun as failure:
+            raise RequestFailed(50000, f"the query failed: {failure}") from failure
+
+    def close(self) -> None:
+        """See api.Rows."""
+        self._closed.set()
 
 
 class Pull(Answering):

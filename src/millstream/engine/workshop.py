@@ -17,14 +17,17 @@ from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import Answer, reads
+from millstream.plan.pulling import Pulled
 from millstream.plan.steps import CreateTopic, Row
-from millstream.spark import session
-from millstream.spark.bounded import Bounded, Record
+from millstream.spark import session, sink
+from millstream.spark.bounded import PULL, Bounded, Record
 from millstream.spark.checkpoint import location
 from millstream.spark.codec import UnreadableRecord, one_record
-from millstream.spark.evaluate import evaluate
+from millstream.spark.evaluate import EvaluationFailed, evaluate
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import Job, QueryRefused, RealTime, Started, Starts
+from millstream.tables import answer
+from millstream.tables.store import Store
 
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
@@ -84,12 +87,15 @@ class Workshop:
             master=settings["millstream.spark.master"],
             conf=CONF | _reaching(registry) | _python(settings),
         )
+        self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
         self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
         self._kafka, self._log = kafka, log
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
         self._realtime = RealTime(self._session, kafka.client)
         self._bounded = Bounded(self._session)
+        if log.topic:
+            sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
     def _warm(self) -> None:
@@ -134,6 +140,25 @@ class Workshop:
             yield from self._realtime.answer_now(plan, ends, self._job(id, "", settings, {}))
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
+
+    def rows(self, pulled: Pulled, store: Store) -> Iterator[bytes]:
+        """The rows of a pull query on a table. Raises CannotRun."""
+        try:
+            yield from answer.rows(pulled, store, self._bounded)
+        except EvaluationFailed as failure:
+            raise CannotRun(str(failure)) from failure
+
+    def skipped(self, topic: str, partition: int, offset: int, why: str) -> None:
+        """Tell the processing log of a record that a table can make nothing of."""
+        body: dict[str, object] = {
+            "errorMessage": why,
+            "record": None,
+            "cause": [],
+            "topic": topic,
+            "partition": partition,
+            "offset": offset,
+        }
+        sink.tell(self._session, PULL, 1, "recordProcessingError", body)
 
     def constant(self, row: Row) -> Record:
         """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""

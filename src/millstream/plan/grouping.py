@@ -92,7 +92,7 @@ def grouped(query: tree.Query, node: Node, scope: Scope) -> Grouped:
     inside = replace(scope, known={**scope.known, **known})
     made = _Made(places, width, query.window is not None)
     selecting = inside
-    if query.window is not None:
+    if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
         bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
         selecting = replace(inside, columns=(*inside.columns, *bounds))

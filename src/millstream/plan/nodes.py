@@ -337,6 +337,19 @@ def joins(node: Node) -> Iterator[Join]:
         yield from joins(inner)
 
 
+def groups(node: Node) -> Iterator[Group]:
+    """The groupings of a plan, the last one first."""
+    if isinstance(node, Group):
+        yield node
+    for inner in inputs(node):
+        yield from groups(inner)
+
+
+def retention(node: Node) -> int | None:
+    """How long the windows of a plan's rows are kept, in ms of stream time; None where it makes none."""
+    return max((g.window.retention for g in groups(node) if g.window is not None), default=None)
+
+
 def reads(node: Node) -> tuple[Source, ...]:
     """The sources that a plan reads, left to right, each once."""
     return tuple({leaf.origin.name: leaf.origin for leaf in leaves(node)}.values())

@@ -20,10 +20,23 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.settings import switched
-from millstream.model.types import Struct
+from millstream.model.types import BOOLEAN, Struct
 from millstream.plan.grouping import WINDOW_COLUMNS, grouped, is_aggregate
 from millstream.plan.joining import Input, Joined, joined
-from millstream.plan.nodes import Answer, Filter, Flatten, Named, Node, Read, Rekey, Select, leaves, reads, refs
+from millstream.plan.nodes import (
+    Answer,
+    Filter,
+    Flatten,
+    Named,
+    Node,
+    Read,
+    Rekey,
+    Select,
+    leaves,
+    reads,
+    refs,
+    windowed,
+)
 from millstream.plan.steps import Transient
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -32,6 +45,7 @@ from millstream.syntax.walk import walk
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
 NEW_PLANNER = "ksql.new.query.planner.enabled"
+PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,7 @@ class Aliases:
 class Relation:
     """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out.
 
-    `joined` tells of the joins there, if any.
+    `joined` tells of the joins there, if any, `bounds` that `*` has the bounds of a windowed source's windows.
     """
 
     node: Node
@@ -101,6 +115,7 @@ class Relation:
     alias: str
     hidden: frozenset[int] = frozenset()
     joined: Joined | None = None
+    bounds: bool = False
 
 
 def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
@@ -121,20 +136,15 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
 
 def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
-    query = _spelled(statement.query, catalog)
-    if query.emit is None and query.joins:
-        raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, "add EMIT CHANGES")
-    if query.emit is None and query.group_by is not None:
-        raise StatementError(
-            "Pull queries don't support GROUP BY clauses.",
-            query.span,
-            "add EMIT CHANGES, or ask a table that CREATE TABLE … AS makes",
-        )
+    query = _in_one_group(_spelled(statement.query, catalog))
+    if query.emit is None:
+        _check_pull(query)
     relation, aliases = _rows(query, catalog, settings)
-    relation, items = _projected(query, relation)
+    relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
         Named(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression)) for item in items
     )
+    _check_twice(columns, items)
     answer = Answer(relation.node, columns, query.limit)
     return Transient(answer, query.emit is not None, reads(answer))
 
@@ -144,6 +154,48 @@ def _spelled(query: tree.Query, catalog: Catalog) -> tree.Query:
     places = (query.source, *(j.source for j in query.joins))
     known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
     return views.spelled(query, [(alias, source) for alias, source in known if source is not None])
+
+
+def _in_one_group(query: tree.Query) -> tree.Query:
+    """A push query of aggregates alone, made one of a single group of all rows."""
+    if query.emit is None or query.group_by is not None or query.window is not None:
+        return query
+    calls = any(is_aggregate(e) for item in query.items for e in walk(item))
+    return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
+
+
+def _check_pull(query: tree.Query) -> None:
+    push = "add EMIT CHANGES if you intended to issue a push query"
+    if query.joins:
+        raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
+    clauses = {
+        "WINDOW": query.window,
+        "GROUP BY": query.group_by,
+        "PARTITION BY": query.partition_by,
+        "HAVING": query.having,
+    }
+    for name, clause in clauses.items():
+        if clause is not None:
+            hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
+            raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
+    for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
+        for column in (e for part in parts for e in walk(part) if isinstance(e, tree.ColumnRef)):
+            if column.name in PUSH_ONLY:
+                fact = f"Pull queries don't support the following columns in {place} clauses: `{column.name}`"
+                raise StatementError(fact, column.span, push)
+
+
+def _check_twice(columns: Sequence[Named], items: Sequence[Item]) -> None:
+    """A name is that of one column, or of one of the key and one of the value."""
+    seen: set[tuple[str, bool]] = set()
+    for column, item in zip(columns, items, strict=True):
+        one = column.name, isinstance(column.meaning, Ref) and column.meaning.where is Where.KEY
+        if one in seen:
+            text = f"`{column.name}` {column.meaning.type}"
+            raise StatementError(
+                f"Duplicate value columns found in schema: {text}", item.at, "give one of them an alias"
+            )
+        seen.add(one)
 
 
 def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
@@ -384,9 +436,11 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Item]:
         )
     columns = {c.ref: c for c in relation.scope.columns}
     called = Counter(c.name for c in columns.values())
-    for ref in refs(relation.node.schema):
-        if ref.where is Where.VALUE and ref.index in relation.hidden:
-            continue
+    found = [r for r in refs(relation.node.schema) if r.where is Where.KEY or r.index not in relation.hidden]
+    if relation.bounds and windowed(relation.node) is not None:
+        keys = [r for r in found if r.where is Where.KEY]
+        found = [*keys, *WINDOW_COLUMNS, *(r for r in found if r.where is not Where.KEY)]
+    for ref in found:
         column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
         part = column.part if called[column.name] > 1 else None
         yield Item(tree.ColumnRef(column.name, relation.alias, part), replace(ref, name=column.name), None, at)

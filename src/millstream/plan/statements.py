@@ -21,7 +21,7 @@ from millstream.model.settings import switched
 from millstream.plan import queries
 from millstream.plan.functions import called, created, dropped
 from millstream.plan.joining import spread
-from millstream.plan.nodes import Select, Write, joins, leaves, reads, windowed
+from millstream.plan.nodes import Select, Write, joins, leaves, reads, retention, windowed
 from millstream.plan.steps import (
     CreateTopic,
     DeleteSubjects,
@@ -38,6 +38,7 @@ from millstream.syntax import tree
 
 TOPIC_PREFIX = "ksql.output.topic.name.prefix"
 REPLACE_ENABLED = "ksql.create.or.replace.enabled"
+MATERIALIZED = "ksql.source.table.materialization.enabled"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
 
 
@@ -92,12 +93,25 @@ def _declared(statement: tree.CreateSource, old: Source | None, world: World) ->
     if old is not None:
         _check_replaceable(old, source, statement.span, world)
     topic = _declared_topic(source, p, world)
+    if source.read_only and source.kind is Kind.TABLE and switched(world.settings, MATERIALIZED):
+        return _materialized(source, topic, world)
     # A subject that has a schema keeps it: what is in the topic may be of another's making.
     new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
     return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
+
+
+def _materialized(source: Source, topic: CreateTopic | None, world: World) -> Outcome:
+    """A SOURCE table has a query by name, which nobody may stop: servers follow its topic for pull queries."""
+    id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{world.catalog.next_query}"
+    made = replace(source, created_by=id)
+    settings = tuple(sorted(world.settings.items()))
+    query = Query(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
+    catalog = replace(world.catalog.with_source(made).with_query(query), next_query=world.catalog.next_query + 1)
+    path = f"table/`{source.name}`/create"
+    return Outcome(catalog, (topic,) if topic else (), f"Created query with ID {id}", path, query_id=id)
 
 
 def _registrations(source: Source) -> list[RegisterSchema]:
@@ -112,15 +126,17 @@ def _declared_topic(source: Source, p: Properties, world: World) -> CreateTopic 
     return CreateTopic(source.topic, p.number("PARTITIONS") or 1, p.number("REPLICAS") or 1, _topic_config(source, p))
 
 
-def _topic_config(source: Source, p: Properties) -> dict[str, str]:
-    retention = p.number("RETENTION_MS")
+def _topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> dict[str, str]:
+    asked = p.number("RETENTION_MS")
+    if kept_ms is not None:
+        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, asked or 0))}
     if source.kind is Kind.TABLE:
-        if retention is not None:
+        if asked is not None:
             raise StatementError(
                 "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
             )
         return {"cleanup.policy": "compact"}
-    return {"cleanup.policy": "delete"} | ({"retention.ms": str(retention)} if retention is not None else {})
+    return {"cleanup.policy": "delete"} | ({"retention.ms": str(asked)} if asked is not None else {})
 
 
 def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: World) -> Outcome:
@@ -220,7 +236,12 @@ def _check_partitions(plan: Select, at: Span, world: World) -> None:
 
 def _query_id(statement: tree.CreateAs, catalog: Catalog) -> str:
     kind = QueryKind.CREATE_STREAM_AS if statement.kind is tree.SourceKind.STREAM else QueryKind.CREATE_TABLE_AS
-    return f"{kind.value}_{re.sub('[^A-Za-z0-9_]', '_', statement.name)}_{catalog.next_query}"
+    return f"{kind.value}_{_plain(statement.name)}_{catalog.next_query}"
+
+
+def _plain(name: str) -> str:
+    """A name as part of a query's id."""
+    return re.sub("[^A-Za-z0-9_]", "_", name)
 
 
 def _replaced_query(old: Source | None) -> str | None:
@@ -272,7 +293,7 @@ def _key_shape(query: tree.Query) -> Shape | None:
 def _made_topic(sink: Source, plan: Select, p: Properties, world: World) -> CreateTopic:
     there = world.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
     sources.check_topic_shape(sink.topic, p, world.facts)
-    config = _topic_config(sink, p)
+    config = _topic_config(sink, p, retention(plan))
     if sink.kind is Kind.STREAM and "retention.ms" not in config and there.retention_ms is not None:
         config["retention.ms"] = str(there.retention_ms)
     return CreateTopic(

@@ -1,19 +1,26 @@
 """Bounded runs: the same plans over records that are given, with no broker and no job (DESIGN.md §8)."""
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.analysis.meaning import Meaning
 from millstream.model.schema import Column
-from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, SqlType
+from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, STRING, SqlType
+from millstream.plan.nodes import Answer
 from millstream.plan.steps import Row, StartQuery
 from millstream.spark import pipeline
 from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, leaf
 from millstream.spark.lower import to_sql
+from millstream.spark.realtime import as_records
 
+# What a pull query on a table is called in the processing log, and how many plans stay prepared.
+PULL = "PULL"
+PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
 
@@ -39,6 +46,8 @@ class Bounded:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
+        self._answering: dict[Answer, Evaluator] = {}
+        self._lock = threading.Lock()
 
     def run(self, step: StartQuery, given: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
         """What the query writes for records in order of arrival, each with the index of the record it comes from.
@@ -52,6 +61,27 @@ class Bounded:
             for key, value, rowtime, headers, partition, offset in group:
                 named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())
                 yield index, Record(key, value, rowtime, named, partition, offset)
+
+    def answering(self, plan: Answer) -> Callable[[Sequence[Record]], list[bytes]]:
+        """What turns records of a table into the rows of an answer, as realtime.as_records writes them.
+
+        Records that cannot be read are told to the processing log of PULL. The same plan is prepared once.
+        """
+        evaluator = self._answering.get(plan) or self._prepared(plan)
+        return lambda given: [row[0] for made in evaluator([_wire(r) for r in given]) for row in made]
+
+    def _prepared(self, plan: Answer) -> Evaluator:
+        answered = pipeline.answered(plan, lambda read: self._records(), PULL).where("not tombstone")
+        made = Evaluator(as_records(answered, plan).select("value"), _TYPES, (BYTES,))
+        with self._lock:
+            while len(self._answering) >= PREPARED:
+                del self._answering[next(iter(self._answering))]
+            self._answering[plan] = made
+        return made
+
+    def values(self, meanings: Sequence[Meaning]) -> tuple[Any, ...]:
+        """What expressions without columns come to. Raises EvaluationFailed."""
+        return evaluate(self._session, [to_sql(m) for m in meanings], [m.type or STRING for m in meanings])
 
     def constant(self, row: Row, now: int) -> Record:
         """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""

@@ -13,7 +13,7 @@ from millstream.catalog.catalog import Kind
 from millstream.plan.nodes import Join, Node
 from millstream.spark.fold import Fold, clock
 from millstream.spark.foreign import ForeignTable
-from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type
+from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type, with_key
 from millstream.spark.lower import guarded
 from millstream.spark.meeting import StreamStream
 
@@ -60,7 +60,7 @@ def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], query: str,
         nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
         right = rows(join.right).where("value is not null" if join.right.kind is Kind.STREAM else "true")
         made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
-        frame = frame.union(made.where(f"r{place}.j.K0 is not null"))
+        frame = frame.union(with_key(made, f"r{place}.j.K0 is null", join.right, query))
     return frame
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
-from millstream.plan.nodes import Join, Node, windowed
+from millstream.plan.nodes import Join, Node, leaves, windowed
+from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.fold import Expiry, Fold, fold
 from millstream.spark.groups import HEADERS
 from millstream.spark.lower import guarded
@@ -28,6 +30,13 @@ def struct_type(prefix: str, columns: Sequence[Column]) -> str:
 def right_type(join: Join) -> str:
     key = Column(join.name, join.right_key.type) if join.right_key.type else join.right.schema.key[0]
     return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}, c: bigint>"
+
+
+def with_key(rows: DataFrame, missing: str, side: Node, query: str) -> DataFrame:
+    """The rows of an input of a join but those whose key is `missing`, of which the processing log is told."""
+    why = "a row whose join key is null meets nothing: it is left out"
+    error = F.when(F.expr(missing), F.lit(why))
+    return rows.where(report(EXPRESSION, error, f"{query}.join", "key", leaves(side)[0].origin.topic, None))
 
 
 class Step:
@@ -65,7 +74,7 @@ class Step:
         clock = f"case lane when 0 then {own} when {self.place} then {lane}.c end as clock"
         rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
         made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
-        return made.where("side is null or j.K0 is not null")
+        return with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
 
     def fold(self) -> Fold:
         """The fold of this kind of join."""

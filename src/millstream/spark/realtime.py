@@ -110,13 +110,13 @@ class RealTime:
 
     def answer(self, plan: Answer, topic: str, job: Job) -> Started:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
-        rows = lambda: _as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
+        rows = lambda: as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
         return self._start(rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
         try:
-            rows = _as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
+            rows = as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
             if plan.limit is not None:
                 rows = rows.limit(plan.limit)
             for row in rows.select("value").toLocalIterator():
@@ -227,7 +227,7 @@ def offsets(topic: str, found: Starts) -> str:
     return json.dumps({topic: {str(partition): offset for partition, offset in found[topic].items()}})
 
 
-def _as_records(rows: DataFrame, plan: Answer) -> DataFrame:
+def as_records(rows: DataFrame, plan: Answer) -> DataFrame:
     """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)

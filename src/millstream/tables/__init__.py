@@ -1,0 +1,1 @@
+"""Tables kept for reading: their topics, followed into stores of bytes that pull queries look rows up in."""

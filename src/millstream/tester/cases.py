@@ -37,7 +37,10 @@ class CaseTopic:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. `rejected` is what the refusal is about, None where the statements must be accepted."""
+    """One case. `rejected` is what the refusal is about, None where the statements must be accepted.
+
+    Of REST cases `responses` are what the statements answer, in order; `waits`: inputs come when the push query runs.
+    """
 
     id: str
     name: str
@@ -49,6 +52,8 @@ class Case:
     outputs: tuple[CaseRecord, ...]
     expect: dict[str, Json]
     rejected: dict[str, Json] | None
+    responses: tuple[dict[str, Json], ...] = ()
+    waits: bool = False
 
     @property
     def title(self) -> str:
@@ -84,6 +89,8 @@ def _case(test: dict[str, Json], file: str, number: int) -> Case:
         tuple(_record(r) for r in test.get("outputs") or ()),
         test.get("expect") or {},
         test.get("rejected"),
+        tuple(test.get("responses") or ()),
+        bool((test.get("inputConditions") or {}).get("waitForActivePushQuery")),
     )
 
 

@@ -80,6 +80,12 @@ def partitions(case: Case) -> dict[str, int]:
     }
 
 
+def topics(case: Case) -> list[str]:
+    """The topics that statements declare sources over without saying how many partitions to make."""
+    given = [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
+    return [str(p["KAFKA_TOPIC"]) for p in given if "KAFKA_TOPIC" in p and "PARTITIONS" not in p]
+
+
 def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:
     given = {p.name: p.value.value for p in statement.properties}
     topic = str(given.get("KAFKA_TOPIC", statement.name))

@@ -73,13 +73,19 @@ def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
 
 
 def _apply(statement: tree.Statement, text: str, played: Played, bounded: Bounded) -> None:
+    if isinstance(statement, tree.InsertValues):
+        _insert(statement, played, bounded)
+    else:
+        apply(statement, text, played)
+
+
+def apply(statement: tree.Statement, text: str, played: Played) -> None:
+    """Carry out a statement in the mind alone; INSERT VALUES is none of these. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
             played.settings[name] = value
         case tree.UnsetProperty(name):
             played.settings.pop(name, None)
-        case tree.InsertValues():
-            _insert(statement, played, bounded)
         case _:
             _outcome(statement, text, played)
 

@@ -269,7 +269,7 @@ CREATE STREAM o AS SELECT a.id, zz.* FROM a JOIN b WITHIN 1 HOUR ON a.id = b.id;
 
 SELECT name, v FROM a JOIN t ON a.id = t.id;
 -- → line 1:23: Pull queries don't support JOIN clauses.
--- →   hint: add EMIT CHANGES
+-- →   hint: add EMIT CHANGES if you intended to issue a push query
 
 CREATE STREAM o AS SELECT b.id, b.v, c.v FROM b JOIN c WITHIN 1 HOUR ON b.id = c.id;
 -- → STREAM (B_ID INTEGER KEY, B_V STRING, C_V STRING)

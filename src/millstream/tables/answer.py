@@ -1,0 +1,179 @@
+"""Pull queries on tables: keys computed, rows found in the store, each put through the plan in the driver's JVM."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal as Number
+from itertools import islice, product
+from typing import Any
+
+from millstream.analysis.meaning import Cast, Const, Meaning, Where
+from millstream.catalog.catalog import Source
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
+from millstream.plan.pulling import Access, Limit, Lookup, Pulled, Range
+from millstream.spark.bounded import Bounded, Record
+from millstream.spark.codec import UnreadableRecord, one_record
+from millstream.spark.pipeline import side_spec
+from millstream.tables.keys import Keys, keys_of
+from millstream.tables.store import Bounds, Change, Store
+
+BATCH = 500
+_WIDTHS = {INTEGER: 2**31, BIGINT: 2**63}
+_PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
+
+
+class NoSuchKey(ValueError):
+    """A constant that no key of the column's type equals."""
+
+
+def rows(pulled: Pulled, store: Store, bounded: Bounded) -> Iterator[bytes]:
+    """The rows of a pull query, as realtime.as_records writes them, at most as many as its LIMIT.
+
+    Raises EvaluationFailed where a constant of the WHERE cannot be computed.
+    """
+    answer, keys = bounded.answering(pulled.plan), keys_of(pulled.source)
+    found = _found(pulled, store, bounded, keys)
+    made = (row for some in _batches(found) for row in answer([_record(c, i, keys) for i, c in enumerate(some)]))
+    return islice(made, pulled.plan.limit)
+
+
+def _batches(found: Iterable[Change]) -> Iterator[Sequence[Change]]:
+    """Few rows first, so that a small LIMIT costs little, then many at a time."""
+    found = iter(found)
+    yield tuple(islice(found, BATCH // 10))
+    while some := tuple(islice(found, BATCH)):
+        yield some
+
+
+def _record(change: Change, offset: int, keys: Keys) -> Record:
+    key = keys.joined(change.key, change.start, change.end)
+    return Record(key, change.value, change.time, change.headers, 0, offset)
+
+
+def _found(pulled: Pulled, store: Store, bounded: Bounded, keys: Keys) -> Iterator[Change]:
+    seen: set[bytes] = set()
+    for access in pulled.accesses:
+        windows = _windows(access, bounded)
+        match access:
+            case Lookup():
+                wanted = [k for k in _lookup(access, pulled.source, bounded, keys) if k not in seen]
+                seen.update(wanted)
+                yield from store.of(wanted, windows)
+            case Range() if keys.ordered is not None:
+                low, high = _between(access, pulled.source, bounded, keys)
+                yield from store.between(low, high, windows)
+            case _:
+                yield from store.between(None, None, windows)
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _lookup(access: Lookup, source: Source, bounded: Bounded, keys: Keys) -> list[bytes]:
+    """The keys that are asked for, as they are stored, each once; those that cannot be are left out."""
+    columns = source.schema.key
+    values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, columns, strict=True)]
+    names = [c.name for c in columns]
+    made = (_stored(dict(zip(names, row, strict=True)), source, keys) for row in product(*values))
+    return list(dict.fromkeys(k for k in made if k is not None))
+
+
+def _stored(row: dict[str, Any], source: Source, keys: Keys) -> bytes | None:
+    codec = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key)
+    try:
+        key = codec.encode(row)
+    except UnreadableRecord:
+        return None
+    return None if key is None else keys.stored(key)
+
+
+def _fitting(constants: Sequence[Meaning], type: SqlType, bounded: Bounded) -> list[Any]:
+    fitting = []
+    for value in _values(constants, bounded):
+        try:
+            fitting.append(_as_key(value, type))
+        except NoSuchKey:
+            continue
+    return fitting
+
+
+def _as_key(value: Any, type: SqlType) -> Any:
+    """A constant as a key's value. Raises NoSuchKey."""
+    if value is None:
+        raise NoSuchKey("NULL is no key")
+    if type in _WIDTHS:
+        if value != value or value != int(value) or not -_WIDTHS[type] <= value < _WIDTHS[type]:
+            raise NoSuchKey(f"{value} is no {type}")
+        return int(value)
+    if isinstance(type, Decimal):
+        exact = Number(value).quantize(Number(1).scaleb(-type.scale))
+        if exact != value:
+            raise NoSuchKey(f"{value} is no {type}")
+        return exact
+    return float(value) if type == DOUBLE else value
+
+
+def _between(
+    access: Range, source: Source, bounded: Bounded, keys: Keys
+) -> tuple[tuple[bytes, bool] | None, tuple[bytes, bool] | None]:
+    """The lowest and highest stored key that the limits allow, as Store.between takes them."""
+    column = source.schema.key[0]
+    lows: list[tuple[bytes, bool]] = []
+    highs: list[tuple[bytes, bool]] = []
+    for limit, value in zip(access.limits, _values([li.constant for li in access.limits], bounded), strict=True):
+        try:
+            key = _stored({column.name: _as_key(value, column.type)}, source, keys)
+        except NoSuchKey:
+            # Nothing is left out by this limit here; the plan asks it of each row.
+            continue
+        if key is not None:
+            (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
+    low = max(lows, key=lambda k: (k[0], not k[1]), default=None)
+    return low, min(highs, key=lambda k: (k[0], k[1]), default=None)
+
+
+# ---------------------------------------------------------------- windows
+
+
+def _windows(access: Access, bounded: Bounded) -> Bounds:
+    limits = access.windows
+    values = _values([li.constant for li in limits], bounded)
+    known = [(li, v) for li, v in zip(limits, values, strict=True) if isinstance(v, int)]
+    return Bounds(_inclusive(known, Where.WINDOWSTART), _inclusive(known, Where.WINDOWEND))
+
+
+def _inclusive(limits: Sequence[tuple[Limit, int]], where: Where) -> tuple[int | None, int | None]:
+    of = [(li.operator, value) for li, value in limits if li.where is where]
+    lows = [v + (op == ">") for op, v in of if op in (">", ">=", "=")]
+    highs = [v - (op == "<") for op, v in of if op in ("<", "<=", "=")]
+    return max(lows, default=None), min(highs, default=None)
+
+
+# ---------------------------------------------------------------- constants
+
+
+def _values(constants: Sequence[Meaning], bounded: Bounded) -> list[Any]:
+    """What constant expressions come to; Spark is asked only for those that are more than a literal."""
+    values = [_literal(c) for c in constants]
+    open = [i for i, value in enumerate(values) if value is _UNKNOWN]
+    if open:
+        for i, value in zip(open, bounded.values([constants[i] for i in open]), strict=True):
+            values[i] = value
+    return values
+
+
+_UNKNOWN = object()
+
+
+def _literal(meaning: Meaning) -> Any:
+    """The value of a literal, or of one as a wider number; _UNKNOWN of anything else."""
+    if isinstance(meaning, Cast) and isinstance(meaning.operand, Const) and _number(meaning.operand.value):
+        return meaning.operand.value if meaning.type in (BIGINT, DOUBLE) or _decimal(meaning.type) else _UNKNOWN
+    plain = isinstance(meaning, Const) and (meaning.type in _PLAIN or _decimal(meaning.type))
+    return meaning.value if plain and isinstance(meaning, Const) else _UNKNOWN
+
+
+def _decimal(type: SqlType | None) -> bool:
+    return isinstance(type, Decimal)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | Number) and not isinstance(value, bool)

@@ -1,0 +1,60 @@
+"""Keys as a store orders them: the window cut off, and numbers so that their bytes sort as they do."""
+
+import struct
+from dataclasses import dataclass
+
+from millstream.catalog.catalog import Source, Windowed
+from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
+
+_WHOLE = (INTEGER, BIGINT)
+_BOUND = struct.Struct(">q")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How one table's keys are stored: `ordered` is the type by which their bytes sort, None where they do not."""
+
+    windowed: Windowed | None
+    ordered: SqlType | None
+
+    def cut(self, key: bytes) -> tuple[bytes, int, int]:
+        """A record's key as it is stored, and its window's start and end in epoch ms (0 without).
+
+        Raises ValueError where it is too short to have a window.
+        """
+        if self.windowed is None:
+            return self.stored(key), 0, 0
+        size = 16 if self.windowed.size_ms is None else 8
+        if len(key) < size:
+            raise ValueError("the key is too short to have a window")
+        bounds = [_BOUND.unpack_from(key, len(key) - size + at)[0] for at in range(0, size, 8)]
+        end, start = bounds if self.windowed.size_ms is None else (bounds[0] + self.windowed.size_ms, bounds[0])
+        return self.stored(key[:-size]), start, end
+
+    def joined(self, stored: bytes, start: int, end: int) -> bytes:
+        """The record's key again."""
+        key = self._turned(stored, back=True)
+        if self.windowed is None:
+            return key
+        bounds = (end, start) if self.windowed.size_ms is None else (start,)
+        return key + b"".join(map(_BOUND.pack, bounds))
+
+    def stored(self, key: bytes) -> bytes:
+        """The bytes of a key without window as they are stored."""
+        return self._turned(key)
+
+    def _turned(self, key: bytes, back: bool = False) -> bytes:
+        """Whole numbers with their sign turned over, doubles also with the other bits of negative ones."""
+        if not key or self.ordered not in (*_WHOLE, DOUBLE):
+            return key
+        negative = (key[0] < 0x80) if back else (key[0] >= 0x80)
+        if self.ordered == DOUBLE and negative:
+            return bytes(255 - b for b in key)
+        return bytes((key[0] ^ 0x80,)) + key[1:]
+
+
+def keys_of(source: Source) -> Keys:
+    """How the keys of a table are stored. Only KAFKA's keys sort by their bytes."""
+    only = source.schema.key[0].type if len(source.schema.key) == 1 else None
+    sorts = source.key.format == "KAFKA" and only in (*_WHOLE, DOUBLE, STRING, BYTES)
+    return Keys(source.windowed, only if sorts else None)

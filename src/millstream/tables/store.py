@@ -1,0 +1,183 @@
+"""One table's rows as bytes in an SQLite file, with the place in its topic up to which they are (design/010)."""
+
+import json
+import sqlite3
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+Headers = tuple[tuple[str, bytes | None], ...]
+# Windows of one key are found side by side, in order of time.
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS rows (key BLOB, since INTEGER, until INTEGER, value BLOB, time INTEGER, headers TEXT,
+    PRIMARY KEY (key, since, until)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS places (partition INTEGER PRIMARY KEY, offset INTEGER, time INTEGER);
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT);
+"""
+_PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
+_SELECT = "SELECT key, since, until, value, time, headers FROM rows"
+# How many keys one lookup names; SQLite allows 32,766.
+_KEYS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record of the changelog: `key` as the store orders it, the window's bounds (0 without), value None = gone."""
+
+    key: bytes
+    start: int
+    end: int
+    value: bytes | None
+    time: int
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What windows' starts and ends have to be within, both inclusive, in epoch ms; None = no bound."""
+
+    start: tuple[int | None, int | None] = (None, None)
+    end: tuple[int | None, int | None] = (None, None)
+
+
+ALL = Bounds()
+
+
+class Store:
+    """The rows of one table. One thread changes it, any number read; what they read is as of one moment."""
+
+    def __init__(self, path: Path, identity: Mapping[str, str]) -> None:
+        """Open the store at `path`; one that was made for another `identity` is emptied first."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path, self._expired = path, 0
+        self._writer = self._opened()
+        found = dict(self._writer.execute("SELECT name, fact FROM facts"))
+        if found != dict(identity):
+            self._emptied(identity)
+
+    def _opened(self) -> sqlite3.Connection:
+        made = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+        # Write-ahead: readers never wait. What a crash takes is read again from the topic.
+        made.execute("PRAGMA journal_mode = WAL")
+        made.execute("PRAGMA synchronous = NORMAL")
+        made.executescript(_SCHEMA)
+        return made
+
+    def _emptied(self, identity: Mapping[str, str]) -> None:
+        self._writer.execute("BEGIN")
+        for table in ("rows", "places", "facts"):
+            self._writer.execute(f"DELETE FROM {table}")
+        self._writer.executemany("INSERT INTO facts VALUES (?, ?)", identity.items())
+        self._writer.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+    def remove(self) -> None:
+        """Close the file and delete it."""
+        self.close()
+        remove(self._path)
+
+    def places(self) -> dict[int, int]:
+        """The offset of the next record of each partition that the store has seen."""
+        with self._reading() as reader:
+            return dict(reader.execute("SELECT partition, offset FROM places"))
+
+    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> None:
+        """Take over changes in order and the places after them, all or nothing.
+
+        Of windows those that began more than `keep_ms` before the newest row go, now and then.
+        """
+        writer, last = self._writer, max((c.time for c in changes), default=-1)
+        writer.execute("BEGIN")
+        try:
+            for change in changes:
+                at = (change.key, change.start, change.end)
+                if change.value is None:
+                    writer.execute(_DELETE, at)
+                else:
+                    writer.execute(_PUT, (*at, change.value, change.time, _text(change.headers)))
+            stored = [(partition, offset, last) for partition, offset in places.items()]
+            writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
+            if keep_ms is not None:
+                self._expire(last, keep_ms)
+            writer.execute("COMMIT")
+        except BaseException:
+            writer.execute("ROLLBACK")
+            raise
+
+    def _expire(self, now: int, keep_ms: int) -> None:
+        """Remove old windows: a pass over all rows, so only when a tenth of the time that they are kept has gone by."""
+        if now - self._expired > keep_ms // 10:
+            self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
+            self._expired = now
+
+    def count(self) -> int:
+        """How many rows there are."""
+        with self._reading() as reader:
+            return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+    def of(self, keys: Sequence[bytes], bounds: Bounds = ALL) -> Iterator[Change]:
+        """The rows of keys, in the order of the keys given."""
+        where, values = _conditions(bounds)
+        with self._reading() as reader:
+            for first in range(0, len(keys), _KEYS):
+                some = keys[first : first + _KEYS]
+                marks = ", ".join("?" * len(some))
+                yield from _changes(reader, [f"key IN ({marks})", *where], [*some, *values])
+
+    def between(
+        self, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None, bounds: Bounds = ALL
+    ) -> Iterator[Change]:
+        """The rows whose keys are between two, each with whether it is itself meant; None = no bound."""
+        where, values = _conditions(bounds)
+        given: list[bytes] = []
+        for limit, sign in ((low, ">"), (high, "<")):
+            if limit is not None:
+                where.append(f"key {sign}{'=' if limit[1] else ''} ?")
+                given.append(limit[0])
+        with self._reading() as reader:
+            yield from _changes(reader, where, [*values, *given])
+
+    def _reading(self) -> "closing[sqlite3.Connection]":
+        return closing(sqlite3.connect(self._path, check_same_thread=False))
+
+
+def remove(path: Path) -> None:
+    """Delete a store's files."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _conditions(bounds: Bounds) -> tuple[list[str], list[int]]:
+    where, values = [], []
+    for column, (low, high) in (("since", bounds.start), ("until", bounds.end)):
+        for limit, sign in ((low, ">="), (high, "<=")):
+            if limit is not None:
+                where.append(f"{column} {sign} ?")
+                values.append(limit)
+    return where, values
+
+
+def _changes(reader: sqlite3.Connection, where: Iterable[str], values: Sequence[bytes | int]) -> Iterator[Change]:
+    condition = " AND ".join(where)
+    for key, start, end, value, time, headers in reader.execute(
+        f"{_SELECT}{' WHERE ' if condition else ''}{condition}", values
+    ):
+        yield Change(key, start, end, value, time, _headers(headers))
+
+
+def _text(headers: Headers) -> str | None:
+    if not headers:
+        return None
+    return json.dumps([[name, None if data is None else b64encode(data).decode()] for name, data in headers])
+
+
+def _headers(text: str | None) -> Headers:
+    if text is None:
+        return ()
+    return tuple((name, None if data is None else b64decode(data)) for name, data in json.loads(text))

@@ -1,0 +1,49 @@
+"""Compares answers of the REST API with what a case expects of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from millstream.tester.cases import Json
+from millstream.tester.views import dumps, same
+
+STARTS = "|starts_with"
+
+
+def subset(expected: Json, actual: Json) -> bool:
+    """Whether all that `expected` says is so in `actual`, which may say more; `name|starts_with` asks for a prefix."""
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(_member(name, value, actual) for name, value in expected.items())
+    if isinstance(expected, list):
+        fits = isinstance(actual, list) and len(expected) == len(actual)
+        return fits and all(map(subset, expected, actual))
+    return same(expected, actual)
+
+
+def _member(name: str, value: Any, actual: dict[str, Json]) -> bool:
+    if name.endswith(STARTS):
+        return str(actual.get(name.removesuffix(STARTS), "")).startswith(str(value))
+    return name in actual and subset(value, actual[name])
+
+
+def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) -> str | None:
+    """The first difference between answers of /query; rows that are not `ordered` may come in any order."""
+    want, got = (list(expected), list(actual)) if ordered else (_sorted(expected), _sorted(actual))
+    for i in range(max(len(want), len(got))):
+        one, other = want[i] if i < len(want) else None, got[i] if i < len(got) else None
+        if one is None or other is None or not subset(one, other) or _marked(one) != _marked(other):
+            return f"  expected {dumps(one)}\n  actual   {dumps(other)}"
+    return None
+
+
+def _marked(item: Json) -> bool:
+    return bool(item.get("row", {}).get("tombstone"))
+
+
+def _sorted(items: Sequence[Json]) -> list[Json]:
+    """The header first, rows by their text, then the rest."""
+    place = {"header": 0, "row": 1}
+    return sorted(items, key=lambda item: (min(place.get(name, 2) for name in item), _key(item)))
+
+
+def _key(item: Json) -> str:
+    return dumps(item["row"]["columns"]) if "row" in item else ""

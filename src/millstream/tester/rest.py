@@ -1,0 +1,301 @@
+"""Plays REST cases through a real server, its broker and its registry: statements, records, rows as clients see them.
+
+The statements before the first query are carried out, the inputs produced, then the queries asked, one after the other.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from millstream.catalog.facts import TopicFacts
+from millstream.catalog.schemas import SchemaText
+from millstream.model.errors import StatementError
+from millstream.spark.bounded import Record
+from millstream.syntax import tree
+from millstream.syntax.parser import split
+from millstream.tester import known
+from millstream.tester.answers import difference, subset
+from millstream.tester.cases import Case, Json
+from millstream.tester.check import differences
+from millstream.tester.play import Placed, Played, apply, record_of, refused
+from millstream.tester.runner import Verdict
+
+# How long an answer may take to become what is expected: queries start in the background.
+PATIENCE = 60.0
+PAUSE = 0.2
+SETTLED = 30.0
+EARLIEST = {"auto.offset.reset": "earliest"}
+
+
+class Refusal(Exception):
+    """The server refused a statement: its HTTP status and message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status, self.message = status, message
+        super().__init__(f"{status}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a server, its Kafka and its registry answer; a server that nobody else uses: cases empty it."""
+
+    url: str
+    bootstrap: str
+    registry: str
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=PATIENCE))
+
+    def statement(self, text: str, properties: Mapping[str, str]) -> list[Json]:
+        """The entities of a statement. Raises Refusal."""
+        return list(self._post("/ksql", text, properties))
+
+    def query(self, text: str, properties: Mapping[str, str]) -> list[Json]:
+        """All that /query answers to a SELECT that ends: header, rows, final message. Raises Refusal."""
+        return list(self._post("/query", text, properties))
+
+    def _post(self, path: str, text: str, properties: Mapping[str, str]) -> Json:
+        answer = self.http.post(self.url + path, json={"ksql": text, "streamsProperties": properties})
+        if answer.status_code != 200:
+            raise Refusal(answer.status_code, answer.json().get("message", ""))
+        return answer.json()
+
+
+def site(url: str, bootstrap: str, registry: str) -> Site:
+    """The site once its registry answers, which may start in the background."""
+    made = Site(url, bootstrap, registry)
+    deadline = time.monotonic() + PATIENCE
+    while registry and time.monotonic() < deadline:
+        try:
+            made.http.get(f"{registry}/subjects").raise_for_status()
+        except httpx.HTTPError:
+            time.sleep(PAUSE)
+        else:
+            break
+    return made
+
+
+def run_cases(cases: Sequence[Case], site: Site, defaults: Mapping[str, str]) -> Iterator[Verdict]:
+    """Play the cases one after the other on an empty server; it is empty again after each."""
+    for case in cases:
+        began = time.perf_counter()
+        try:
+            reason = _reason(case, site, defaults)
+        except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
+            reason = f"{type(error).__name__}: {error}"
+        finally:
+            _clear(site)
+        yield Verdict(case, reason, time.perf_counter() - began)
+
+
+def _reason(case: Case, site: Site, defaults: Mapping[str, str]) -> str:
+    try:
+        return "\n".join(_Playing(case, site, defaults).differences())
+    except Refusal as refusal:
+        if case.rejected is None:
+            return f"refused: {refusal}"
+        wanted = case.rejected.get("status")
+        if wanted is not None and wanted != refusal.status:
+            return f"HTTP status {refusal.status}, not {wanted}"
+        error = StatementError(refusal.message)
+        return "" if refused(error, case) else f"refused for another reason: {refusal.message}"
+
+
+class _Playing:
+    """One case being played."""
+
+    def __init__(self, case: Case, site: Site, defaults: Mapping[str, str]) -> None:
+        self._case, self._site = case, site
+        self._properties = {**EARLIEST, **case.properties}
+        self._played = Played(settings={**defaults, **self._properties})
+        self._responses = iter(case.responses)
+        texts = [parsed for text in case.statements for parsed in split(text)]
+        first = next((i for i, p in enumerate(texts) if isinstance(p.statement, tree.QueryStatement)), len(texts))
+        self._before, self._asked = texts[:first], texts[first:]
+
+    def differences(self) -> Iterator[str]:
+        """What is not as the case says; none where it passes. Raises Refusal."""
+        self._make_topics()
+        for parsed in self._before:
+            yield from self._carry_out(parsed.statement, parsed.text)
+        _learn_schemas(self._site, self._played)
+        if self._case.rejected is None and self._case.waits:
+            yield from self._pushed()
+        else:
+            self._produce()
+            for parsed in self._asked:
+                yield from self._ask(parsed.statement, parsed.text)
+        if self._case.rejected is not None:
+            yield f"not refused, and should be: {self._case.rejected.get('because')}"
+        elif self._case.outputs:
+            yield from self._outputs()
+
+    def _make_topics(self) -> None:
+        """Topics that a case takes for granted: those it names, and those that its sources are declared over."""
+        case, played = self._case, self._played
+        asked = known.partitions(case)
+        wanted = {t.name: asked.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
+        for topic in (*known.topics(case), *(r.topic for r in case.inputs)):
+            wanted.setdefault(topic, 1)
+        admin = AdminClient({"bootstrap.servers": self._site.bootstrap})
+        made = admin.create_topics([NewTopic(name, n, 1) for name, n in wanted.items()]) if wanted else {}
+        for answer in made.values():
+            answer.result(PATIENCE)
+        played.topics = {name: TopicFacts(n) for name, n in wanted.items()}
+
+    def _carry_out(self, statement: tree.Statement, text: str) -> Iterator[str]:
+        entities = self._site.statement(text, self._properties)
+        if isinstance(statement, tree.CreateSource | tree.CreateAs | tree.CreateType | tree.Drop | tree.SetProperty):
+            apply(statement, text, self._played)
+        if isinstance(statement, tree.InsertValues):
+            return
+        expected = next(self._responses, {}).get("admin")
+        found = entities[0] if entities else {}
+        if expected is not None and not subset(expected, found):
+            yield f"{text}\n  expected {json.dumps(expected)}\n  actual   {json.dumps(found)}"
+
+    def _produce(self) -> None:
+        producer = Producer({"bootstrap.servers": self._site.bootstrap, "partitioner": "murmur2_random"})
+        now = int(time.time() * 1000)
+        for given in self._case.inputs:
+            record = record_of(given, self._case, self._played)
+            at = record.rowtime if given.timestamp is not None else now
+            producer.produce(given.topic, record.value, record.key, timestamp=at, headers=list(record.headers))
+        producer.flush(PATIENCE)
+
+    def _ask(self, statement: tree.Statement, text: str) -> Iterator[str]:
+        if not isinstance(statement, tree.QueryStatement):
+            yield from self._carry_out(statement, text)
+            return
+        expected = next(self._responses, {}).get("query")
+        if expected is None:
+            self._site.query(text, self._properties)
+            return
+        ordered = statement.query.emit is not None
+        deadline = time.monotonic() + PATIENCE
+        while (found := difference(expected, self._site.query(text, self._properties), ordered)) is not None:
+            if ordered or time.monotonic() > deadline:
+                yield f"{text}\n{found}"
+                return
+            time.sleep(PAUSE)
+
+    def _pushed(self) -> Iterator[str]:
+        """The one push query of a case that is to be running when the inputs come."""
+        (parsed,) = self._asked
+        expected = next(self._responses, {}).get("query") or []
+        with ThreadPoolExecutor(1) as pool:
+            answer: Future[list[Json]] = pool.submit(self._site.query, parsed.text, self._properties)
+            self._wait_for_push(answer)
+            self._produce()
+            found = difference(expected, answer.result(PATIENCE), ordered=True)
+        if found is not None:
+            yield f"{parsed.text}\n{found}"
+
+    def _wait_for_push(self, answer: "Future[list[Json]]") -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not answer.done() and time.monotonic() < deadline:
+            shown = self._site.statement("SHOW QUERIES;", {})[0]["queries"]
+            if any(q["queryType"] == "PUSH" for q in shown):
+                return
+            time.sleep(PAUSE)
+
+    def _outputs(self) -> Iterator[str]:
+        """Until the topics hold what is expected of them, or time is up."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            _learn_schemas(self._site, self._played)
+            self._read_outputs()
+            found = list(differences(self._case, self._played))
+            if not found or time.monotonic() > deadline:
+                yield from found
+                return
+            time.sleep(PAUSE)
+
+    def _read_outputs(self) -> None:
+        for topic in {r.topic for r in self._case.outputs}:
+            records = _records(self._site.bootstrap, topic)
+            self._played.records[topic] = [Placed(record, (i,)) for i, record in enumerate(records)]
+
+
+# ---------------------------------------------------------------- what is around a case
+
+
+def _records(bootstrap: str, topic: str) -> list[Record]:
+    """All records of a topic, partition by partition."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "millstream-test", "enable.auto.commit": False})
+    try:
+        places = [TopicPartition(topic, p, 0) for p in consumer.list_topics(topic).topics[topic].partitions]
+        found = []
+        for place in places:
+            _, end = consumer.get_watermark_offsets(place)
+            consumer.assign([place])
+            found += [_record(consumer.poll(PATIENCE)) for _ in range(end)]
+        return found
+    finally:
+        consumer.close()
+
+
+def _record(message: Any) -> Record:
+    if message is None or message.error() is not None:
+        raise KafkaException(message and message.error())
+    headers = tuple(message.headers() or ())
+    return Record(
+        message.key(), message.value(), message.timestamp()[1], headers, message.partition(), message.offset()
+    )
+
+
+def _learn_schemas(site: Site, played: Played) -> None:
+    """What the registry knows: how inputs are to be written, and outputs were."""
+    for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
+        found = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
+        schema = SchemaText(found.get("schemaType", "AVRO"), found["schema"])
+        played.schemas.register(subject, schema, found["id"])
+
+
+def _clear(site: Site) -> None:
+    """Leave the server as empty as it was: no queries, sources, types, topics or subjects."""
+    _end_queries(site)
+    _drop_sources(site)
+    for name in site.statement("SHOW TYPES;", {})[0]["types"]:
+        site.statement(f"DROP TYPE `{name}`;", {})
+    admin = AdminClient({"bootstrap.servers": site.bootstrap})
+    hidden = ("_", "default_ksql")
+    left = [name for name in admin.list_topics(timeout=PATIENCE).topics if not name.startswith(hidden)]
+    for answer in (admin.delete_topics(left) if left else {}).values():
+        answer.result(PATIENCE)
+    _wait_until_gone(admin, left)
+    for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
+        site.http.delete(f"{site.registry}/subjects/{subject}")
+        site.http.delete(f"{site.registry}/subjects/{subject}", params={"permanent": "true"})
+
+
+def _end_queries(site: Site) -> None:
+    for query in site.statement("SHOW QUERIES;", {})[0]["queries"]:
+        if not query["id"].startswith("CST_"):
+            site.statement(f"TERMINATE {query['id']};", {})
+
+
+def _drop_sources(site: Site) -> None:
+    deadline = time.monotonic() + SETTLED
+    while time.monotonic() < deadline:
+        kinds = (("STREAM", "streams"), ("TABLE", "tables"))
+        found = [(k, s["name"]) for k, name in kinds for s in site.statement(f"SHOW {name};", {})[0][name]]
+        if not found:
+            return
+        for kind, name in found:
+            try:
+                site.statement(f"DROP {kind} `{name}`;", {})
+            except Refusal:
+                # Something else is made of it: that goes first.
+                continue
+
+
+def _wait_until_gone(admin: AdminClient, names: Sequence[str]) -> None:
+    deadline = time.monotonic() + SETTLED
+    while set(names) & set(admin.list_topics(timeout=PATIENCE).topics) and time.monotonic() < deadline:
+        time.sleep(PAUSE)
