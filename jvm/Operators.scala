@@ -111,7 +111,7 @@ object Operators {
     case InstantText(year, month, day, hour, minute, second, fraction, sign, ahead, more) =>
       checked(text, "TIMESTAMP") {
         val offset = (number(ahead, 0) * 60 + number(more, 0)) * 60000L
-        val local = epochDay(year, month, day) * 86400000L + clock(hour, minute, second, fraction)
+        val local = epochDay(year, month, day) * 86400000L + ofDay(hour, minute, second, fraction)
         (if (sign == "-") local + offset else local - offset) * 1000
       }
     case _ => no(text, "TIMESTAMP")
@@ -121,6 +121,12 @@ object Operators {
 
   private def epochDay(year: String, month: String, day: String): Long =
     LocalDate.of(number(year, 1970), number(month, 1), number(day, 1)).toEpochDay
+
+  /** As `clock`, where 24:00 is the end of the day. */
+  private def ofDay(hour: String, minute: String, second: String, fraction: String): Long = {
+    val midnight = number(hour, 0) == 24 && Seq(minute, second, fraction).forall(number(_, 0) == 0)
+    if (midnight) 86400000L else clock(hour, minute, second, fraction)
+  }
 
   private def clock(hour: String, minute: String, second: String, fraction: String): Long = {
     val time = LocalTime.of(number(hour, 0), number(minute, 0), number(second, 0))

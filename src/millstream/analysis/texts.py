@@ -72,7 +72,8 @@ def timestamp(text: str) -> int:
     """Epoch milliseconds of ISO-8601 text, which may stop early and is UTC unless it says; else a ValueError."""
     parts = _match(_TIMESTAMP, text)
     seconds = timegm((*_day(parts), _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second"), 0, 1, 0))
-    _clock(parts)
+    if not _midnight(parts):
+        _clock(parts)
     return (seconds - _offset(parts)) * 1000 + _milliseconds(parts)
 
 
@@ -100,6 +101,11 @@ def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
 def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
     day = date(_at(parts, "year"), _at(parts, "month", 1), _at(parts, "day", 1))
     return day.year, day.month, day.day
+
+
+def _midnight(parts: dict[str, str | None]) -> bool:
+    """Whether a day's end is told as 24:00, which is the next day's beginning."""
+    return _at(parts, "hour") == 24 and not any(_at(parts, name) for name in ("minute", "second", "fraction"))
 
 
 def _clock(parts: dict[str, str | None]) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ FIRST_PATIENCE = 10.0
 SETTLE = 10.0
 ERROR_EXISTS = KafkaError.TOPIC_ALREADY_EXISTS
 ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
+LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 Offsets = dict[int, int]
 Bytes = bytes | None
@@ -162,7 +163,20 @@ class Kafka:
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
 
     def ends_now(self, topic: str) -> Offsets:
-        """As `ends`, over the connection that there is: some milliseconds. Raises KafkaException."""
+        """As `ends`, over the connection that there is: some milliseconds. Raises KafkaException.
+
+        A topic made a moment ago may have no leaders yet: it is asked again.
+        """
+        deadline = time.monotonic() + SETTLE
+        while True:
+            try:
+                return self._ends_now(topic)
+            except KafkaException as failure:
+                if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def _ends_now(self, topic: str) -> Offsets:
         found = self._described(topic)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(topic, p.id): latest for p in found.partitions}

@@ -136,7 +136,7 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
 
 def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
-    query = _in_one_group(_spelled(statement.query, catalog))
+    query = _in_one_group(_spelled(statement.query, catalog), library(catalog.functions))
     if query.emit is None:
         _check_pull(query)
     relation, aliases = _rows(query, catalog, settings)
@@ -156,11 +156,11 @@ def _spelled(query: tree.Query, catalog: Catalog) -> tree.Query:
     return views.spelled(query, [(alias, source) for alias, source in known if source is not None])
 
 
-def _in_one_group(query: tree.Query) -> tree.Query:
+def _in_one_group(query: tree.Query, functions: Library) -> tree.Query:
     """A push query of aggregates alone, made one of a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
-    calls = any(is_aggregate(e) for item in query.items for e in walk(item))
+    calls = any(is_aggregate(e, functions) for item in query.items for e in walk(item))
     return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
 
 

@@ -1,0 +1,97 @@
+"""Pull queries on tables through a real broker: by key, by range, windows, SOURCE tables, and over a restart."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., Life]
+SLOW = 240.0
+MANY = 1_000_000
+
+
+def pull(server: Life, query: str, **properties: str) -> list[list[Any]]:
+    return server.rows(query, MANY, **properties)
+
+
+def settled(server: Life, query: str, rows: list[list[Any]]) -> None:
+    """Wait until the query's rows, in any order, are these."""
+    wait_for(lambda: sorted(pull(server, query), key=repr) == sorted(rows, key=repr), f"{query} gives {rows}", SLOW)
+
+
+def test_a_table_that_a_query_makes(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    server.execute(f"CREATE STREAM orders (id INT KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    server.execute("CREATE TABLE totals AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM orders GROUP BY id;")
+    server.execute("".join(f"INSERT INTO orders VALUES ({n % 5 - 2}, {n});" for n in range(10)))
+    settled(server, "SELECT * FROM totals;", [[i - 2, 2, 2 * i + 5] for i in range(5)])
+    assert pull(server, "SELECT s, id FROM totals WHERE id = -1;") == [[7, -1]]
+    assert pull(server, "SELECT id FROM totals WHERE id IN (1, 2 - 4, 77, 100000000000);") == [[1], [-2]]
+    assert pull(server, "SELECT id FROM totals WHERE id > -2 AND id <= 1;") == [[-1], [0], [1]]
+    assert pull(server, "SELECT id + 1 AS x FROM totals WHERE s > 9 AND ABS(id) = 2;") == [[3]]
+    assert pull(server, "SELECT id FROM totals WHERE id = 1.5;") == []
+    assert len(pull(server, "SELECT * FROM totals LIMIT 3;")) == 3
+    server.execute("INSERT INTO orders VALUES (1, 100);")
+    (row,) = server.rows("SELECT * FROM totals WHERE s > 100 EMIT CHANGES;", 1)
+    assert pull(server, "SELECT * FROM totals WHERE id = 1;") == [row]
+
+
+def test_windows(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    server.execute(f"CREATE STREAM clicks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    made = "SELECT id, COUNT(*) AS n FROM clicks WINDOW {} GROUP BY id;"
+    server.execute("CREATE TABLE tumbled AS " + made.format("TUMBLING (SIZE 1 SECOND)"))
+    server.execute("CREATE TABLE sessions AS " + made.format("SESSION (1 SECOND)"))
+    for time in (10_100, 10_900, 11_200, 15_000):
+        kafka.produce(topic, "a", {"v": 1}, time)
+    first, second, third = ["a", 10_000, 11_000, 2], ["a", 11_000, 12_000, 1], ["a", 15_000, 16_000, 1]
+    settled(server, "SELECT * FROM tumbled WHERE id = 'a';", [first, second, third])
+    assert pull(server, "SELECT * FROM tumbled WHERE id = 'a' AND WINDOWSTART = 11000;") == [second]
+    assert pull(server, "SELECT * FROM tumbled WHERE WINDOWEND >= '1970-01-01T00:00:12';") == [second, third]
+    settled(server, "SELECT * FROM sessions;", [["a", 10_100, 11_200, 3], ["a", 15_000, 15_000, 1]])
+    assert pull(server, "SELECT n FROM sessions WHERE id = 'a' AND WINDOWEND < 12000;") == [[3]]
+
+
+def test_source_tables(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, "k", {"V": 1}, headers=[("h", b"x")])
+    kafka.produce(topic, "bad", "no JSON")
+    columns = "id STRING PRIMARY KEY, v INT, h BYTES HEADER('h')"
+    server.execute(f"CREATE SOURCE TABLE src ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
+    assert pull(server, "SELECT * FROM src;") == [["k", 1, "eA=="]]
+    kafka.produce(topic, "k", None)
+    assert pull(server, "SELECT * FROM src WHERE id = 'k';") == []
+    (query,) = (q for q in server.execute("SHOW QUERIES;")[0]["queries"] if q["id"].startswith("CST_SRC"))
+    assert query["state"] == "RUNNING"
+    with pytest.raises(RequestFailed, match="linked to a source table"):
+        server.execute(f"TERMINATE {query['id']};")
+    server.execute("DROP TABLE src;")
+
+
+def test_a_table_that_is_only_declared_is_refused(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    server.execute(f"CREATE TABLE plain (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    with pytest.raises(RequestFailed, match="isn't queryable"):
+        pull(server, "SELECT * FROM plain;")
+
+
+def test_rows_are_there_again_after_a_crash(begin: Begin, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    columns = "id INT PRIMARY KEY, v INT"
+    declared = f"CREATE SOURCE TABLE kept ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');"
+    service = {"ksql.service.id": kafka.unique("crash").replace("-", "_")}
+    first = begin("first", **service)
+    first.execute(declared)
+    kafka.produce(topic, b"\0\0\0\1", {"V": 1})
+    assert pull(first, "SELECT * FROM kept;") == [[1, 1]]
+    first.kill()
+    kafka.produce(topic, b"\0\0\0\2", {"V": 2})
+    second = begin("first", **service)
+    assert pull(second, "SELECT * FROM kept WHERE id = 2;") == [[2, 2]]
+    assert pull(second, "SELECT * FROM kept;") == [[1, 1], [2, 2]]
+    second.close()

@@ -1,0 +1,88 @@
+"""Data file: how pull queries on tables reach their rows, with table scans and without, and which are refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from millstream.analysis.meaning import Const, Meaning
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.errors import StatementError
+from millstream.model.settings import effective
+from millstream.plan.nodes import Filter
+from millstream.plan.pulling import TABLE_SCAN, Access, Limit, Lookup, Range, pulled
+from millstream.plan.queries import transient
+from millstream.plan.statements import outcome
+from millstream.syntax import parser, tree
+from support import golden
+
+FACTS = Facts({name: TopicFacts(2) for name in ("a", "t", "j")})
+SETTINGS = effective({}, {})
+GIVEN = """
+CREATE STREAM a (id INT KEY, s STRING, v INT) WITH (kafka_topic='a', format='JSON');
+CREATE TABLE declared (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
+CREATE SOURCE TABLE src (id BIGINT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
+CREATE SOURCE TABLE srcjson (id BIGINT PRIMARY KEY, v INT) WITH (kafka_topic='j', format='JSON');
+CREATE TABLE one WITH (key_format='KAFKA') AS SELECT id, COUNT(*) AS n FROM a GROUP BY id;
+CREATE TABLE txt WITH (key_format='KAFKA') AS SELECT s, COUNT(*) AS n FROM a GROUP BY s;
+CREATE TABLE two AS SELECT id, s, COUNT(*) AS n FROM a GROUP BY id, s;
+CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;
+"""
+
+
+@pytest.fixture(scope="module")
+def known() -> Catalog:
+    catalog = Catalog()
+    for parsed in parser.split(GIVEN):
+        catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
+    return catalog
+
+
+def test_pull_queries(known: Catalog) -> None:
+    def told(text: str) -> str:
+        without = _told(text, known, replaced := {**SETTINGS, TABLE_SCAN: "false"})
+        assert replaced != SETTINGS
+        return f"{_told(text, known, SETTINGS)}\nwithout scans: {without}"
+
+    golden.check(Path(__file__).parent / "texts" / "pulls.sql", told)
+
+
+def _told(text: str, known: Catalog, settings: dict[str, str]) -> str:
+    (parsed,) = parser.split(text)
+    assert isinstance(parsed.statement, tree.QueryStatement)
+    try:
+        made = pulled(transient(parsed.statement, known, settings), settings, parsed.statement.span)
+    except StatementError as error:
+        return str(error)
+    rest = ", each row asked" if isinstance(made.plan.source, Filter) else ""
+    return "; ".join(map(_access, made.accesses)) + rest
+
+
+def _access(access: Access) -> str:
+    windows = "".join(f" {_limit(li)}" for li in access.windows)
+    match access:
+        case Lookup(keys):
+            return "keys " + " x ".join("(" + ", ".join(map(_text, some)) + ")" for some in keys) + windows
+        case Range(limits):
+            return "range" + "".join(f" {_limit(li)}" for li in limits) + windows
+    return "whole table" + windows
+
+
+def _limit(limit: Limit) -> str:
+    return f"{limit.where.value} {limit.operator} {_text(limit.constant)}"
+
+
+def _text(meaning: Meaning) -> str:
+    return repr(meaning.value) if isinstance(meaning, Const) else type(meaning).__name__
+
+
+def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> None:
+    """The driver prepares a plan once; a lookup by another key must not need another."""
+    plans = []
+    for key in (1, 2):
+        (parsed,) = parser.split(f"SELECT n FROM one WHERE id = {key};")
+        assert isinstance(parsed.statement, tree.QueryStatement)
+        plans.append(pulled(transient(parsed.statement, known, SETTINGS), SETTINGS, parsed.statement.span).plan)
+    assert plans[0] == replace(plans[1])
+    assert hash(plans[0]) == hash(plans[1])

@@ -1,0 +1,201 @@
+SELECT * FROM one;
+-- → whole table
+-- → without scans: line 1:1: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = 10;
+-- → keys (10)
+-- → without scans: keys (10)
+
+SELECT * FROM one WHERE 10 = id AND n > 1;
+-- → keys (10), each row asked
+-- → without scans: keys (10), each row asked
+
+SELECT * FROM one WHERE id = 10 + 1;
+-- → keys (Arithmetic)
+-- → without scans: keys (Arithmetic)
+
+SELECT * FROM one WHERE id IN (1, 2, 3);
+-- → keys (1, 2, 3)
+-- → without scans: keys (1, 2, 3)
+
+SELECT * FROM one WHERE id = 1 OR id = 2 OR id IN (3, 4);
+-- → keys (1); keys (2); keys (3, 4), each row asked
+-- → without scans: keys (1); keys (2); keys (3, 4), each row asked
+
+SELECT * FROM one WHERE id = 1 OR n = 2;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE (id = 1 OR id = 2) AND n = 2;
+-- → keys (1); keys (2), each row asked
+-- → without scans: keys (1); keys (2), each row asked
+
+SELECT * FROM one WHERE id = 10000000000;
+-- → keys (10000000000)
+-- → without scans: keys (10000000000)
+
+SELECT * FROM one WHERE id < 10;
+-- → range key < 10, each row asked
+-- → without scans: range key < 10, each row asked
+
+SELECT * FROM one WHERE 5 <= id AND id < 10;
+-- → range key >= 5 key < 10, each row asked
+-- → without scans: line 1:1: A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = 5 AND id < 10;
+-- → keys (5), each row asked
+-- → without scans: line 1:1: A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = 5 AND id IN (1, 5);
+-- → keys (5), each row asked
+-- → without scans: line 1:1: A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id != 5;
+-- → whole table, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = n;
+-- → whole table, each row asked
+-- → without scans: line 1:1: A comparison must be between a key column and a resolvable expression.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id + 1 = 5;
+-- → whole table, each row asked
+-- → without scans: line 1:1: A comparison must directly reference a key column.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE n = 5;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id IN (1, n);
+-- → whole table, each row asked
+-- → without scans: line 1:1: A comparison must be between a key column and a resolvable expression.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id BETWEEN 1 AND 5;
+-- → range key >= 1 key <= 5, each row asked
+-- → without scans: line 1:1: A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM one WHERE id = '5';
+-- → line 1:25: ID (INTEGER) cannot be compared with '5' (STRING) by =
+-- →   hint: CAST one to the other's type
+-- → without scans: line 1:25: ID (INTEGER) cannot be compared with '5' (STRING) by =
+-- →   hint: CAST one to the other's type
+
+SELECT * FROM one WHERE id = NULL;
+-- → line 1:25: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+-- → without scans: line 1:25: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+SELECT * FROM one WHERE CAST(id AS STRING) = '5';
+-- → whole table, each row asked
+-- → without scans: line 1:1: A comparison must directly reference a key column.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM txt WHERE s > 'm';
+-- → range key > 'm', each row asked
+-- → without scans: range key > 'm', each row asked
+
+SELECT * FROM txt WHERE s LIKE 'm%';
+-- → whole table, each row asked
+-- → without scans: line 1:1: A comparison must directly reference a key column.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM two WHERE id = 1 AND s = 'x';
+-- → keys (1) x ('x')
+-- → without scans: keys (1) x ('x')
+
+SELECT * FROM two WHERE id IN (1, 2) AND s IN ('x', 'y');
+-- → keys (1, 2) x ('x', 'y')
+-- → without scans: keys (1, 2) x ('x', 'y')
+
+SELECT * FROM two WHERE id = 1;
+-- → whole table, each row asked
+-- → without scans: line 1:1: Multi-column sources must specify every key in the WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM two WHERE id > 1 AND s > 'x';
+-- → whole table, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY, `S` STRING KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM win WHERE id = 1;
+-- → keys (1)
+-- → without scans: keys (1)
+
+SELECT * FROM win WHERE id = 1 AND WINDOWSTART >= 1000 AND 5000 > WINDOWEND;
+-- → keys (1) wstart >= 1000 wend < 5000, each row asked
+-- → without scans: keys (1) wstart >= 1000 wend < 5000, each row asked
+
+SELECT * FROM win WHERE id = 1 AND WINDOWSTART = '2026-07-01T12:00';
+-- → keys (1) wstart = 1782907200000, each row asked
+-- → without scans: keys (1) wstart = 1782907200000, each row asked
+
+SELECT * FROM win WHERE WINDOWSTART > 1000;
+-- → whole table wstart > 1000, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM src WHERE id = 1;
+-- → keys (1)
+-- → without scans: keys (1)
+
+SELECT * FROM srcjson WHERE id = 1;
+-- → whole table, each row asked
+-- → without scans: whole table, each row asked
+
+SELECT * FROM declared WHERE id = 1;
+-- → line 1:1: The DECLARED table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_DECLARED AS SELECT * FROM DECLARED'
+-- →   hint: or declare it as CREATE SOURCE TABLE
+-- → without scans: line 1:1: The DECLARED table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_DECLARED AS SELECT * FROM DECLARED'
+-- →   hint: or declare it as CREATE SOURCE TABLE
+
+SELECT id, n, ROWPARTITION FROM one;
+-- → line 1:15: Pull queries don't support the following columns in SELECT clauses: `ROWPARTITION`
+-- →   hint: add EMIT CHANGES if you intended to issue a push query
+-- → without scans: line 1:15: Pull queries don't support the following columns in SELECT clauses: `ROWPARTITION`
+-- →   hint: add EMIT CHANGES if you intended to issue a push query
+
+SELECT id FROM one WHERE ROWOFFSET > 2;
+-- → line 1:26: Pull queries don't support the following columns in WHERE clauses: `ROWOFFSET`
+-- →   hint: add EMIT CHANGES if you intended to issue a push query
+-- → without scans: line 1:26: Pull queries don't support the following columns in WHERE clauses: `ROWOFFSET`
+-- →   hint: add EMIT CHANGES if you intended to issue a push query
+
+SELECT n, n FROM one;
+-- → line 1:11: Duplicate value columns found in schema: `N` BIGINT
+-- →   hint: give one of them an alias
+-- → without scans: line 1:11: Duplicate value columns found in schema: `N` BIGINT
+-- →   hint: give one of them an alias
+
+SELECT id, COUNT(*) FROM one GROUP BY id;
+-- → line 1:1: Pull queries don't support GROUP BY clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- → without scans: line 1:1: Pull queries don't support GROUP BY clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+
+SELECT id FROM one PARTITION BY n;
+-- → line 1:1: Pull queries don't support PARTITION BY clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- → without scans: line 1:1: Pull queries don't support PARTITION BY clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+
+SELECT id FROM one WINDOW TUMBLING (SIZE 1 HOUR) WHERE id = 1;
+-- → line 1:1: Pull queries don't support WINDOW clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- → without scans: line 1:1: Pull queries don't support WINDOW clauses.
+-- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+
+SELECT n AS a, id FROM one WHERE id = 1 LIMIT 1;
+-- → keys (1)
+-- → without scans: keys (1)

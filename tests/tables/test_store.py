@@ -1,0 +1,82 @@
+"""A table's store: the last row of each key and window, found by key, by range and by window, kept over a restart."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.tables.store import Bounds, Change, Store
+
+IDENTITY = {"topic": "one"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "t.sqlite", IDENTITY)
+    yield made
+    made.close()
+
+
+def row(key: bytes, value: bytes | None, start: int = 0, end: int = 0, time: int = 0) -> Change:
+    return Change(key, start, end, value, time)
+
+
+def found(changes: Iterator[Change]) -> list[tuple[bytes, int, bytes | None]]:
+    return [(c.key, c.start, c.value) for c in changes]
+
+
+def test_the_last_row_of_a_key_counts_and_a_tombstone_ends_it(store: Store) -> None:
+    store.apply([row(b"a", b"1"), row(b"b", b"2"), row(b"a", b"3"), row(b"b", None)], {0: 4})
+    assert found(store.of([b"b", b"a", b"c"])) == [(b"a", 0, b"3")]
+    assert store.count() == 1
+
+
+def test_ranges_of_keys(store: Store) -> None:
+    store.apply([row(bytes([k]), b"v") for k in b"abcde"], {0: 5})
+    assert [c.key for c in store.between((b"b", True), (b"d", False))] == [b"b", b"c"]
+    assert [c.key for c in store.between((b"b", False), None)] == [b"c", b"d", b"e"]
+    assert len(list(store.between(None, None))) == 5
+
+
+def test_windows_of_a_key_in_order_of_time_within_bounds(store: Store) -> None:
+    store.apply([row(b"a", str(s).encode(), s, s + 10) for s in (30, 10, 20)], {0: 3})
+    assert [c.start for c in store.of([b"a"])] == [10, 20, 30]
+    assert [c.start for c in store.of([b"a"], Bounds(start=(11, None), end=(None, 39)))] == [20]
+
+
+def test_old_windows_go(store: Store) -> None:
+    store.apply([row(b"a", b"1", 0, 10, time=5)], {0: 1}, keep_ms=100)
+    store.apply([row(b"a", b"2", 90, 100, time=95)], {0: 2}, keep_ms=100)
+    assert store.count() == 2
+    store.apply([row(b"a", b"3", 120, 130, time=125)], {0: 3}, keep_ms=100)
+    assert [c.start for c in store.of([b"a"])] == [90, 120]
+
+
+def test_many_keys_at_once(store: Store) -> None:
+    keys = [b"%06d" % n for n in range(1200)]
+    store.apply([row(key, b"v") for key in keys], {0: 1200})
+    assert [c.key for c in store.of(keys)] == keys
+
+
+def test_a_restart_goes_on_where_it_was(store: Store, tmp_path: Path) -> None:
+    store.apply([Change(b"a", 0, 0, b"1", 7, (("h", b"\x00"), ("n", None)))], {0: 5, 1: 2})
+    again = Store(tmp_path / "t.sqlite", IDENTITY)
+    assert again.places() == {0: 5, 1: 2}
+    assert list(again.of([b"a"])) == [Change(b"a", 0, 0, b"1", 7, (("h", b"\x00"), ("n", None)))]
+    again.close()
+
+
+def test_a_store_of_another_topic_is_emptied(store: Store, tmp_path: Path) -> None:
+    store.apply([row(b"a", b"1")], {0: 1})
+    other = Store(tmp_path / "t.sqlite", {"topic": "two"})
+    assert other.places() == {}
+    assert other.count() == 0
+    other.close()
+
+
+def test_a_reader_sees_one_moment(store: Store) -> None:
+    store.apply([row(b"%d" % n, b"old") for n in range(9)], {0: 9})
+    reading = store.between(None, None)
+    first = next(reading)
+    store.apply([row(b"%d" % n, b"new") for n in range(9)], {0: 18})
+    assert {first.value, *(c.value for c in reading)} == {b"old"}
