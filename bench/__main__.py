@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=int, default=200, help="records a second for latency (default 200)")
     parser.add_argument("--seconds", type=int, default=60, help="of latency, and of idleness (default 60)")
     parser.add_argument("--queries", type=int, default=50, help="that idle (default 50)")
+    parser.add_argument("--stateful", action="store_true", help="idle queries that count, join and have windows")
     options = parser.parse_args()
     if unknown := set(options.measure) - set(MEASURES):
         parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
@@ -59,7 +60,7 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
         found = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
         rows += latency_rows(found)
     if "idle" in options.measure and options.engine != "kafka streams":
-        rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds))
+        rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
     return rows
 
 

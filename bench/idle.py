@@ -13,10 +13,16 @@ from bench.topics import create, reader
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SETTLE = 60.0
-STATEMENTS = """
-CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='idle-in-{i}', value_format='JSON');
-CREATE STREAM O{i} WITH (kafka_topic='idle-out-{i}') AS SELECT K, A*2 AS A2, UCASE(B) AS B FROM S{i} WHERE A > 0;
-"""
+SOURCE = "CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='idle-in-{i}', value_format='JSON');"
+SINK = "WITH (kafka_topic='idle-out-{i}') AS SELECT"
+STATELESS = ("CREATE STREAM O{i} " + SINK + " K, A*2 AS A2, UCASE(B) AS B FROM S{i} WHERE A > 0;",)
+# Each answers one record with a record at least.
+STATEFUL = (
+    "CREATE TABLE O{i} " + SINK + " K, COUNT(*) AS N, SUM(A) AS T FROM S{i} GROUP BY K;",
+    "CREATE TABLE O{i} " + SINK + " K, COUNT(*) AS N FROM S{i} WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY K;",
+    "CREATE STREAM O{i} " + SINK + " L.K, L.A, R.B FROM S{i} L JOIN S{i} R WITHIN 1 HOUR ON L.K = R.K;",
+    "CREATE TABLE O{i} " + SINK + " K, COUNT(*) AS N FROM S{i} WINDOW SESSION (1 HOUR) GROUP BY K;",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +36,18 @@ class Idle:
     answer_worst_ms: float
 
 
-def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int) -> Idle:
-    """Start the queries, let them settle, and measure; RuntimeError when one does not answer."""
+def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, stateful: bool = False) -> Idle:
+    """Start the queries, of one kind or of several stateful kinds in turn, let them settle, and measure.
+
+    RuntimeError when one does not answer.
+    """
+    kinds = STATEFUL if stateful else STATELESS
     names = [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")]
     create(bootstrap, names, partitions=1)
     with engine.server(bootstrap) as (running, ask):
         for i in range(queries):
-            ask(STATEMENTS.format(i=i))
-        _answers(bootstrap, queries, patience=120)
+            ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
+        _answers(bootstrap, queries, patience=600)
         time.sleep(SETTLE)
         before = _cpu_seconds(running.process.pid)
         time.sleep(seconds)

@@ -78,9 +78,11 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
   @transient private var producer: KafkaProducer[Array[Byte], Array[Byte]] = _
   @transient private var first: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
+  @transient private var count: Counts.Count = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
     producer = Producers.get(settings)
+    count = Counts.of(query)
     first = new AtomicReference
     val failed = first
     callback = (_, e) => if (e != null) { failed.compareAndSet(null, e); Sink.fail(query, e) }
@@ -89,12 +91,16 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
 
   override def process(row: InternalRow): Unit = {
     check()
-    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), bytes(row, 0), bytes(row, 1))
+    val (key, value) = (bytes(row, 0), bytes(row, 1))
+    val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)
     producer.send(record, callback)
+    count.write(size(key) + size(value))
   }
 
   private def bytes(row: InternalRow, i: Int): Array[Byte] = if (row.isNullAt(i)) null else row.getBinary(i)
+
+  private def size(data: Array[Byte]): Int = if (data == null) 0 else data.length
 
   private def rowtime(row: InternalRow): java.lang.Long = if (row.isNullAt(2)) null else row.getLong(2)
 

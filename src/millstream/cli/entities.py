@@ -156,14 +156,19 @@ def _query_list(title: str, queries: Iterable[Entity] | None) -> list[Part]:
 
 def _offsets(summaries: Iterable[Entity]) -> list[Part]:
     rows = [
-        (topic.get("kafkaTopic"), offset.get("partition"), *(offset.get(name) for name in names))
+        (topic.get("kafkaTopic"), offset.get("partition"), *(offset.get(name) for name in names), _lag(offset))
         for summary in summaries
         for topic in summary.get("topicSummaries", ())
         for offset in topic.get("offsets", ())
         for names in [("logStartOffset", "logEndOffset", "consumerOffset")]
     ]
-    columns = ("Topic", "Partition", "Start", "End", "Read up to")
-    return [Text("Offsets", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4}))] if rows else []
+    columns = ("Topic", "Partition", "Start", "End", "Read up to", "Lag")
+    return [Text("Offsets", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4, 5}))] if rows else []
+
+
+def _lag(offset: Entity) -> int:
+    """How many records of a partition a query has not read."""
+    return max(0, int(offset.get("logEndOffset", 0)) - int(offset.get("consumerOffset", 0)))
 
 
 def _query_description(entity: Entity) -> list[Part]:

@@ -1,5 +1,6 @@
 """Statements that ask and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
+import time
 from functools import singledispatch
 from typing import Any
 
@@ -122,9 +123,13 @@ def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
     if not extended:
         return Observed(states=states)
     topic = parts.kafka.facts([source.topic]).get(source.topic)
-    writers = [describe.progress_text(parts.supervisor.progress(id)) for id in catalog.writers(source.name)]
-    troubles = [h.troubles[0].message for id in ids if (h := parts.supervisor.health(id)) and h.troubles]
-    return Observed(topic, "\n".join(filter(None, writers)), "\n".join(troubles), _places(source, parts), states)
+    found = {id: describe.statistics(parts.supervisor.progress(id)) for id in sorted(ids)}
+    lines = [describe.statistics_text(id, one) for id, one in found.items()]
+    cluster = [s for id, one in found.items() for s in describe.statistics_of_host(parts.host, id, one, time.time())]
+    healths = {id: parts.supervisor.health(id) for id in sorted(ids)}
+    troubles = [describe.trouble_text(id, h.troubles[-1]) for id, h in healths.items() if h and h.troubles]
+    text, errors = ("\n".join(filter(None, some)) for some in (lines, troubles))
+    return Observed(topic, text, tuple(cluster), errors, _places(source, parts), states)
 
 
 def _places(source: Source, parts: Parts) -> tuple[dict[str, Any], ...]:

@@ -29,7 +29,7 @@ class Running(Protocol):
         ...
 
     def progress(self) -> Mapping[str, Any]:
-        """Spark's report of the last batch; empty where there is none yet."""
+        """Spark's report of the last batch, and `counts` of what was read and written since the start."""
         ...
 
     def stop(self) -> None:

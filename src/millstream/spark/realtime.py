@@ -65,9 +65,10 @@ class Started:
         return self._failure
 
     def progress(self) -> Mapping[str, Any]:
-        """Spark's report of the last batch; empty where there is none yet."""
+        """Spark's report of the last batch, if there is one yet, and as `counts` what jvm/Counts.scala has counted."""
         last = self._query.lastProgress
-        return last if isinstance(last, dict) else {}
+        counts = json.loads(jvm.module(self._query_session(), "Counts").json(self.id))
+        return {**(last if isinstance(last, dict) else {}), "counts": counts}
 
     def look(self) -> None:
         """Notice whether it has ended."""
@@ -86,6 +87,7 @@ class Started:
         except (PySparkException, Py4JError) as failure:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
+        jvm.module(self._query_session(), "Counts").forget(self.id)
 
     @staticmethod
     def _query_session() -> SparkSession:
@@ -100,6 +102,7 @@ class RealTime:
         self._running: set[Started] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        jvm.module(session, "Counts").listen(jvm.java_session(session))
         self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
         self._watcher.start()
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from millstream.analysis.views import physical
@@ -12,7 +13,7 @@ from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import columns
-from millstream.engine.supervisor import Health
+from millstream.engine.supervisor import Health, Trouble
 from millstream.functions.declare import Function, Signature
 from millstream.model.schema import Column, Part, Schema
 from millstream.model.settings import SETTINGS
@@ -29,6 +30,7 @@ class Observed:
 
     topic: TopicFacts | None = None
     statistics: str = ""
+    cluster: tuple[dict[str, Any], ...] = ()
     errors: str = ""
     offsets: tuple[dict[str, Any], ...] = ()
     states: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +59,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         "timestamp": _timestamp(source.timestamp),
         "statistics": observed.statistics,
         "errorStats": observed.errors,
-        "clusterStatistics": [],
+        "clusterStatistics": list(observed.cluster),
         "clusterErrorStats": [],
         "extended": extended,
         "keyFormat": source.key.format,
@@ -204,9 +206,49 @@ def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[i
     return {"kafkaTopic": topic, "offsets": offsets} if offsets else {}
 
 
-def progress_text(progress: Mapping[str, Any]) -> str:
-    """Spark's report of a query's last batch in a few words."""
-    if not progress:
-        return ""
-    rate = progress.get("processedRowsPerSecond") or 0.0
-    return json.dumps({"messages": progress.get("numInputRows", 0), "messages-per-sec": round(float(rate), 2)})
+def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
+    """What a query has done, by ksqlDB's names and those of its state; empty where it does not run here."""
+    counts = progress.get("counts")
+    if counts is None:
+        return {}
+    found = {
+        "consumer-messages-per-sec": round(float(progress.get("processedRowsPerSecond") or 0.0), 2),
+        "consumer-total-messages": counts["read"],
+        "messages-per-sec": round(float(counts["perSecond"]), 2),
+        "total-messages": counts["written"],
+        "total-bytes": counts["bytes"],
+    }
+    if counts["last"]:
+        found["last-message"] = moment(counts["last"] / 1000)
+    operators = progress.get("stateOperators") or ()
+    if operators:
+        found["state-rows"] = sum(int(o.get("numRowsTotal", 0)) for o in operators)
+        found["state-bytes"] = sum(map(_state_bytes, operators))
+    return found
+
+
+def _state_bytes(operator: Mapping[str, Any]) -> int:
+    """A state store's bytes: its files, and what it has in memory."""
+    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize", 0)
+    return int(operator.get("memoryUsedBytes", 0)) + int(files)
+
+
+def statistics_text(id: str, found: Mapping[str, Any]) -> str:
+    """Statistics of a query in a line."""
+    return f"{id}: " + "  ".join(f"{name}: {value}" for name, value in found.items()) if found else ""
+
+
+def statistics_of_host(host: str, id: str, found: Mapping[str, Any], now: float) -> list[dict[str, Any]]:
+    """Statistics of a query as those of a server of a cluster; `now` in seconds."""
+    at = int(now * 1000)
+    return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in found.items()]
+
+
+def trouble_text(id: str, trouble: Trouble) -> str:
+    """A query's failure and when it was, in a line."""
+    return f"{id}: {moment(trouble.at)} {trouble.message}"
+
+
+def moment(seconds: float) -> str:
+    """A time as text, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
