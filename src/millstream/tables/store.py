@@ -19,8 +19,6 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT);
 _PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
 _SELECT = "SELECT key, since, until, value, time, headers FROM rows"
-# How many keys one lookup names; SQLite allows 32,766.
-_KEYS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +123,9 @@ class Store:
         """The rows of keys, in the order of the keys given."""
         where, values = _conditions(bounds)
         with self._reading() as reader:
-            for first in range(0, len(keys), _KEYS):
-                some = keys[first : first + _KEYS]
-                marks = ", ".join("?" * len(some))
-                yield from _changes(reader, [f"key IN ({marks})", *where], [*some, *values])
+            reader.execute("BEGIN")
+            for key in keys:
+                yield from _changes(reader, ["key = ?", *where], [key, *values])
 
     def between(
         self, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None, bounds: Bounds = ALL
