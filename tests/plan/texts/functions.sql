@@ -120,8 +120,9 @@ CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$
       def result(self, state): return state
 $$; SELECT add_up(amount) FROM orders EMIT CHANGES;
 -- → Function ADD_UP created
--- → line 6:12: aggregate function ADD_UP without a GROUP BY clause
--- →   hint: group by an expression; a constant makes one group of all rows
+-- → Answer ADD_UP(AMOUNT) AS KSQL_COL_0
+-- →   Group by TRUE: ADD_UP(AMOUNT)
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 SELECT halve(amount) FROM orders EMIT CHANGES;
 -- → line 1:8: there is no function named 'HALVE'
