@@ -16,7 +16,6 @@ from millstream.spark import pipeline
 from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, leaf
 from millstream.spark.lower import to_sql
-from millstream.spark.realtime import as_records
 
 # What a pull query on a table is called in the processing log, and how many plans stay prepared.
 PULL = "PULL"
@@ -63,7 +62,7 @@ class Bounded:
                 yield index, Record(key, value, rowtime, named, partition, offset)
 
     def answering(self, plan: Answer) -> Callable[[Sequence[Record]], list[bytes]]:
-        """What turns records of a table into the rows of an answer, as realtime.as_records writes them.
+        """What turns records of a table into the rows of an answer, as pipeline.as_records writes them.
 
         Records that cannot be read are told to the processing log of PULL. The same plan is prepared once.
         """
@@ -72,7 +71,7 @@ class Bounded:
 
     def _prepared(self, plan: Answer) -> Evaluator:
         answered = pipeline.answered(plan, lambda read: self._records(), PULL).where("not tombstone")
-        made = Evaluator(as_records(answered, plan).select("value"), _TYPES, (BYTES,))
+        made = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
         with self._lock:
             while len(self._answering) >= PREPARED:
                 del self._answering[next(iter(self._answering))]

@@ -29,6 +29,8 @@ from millstream.syntax import tree
 
 RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
 _REST = ("headers", "partition", "offset")
+# In place of a key: that a row of an answer is a tombstone.
+TOMBSTONE = b"\x01"
 # Gives the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], DataFrame]
 
@@ -65,6 +67,21 @@ def answered(plan: Answer, records: Records, query: str, live: bool = False) -> 
     rows = _rows(plan.source, _Run(records, query, live))
     row = _struct("V", [guarded(c.meaning, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
+
+
+def as_records(rows: DataFrame, plan: Answer) -> DataFrame:
+    """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
+    columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
+    document = spec(Serde("JSON", wrap=True), columns)
+    # A null value says something of a table only: in a stream it is no row.
+    rows = rows.where("not tombstone") if plan.kind is Kind.STREAM else rows
+    encoded = rows.select(encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
+    return encoded.select(
+        F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
+        F.col("v.bytes").alias("value"),
+        F.greatest(F.col("rowtime"), F.lit(0)).alias("rowtime"),
+        F.expr("cast(null as array<struct<key: string, value: binary>>)").alias("headers"),
+    )
 
 
 class _Run:

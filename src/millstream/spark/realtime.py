@@ -11,21 +11,16 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.catalog import Kind, Serde
-from millstream.formats.spec import spec
-from millstream.model.schema import Column
 from millstream.plan.nodes import Answer, Read, Write
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import codec, jvm, pipeline, sink
+from millstream.spark import jvm, pipeline, sink
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
 # An answer is read by one consumer that waits for it.
 ANSWER_PRODUCER = {"linger.ms": "0"}
-TOMBSTONE = b"\x01"
 TELLING = 600
 
 Starts = Mapping[str, Mapping[int, int]]
@@ -113,13 +108,13 @@ class RealTime:
 
     def answer(self, plan: Answer, topic: str, job: Job) -> Started:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
-        rows = lambda: as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
+        rows = lambda: pipeline.as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
         return self._start(rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
         try:
-            rows = as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
+            rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
             if plan.limit is not None:
                 rows = rows.limit(plan.limit)
             for row in rows.select("value").toLocalIterator():
@@ -228,21 +223,6 @@ def offsets(topic: str, found: Starts) -> str:
     if topic not in found:
         return "earliest"
     return json.dumps({topic: {str(partition): offset for partition, offset in found[topic].items()}})
-
-
-def as_records(rows: DataFrame, plan: Answer) -> DataFrame:
-    """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
-    columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
-    document = spec(Serde("JSON", wrap=True), columns)
-    # A null value says something of a table only: in a stream it is no row.
-    rows = rows.where("not tombstone") if plan.kind is Kind.STREAM else rows
-    encoded = rows.select(codec.encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
-    return encoded.select(
-        F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
-        F.col("v.bytes").alias("value"),
-        F.greatest(F.col("rowtime"), F.lit(0)).alias("rowtime"),
-        F.expr("cast(null as array<struct<key: string, value: binary>>)").alias("headers"),
-    )
 
 
 def _why(failure: object) -> str:

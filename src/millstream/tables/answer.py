@@ -25,7 +25,7 @@ class NoSuchKey(ValueError):
 
 
 def rows(pulled: Pulled, store: Store, bounded: Bounded) -> Iterator[bytes]:
-    """The rows of a pull query, as realtime.as_records writes them, at most as many as its LIMIT.
+    """The rows of a pull query, as pipeline.as_records writes them, at most as many as its LIMIT.
 
     Raises EvaluationFailed where a constant of the WHERE cannot be computed.
     """
