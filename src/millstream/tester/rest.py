@@ -28,7 +28,7 @@ from millstream.tester.play import Placed, Played, apply, record_of, refused
 from millstream.tester.runner import Verdict
 
 # How long an answer may take to become what is expected: queries start in the background.
-PATIENCE = 60.0
+PATIENCE = 180.0
 PAUSE = 0.2
 SETTLED = 30.0
 EARLIEST = {"auto.offset.reset": "earliest"}
