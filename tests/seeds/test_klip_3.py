@@ -183,6 +183,24 @@ def test_insert_values_statements_use_the_serialization_settings_of_their_sink(s
     assert [value for _, value in pairs(play(spark, wrapped), "t")] == [b'{"ID":10}']
 
 
+# ---------------------------------------------------------------- downstream queries
+
+
+def test_these_settings_control_how_the_data_should_be_deserialized_by_downstream_queries(spark: SparkSession) -> None:
+    """A wrapped and a bare key of the same value meet in a join, and make one group."""
+    statements = (
+        source("k INT KEY, v INT", "format='JSON'")
+        + "CREATE TABLE r (id INT PRIMARY KEY, x INT) WITH (kafka_topic='r', partitions=1, format='JSON', "
+        + "wrap_single_fields=true);"
+        + "CREATE STREAM o WITH (wrap_single_key=true) AS SELECT k, v, x FROM s JOIN r ON k = id;"
+        + "CREATE TABLE n WITH (wrap_single_value=false) AS SELECT k, SUM(x) AS x FROM o GROUP BY k;"
+    )
+    given = {"r": [(b'{"ID":1}', b'{"X":5}')], "t": [(b"1", b'{"V":7}'), (b"1", b'{"V":8}')]}
+    made = play(spark, statements, given)
+    assert pairs(made, "O") == [(b'{"K":1}', b'{"V":7,"X":5}'), (b'{"K":1}', b'{"V":8,"X":5}')]
+    assert pairs(made, "N") == [(b"1", b"5"), (b"1", b"10")]
+
+
 # ---------------------------------------------------------------- evolution
 
 

@@ -172,6 +172,15 @@ def test_a_query_accessing_f0_needs_to_be_explicit_about_which_f0(spark: SparkSe
     assert copied(spark, TWINS + other, (b'{"F0":1}', b'{"F0":2}')) == [(b"1", b'{"B":2}')]
 
 
+def test_a_side_that_is_not_there_is_said_so(spark: SparkSession) -> None:
+    keyless = f"CREATE STREAM foo (v INT) WITH (FORMAT='JSON', {AT});"
+    error = refused(spark, keyless + "CREATE STREAM o AS SELECT ROWKEY->k, v FROM foo;")
+    assert (error.fact, error.hint) == ("there is no column ROWKEY.K", "no key columns are there")
+    joined = "CREATE STREAM o AS SELECT ROWKEY, f0 FROM foo JOIN bar WITHIN 1 HOUR ON v1 = f0;"
+    error = refused(spark, TWO + BAR + joined)
+    assert error.hint == "say whose: FOO.ROWKEY or BAR.ROWKEY"
+
+
 def test_a_name_is_of_the_side_that_is_said(spark: SparkSession) -> None:
     error = refused(spark, TWO + "CREATE STREAM o AS SELECT k0, k1, ROWVALUE.k0 AS x FROM foo;")
     assert error.fact == "there is no column ROWVALUE.K0"

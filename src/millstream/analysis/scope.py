@@ -84,8 +84,19 @@ class Scope:
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
         names = _distinct(c.name for c in self.columns if self._visible(reference, c))
         fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
-        hint = _hint(reference.name, names, "columns")
+        hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
+
+    def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:
+        """What to do about a ROWKEY or ROWVALUE that cannot be resolved."""
+        side = reference.part or reference.name
+        if side not in tree.PARTS or any(c.part == side for c in self.columns if self._within(reference, c)):
+            several = side in tree.PARTS and len(sources) > 1 and reference.source is None
+            return f"say whose: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
+        return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
+
+    def _within(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
+        return reference.source in (None, column.source)
 
     def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
         return reference.source in (None, column.source) and reference.part in (None, column.part)
