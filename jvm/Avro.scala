@@ -73,6 +73,16 @@ class AvroReader(spec: Spec) extends Reader {
 class AvroIn(val in: ByteIn) {
   private var elements = in.remaining + 65536L
 
+  private var depth = 0
+
+  /** What stands in a record that is passed: of a recursive type there may be one in another without end. */
+  def inside(body: => Unit): Unit = {
+    depth += 1
+    if (depth > AvroIn.Deepest) throw new BadRecord(s"records are nested more than ${AvroIn.Deepest} deep")
+    body
+    depth -= 1
+  }
+
   def text(): UTF8String = in.text(in.zigzag())
   def bytes(): Array[Byte] = in.take(in.zigzag())
 
@@ -86,6 +96,8 @@ class AvroIn(val in: ByteIn) {
     count
   }
 }
+
+object AvroIn { private val Deepest = 100 }
 
 /** Reads one value of a writer's schema as a shape. */
 abstract class AvroValue {
@@ -214,7 +226,7 @@ object AvroValue {
     case FIXED => in.in.skip(schema.getFixedSize)
     case ARRAY => each(in)(skip(schema.getElementType, in))
     case MAP => each(in) { in.in.skip(in.in.zigzag()); skip(schema.getValueType, in) }
-    case RECORD => schema.getFields.forEach(f => skip(f.schema, in))
+    case RECORD => in.inside(schema.getFields.forEach(f => skip(f.schema, in)))
     case UNION =>
       val i = in.in.zigzag()
       if (i < 0 || i >= schema.getTypes.size) throw new BadRecord(s"a union has no branch $i")

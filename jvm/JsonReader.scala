@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
 import java.util.{ArrayList, HashMap => JavaMap, Locale}
 
@@ -145,10 +146,14 @@ object JsonText {
 
 private class JsonDecimal(shape: Shape.Decimal) extends JsonValue {
   override protected def value(in: JsonParser): Any = in.currentToken match {
-    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => Border.decimal(in.getDecimalValue, shape)
+    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => Border.decimal(number(in), shape)
     case VALUE_STRING => Border.decimal(in.getText, shape)
     case _ => throw JsonValue.mismatch(in, shape.sql)
   }
+
+  private def number(in: JsonParser): JavaDecimal =
+    try in.getDecimalValue
+    catch { case _: NumberFormatException => throw new BadRecord(s"cannot read ${JsonValue.shown(in.getText)} as ${shape.sql}") }
 }
 
 private class JsonArray(element: JsonValue) extends JsonValue {
@@ -242,6 +247,7 @@ class JsonReader(spec: Spec) extends Reader {
     } catch {
       case bad: BadRecord => throw bad
       case e: JsonProcessingException => throw new BadRecord(e.getOriginalMessage + where(e))
+      case e: IOException => throw new BadRecord(e.getMessage) // Jackson takes zeros for UTF-32, which then is none
     }
 
   private def where(e: JsonProcessingException): String =

@@ -12,6 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Reads messages by the schema, and the message in it, that each names; without a registry by the spec's own. */
 class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   private val readers = new JavaMap[(Int, Seq[Int]), ProtoRecord]
+  private val files = new JavaMap[Int, ProtoFile]
   private lazy val registry = SchemaRegistry.of(spec.schema.registry)
   private lazy val own = {
     val file = new ProtoFile(spec.schema.registered)
@@ -35,6 +36,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
     if (count == 0) ProtobufReader.First
     else {
       if (count < 0 || count > in.remaining) throw ByteIn.cut
+      if (count > ProtobufReader.Deepest) throw new BadRecord(s"a message has $count indexes")
       Seq.fill(count.toInt)(in.zigzag().toInt)
     }
   }
@@ -43,7 +45,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
     val known = readers.get((id, path))
     if (known != null) known
     else {
-      val file = new ProtoFile(registry.schema(id))
+      val file = files.computeIfAbsent(id, _ => new ProtoFile(registry.schema(id)))
       val made = new ProtoRecord(file, file.message(path), spec.columns)
       readers.put((id, path), made)
       made
@@ -53,6 +55,9 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 
 object ProtobufReader {
   private val First = Seq(0)
+
+  /** How deep messages may be declared in one another. */
+  private val Deepest = 100
 
   /** The struct that is a message by itself: a single one that is not wrapped. */
   def bare(spec: Spec): Option[Shape.Struct] =
