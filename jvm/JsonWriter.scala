@@ -16,29 +16,27 @@ class JsonWriter(spec: Spec) extends Writer {
   private val columns = new JsonPutStruct(spec.columns)
   private val single = if (spec.wrapped) null else JsonPut.of(spec.single)
 
-  override def write(row: InternalRow): Array[Byte] = {
-    out.clear()
-    if (spec.wrapped) { columns.put(row, out); out.toBytes }
-    else if (row.isNullAt(0)) null
-    else { single.put(row, 0, out); out.toBytes }
-  }
+  /** What stands before the text of each record. */
+  protected def begin(row: InternalRow, out: JsonOut): Unit = ()
+
+  override def write(row: InternalRow): Array[Byte] =
+    if (!spec.wrapped && row.isNullAt(0)) null
+    else {
+      out.clear()
+      begin(row, out)
+      if (spec.wrapped) columns.put(row, out) else single.put(row, 0, out)
+      out.toBytes
+    }
 }
 
 /** Writes JSON behind the id of the spec's schema. */
-class JsonSchemaWriter(spec: Spec) extends Writer {
-  private val json = new JsonWriter(spec)
-  private val out = new ByteOut
+class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
+  private lazy val required = JsonRequired.of(spec)
   private lazy val id = spec.schema.writtenId
 
-  override def write(row: InternalRow): Array[Byte] = {
-    val text = json.write(row)
-    if (text == null) null
-    else {
-      out.clear()
-      out.header(id)
-      out.raw(text)
-      out.toBytes
-    }
+  override protected def begin(row: InternalRow, out: JsonOut): Unit = {
+    required.foreach(_.check(row))
+    out.header(id)
   }
 }
 
@@ -51,6 +49,9 @@ class JsonOut {
   def toBytes: Array[Byte] = java.util.Arrays.copyOf(bytes, size)
 
   def byte(b: Int): Unit = { room(1); bytes(size) = b.toByte; size += 1 }
+
+  /** Confluent's magic byte and a schema id. */
+  def header(id: Int): Unit = { byte(0); byte(id >> 24); byte(id >> 16); byte(id >> 8); byte(id) }
 
   def raw(text: Array[Byte]): Unit = {
     room(text.length)

@@ -68,7 +68,7 @@ def test_providing_format_will_set_both_the_key_and_value_formats(world: World) 
 
 @pytest.mark.parametrize("side", ["KEY_FORMAT", "VALUE_FORMAT"])
 def test_providing_format_along_with_either_will_result_in_an_error(world: World, side: str) -> None:
-    with pytest.raises(RequestFailed, match=f"Cannot supply both '{side}' and 'FORMAT' properties"):
+    with pytest.raises(RequestFailed, match=f"annot supply both '{side}' and 'FORMAT'"):
         world.sql(
             f"CREATE STREAM {{n}} (k INT KEY) WITH (kafka_topic='{{t}}', partitions=1, format='JSON', {side}='JSON');"
         )
@@ -134,7 +134,8 @@ def test_automatically_repartition_one_side_of_a_join_to_match_the_key_format_of
 
 def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_needed(world: World) -> None:
     world.sql(
-        "CREATE STREAM {n} (k STRUCT<a INT, b STRING> KEY, v INT) WITH (kafka_topic='{t}', partitions=1, format='AVRO');"
+        "CREATE STREAM {n} (k STRUCT<a INT, b STRING> KEY, v INT) "
+        "WITH (kafka_topic='{t}', partitions=1, format='AVRO');"
         "INSERT INTO {n} VALUES (STRUCT(a := 1, b := 'x'), 2);"
         "CREATE STREAM {n}_AGAIN WITH (kafka_topic='{t}', format='AVRO');"
     )
@@ -149,13 +150,16 @@ def test_key_schemas_will_be_marked_as_readonly(world: World, door: Gate) -> Non
     assert f"{world.topic}-value" not in door.modes
 
 
-def test_table_created_with_keys_and_values_using_schema_inference_needs_its_primary_key(world: World) -> None:
-    """Today's ksqlDB wants the PRIMARY KEY told, whose name no schema of a bare key says (008-contradictions)."""
+def test_table_created_with_keys_and_values_using_schema_inference(world: World) -> None:
     world.client.named(f"{world.topic}-key", "AVRO", '"long"')
     world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
-    with pytest.raises(RequestFailed, match="Tables require a PRIMARY KEY"):
-        world.sql("CREATE TABLE {n} WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
-    world.sql("CREATE TABLE {n} (id BIGINT PRIMARY KEY) WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
+    world.sql("CREATE TABLE {n} WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
+    assert world.columns() == {"ROWKEY": "BIGINT KEY", "NAME": "STRING"}
+
+
+def test_table_created_with_values_using_schema_inference(world: World) -> None:
+    world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
+    world.sql("CREATE TABLE {n} (id BIGINT PRIMARY KEY) WITH (kafka_topic='{t}', partitions=1, value_format='AVRO');")
     assert world.columns() == {"ID": "BIGINT KEY", "NAME": "STRING"}
 
 
@@ -186,7 +190,7 @@ def test_without_none_the_key_schema_is_read_and_an_error_reported_if_it_does_no
 REFUSED = {
     "this_format_will_be_rejected_as_a_value_format": (
         "CREATE STREAM {n} (v INT) WITH (kafka_topic='{t}', partitions=1, value_format='NONE');",
-        "The 'NONE' format can only be used as a key format|The 'NONE' format does not support values|NONE",
+        "NONE",
     ),
     "declaring_a_table_with_key_format_none_will_result_in_an_error": (
         "CREATE TABLE {n} (v INT) WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='JSON');",
@@ -196,10 +200,6 @@ REFUSED = {
         "CREATE TABLE {n} (id INT PRIMARY KEY, v INT) "
         "WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='JSON');",
         "The 'NONE' format can only be used when no columns are defined",
-    ),
-    "a_key_format_that_does_not_support_schema_inference_and_no_key_columns_will_result_in_an_error": (
-        "CREATE STREAM {n} (v INT) WITH (kafka_topic='{t}', partitions=1, key_format='KAFKA', value_format='JSON');",
-        "Key format specified for stream without key columns",
     ),
     "only_supported_key_formats_are_set": (
         "CREATE STREAM {n} (k INT KEY) WITH (kafka_topic='{t}', partitions=1, key_format='CSV', value_format='JSON');",
@@ -226,7 +226,8 @@ def test_without_any_key_columns_and_without_an_explicit_key_format_will_not_res
 
 def test_statements_that_set_the_key_of_a_none_source_pick_up_the_default(world: World) -> None:
     world.sql(
-        "CREATE STREAM {n} (name STRING) WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='JSON');"
+        "CREATE STREAM {n} (name STRING, v INT) "
+        "WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='JSON');"
         "CREATE TABLE {n}_T AS SELECT name, COUNT(*) AS c FROM {n} GROUP BY name;"
         "SET 'ksql.persistence.default.format.key'='JSON';"
         "CREATE STREAM {n}_P AS SELECT * FROM {n} PARTITION BY name;"

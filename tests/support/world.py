@@ -7,6 +7,9 @@ from support.confluent import Client, Theirs
 from support.kafka import Kafka, Record, wait_for
 from support.life import Life
 
+# A machine that many share starts a query in its own time.
+PATIENCE = 240.0
+
 
 class World:
     """Statements in, bytes out. `topic` and `name` are this test's own, of a topic and of its source."""
@@ -22,7 +25,7 @@ class World:
 
     def records(self, count: int = 1, topic: str = "") -> list[Record]:
         """The first records of a topic, of the test's own without one; {n} stands as in `sql`."""
-        return self.kafka.consume_all(topic.replace("{n}", self.name) or self.topic, count)
+        return self.kafka.consume_all(topic.replace("{n}", self.name) or self.topic, count, PATIENCE)
 
     def theirs(self, format: str, side: str = "value", topic: str = "") -> Theirs:
         """How Confluent's libraries read and write a side of a topic."""
@@ -42,10 +45,13 @@ class World:
             entries = [json.dumps(r.json) for r in self.kafka.consume_all(log, self.kafka.ends(log))]
             return any(all(w in e for w in words) for e in entries)
 
-        wait_for(told, f"an entry of the processing log with {words}")
+        wait_for(told, f"an entry of the processing log with {words}", PATIENCE)
 
     def close(self) -> None:
-        """Drop this test's sources, the newest first, with the queries that write them."""
+        """End this test's queries and drop its sources."""
+        for query in self.sql("SHOW QUERIES;")[0]["queries"]:
+            if any(sink.startswith(self.name) for sink in query["sinks"]):
+                self.sql(f"TERMINATE {query['id']};")
         for listing in ("streams", "tables"):
             kind = listing.removesuffix("s")
             names = [s["name"] for s in self.sql(f"SHOW {listing};")[0][listing]]

@@ -93,19 +93,23 @@ def inferred(side: Side) -> list[Column]:
     known = side.asked or side.facts.latest.get(side.subject)
     if known is None:
         raise _missing(side)
-    name = _message(side)
-    kind = TRANSLATORS[side.format.name].kind
+    wrapped = wrapping.inferred(side.name, side.p, side.settings, side.format)
+    return _columns(side, side.format.name, known, wrapped, _message(side))
+
+
+def _columns(side: Side, format: str, known: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
+    """The side's columns by a schema, which must be of the format's kind. Raises StatementError."""
+    kind = TRANSLATORS[format].kind
     if known.schema.kind != kind:
         raise StatementError(
             f"The schema of the message {side.name.lower()}s on topic '{side.topic}' is {known.schema.kind}, "
-            f"and the format {side.format.name} needs {kind}.",
+            f"and the format {format} needs {kind}.",
             side.p.at,
         )
-    wrapped = wrapping.inferred(side.name, side.p, side.settings, side.format)
     try:
-        return translation.columns(side.format.name, known.schema, side.name, wrapped, side.id is not None, name)
+        return translation.columns(format, known.schema, side.name, wrapped, side.id is not None, message)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if name:
+        if message:
             raise _missing(side) from error
         raise StatementError(
             f"Unable to read columns from the schema of message {side.name.lower()}s on topic '{side.topic}': {error}",
@@ -179,7 +183,7 @@ def _check_fit(side: Side, serde: Serde, columns: Sequence[Column], asked: Regis
     format = find(serde.format)
     assert format is not None
     wrapped = format.wrapped(len(columns), serde.wrap)
-    exact = translation.columns(serde.format, asked.schema, side.name, wrapped, True, serde.get(FULL_NAME) or "")
+    exact = _columns(side, serde.format, asked, wrapped, serde.get(FULL_NAME) or "")
     if not wrapped:
         exact = [replace(exact[0], name=columns[0].name)]
     wrong = [c for c, known in zip(columns, exact, strict=False) if (c.name, c.type) != (known.name, known.type)]

@@ -1,0 +1,96 @@
+package org.apache.spark.sql.millstream
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+
+/** What a JSON schema of the user's choice requires of a value (KLIP-56): null there throws BadRecord with the field. */
+abstract class JsonRequired {
+  def check(from: SpecializedGetters, i: Int): Unit
+}
+
+object JsonRequired {
+  private val Nested = Seq("oneOf", "anyOf", "allOf")
+
+  /** The check of a spec's rows; None where its schema is made of its columns, or requires nothing. */
+  def of(spec: Spec): Option[JsonRequiredFields] =
+    if (spec.schema.id.isEmpty || !spec.wrapped || !spec.schema.registered.text.contains("\"required\"")) None
+    else {
+      val root = Spec.tree(spec.schema.registered.text)
+      Some(fields(root, root, spec.columns))
+    }
+
+  private def fields(node: JsonNode, root: JsonNode, shape: Shape.Struct): JsonRequiredFields = {
+    val properties = branch(node, root, _.has("properties"))
+    val required = properties.path("required").elements.asScala.map(_.asText).toSet
+    properties.path("properties").fields.asScala.foreach { e =>
+      if (required(e.getKey) && !nullable(e.getValue, root) && Avro.position(e.getKey, shape.names) < 0)
+        throw new BadRecord(s"the schema requires the field ${e.getKey}, for which there is no column")
+    }
+    new JsonRequiredFields(shape, shape.names.zip(shape.shapes).map { case (name, inner) =>
+      val (field, held) = property(properties, name)
+      new JsonRequiredField(name, required(field) && !nullable(held, root), inside(held, root, inner))
+    }.toArray)
+  }
+
+  private def property(node: JsonNode, name: String): (String, JsonNode) = {
+    val known = node.path("properties").fieldNames.asScala.toSeq
+    val at = Avro.position(name, known)
+    if (at < 0) (name, node.path("properties").path(name)) else (known(at), node.path("properties").get(known(at)))
+  }
+
+  private def inside(node: JsonNode, root: JsonNode, shape: Shape): JsonRequired = shape match {
+    case struct: Shape.Struct =>
+      val held = fields(node, root, struct)
+      (from, i) => held.check(from.getStruct(i, struct.shapes.size))
+    case Shape.Array(element) =>
+      val held = inside(branch(node, root, _.has("items")).path("items"), root, element)
+      if (held == null) null else (from, i) => each(from.getArray(i), held)
+    case _ => null
+  }
+
+  private def each(values: org.apache.spark.sql.catalyst.util.ArrayData, held: JsonRequired): Unit =
+    (0 until values.numElements()).foreach { i =>
+      try if (!values.isNullAt(i)) held.check(values, i)
+      catch { case bad: BadRecord => throw bad.inside(s"[$i]") }
+    }
+
+  /** The node, or what it refers to, or the one of its alternatives that is so. */
+  private def branch(node: JsonNode, root: JsonNode, is: JsonNode => Boolean): JsonNode = {
+    val target = followed(node, root)
+    if (is(target)) target
+    else Nested.flatMap(target.path(_).elements.asScala).map(followed(_, root)).find(is).getOrElse(target)
+  }
+
+  private def nullable(node: JsonNode, root: JsonNode): Boolean = {
+    val target = followed(node, root)
+    val types = target.path("type")
+    types.asText == "null" || types.elements.asScala.exists(_.asText == "null") ||
+      Seq("oneOf", "anyOf").exists(target.path(_).elements.asScala.exists(nullable(_, root)))
+  }
+
+  private def followed(node: JsonNode, root: JsonNode): JsonNode = {
+    val to = node.path("$ref").asText
+    if (to.startsWith("#/")) root.at(to.drop(1)) else node
+  }
+}
+
+/** One column: whether it must be there, and what is required inside it (null = nothing). */
+class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
+
+class JsonRequiredFields(shape: Shape.Struct, fields: Array[JsonRequiredField]) {
+  def check(row: SpecializedGetters): Unit = {
+    var i = 0
+    while (i < fields.length) {
+      try one(fields(i), row, i)
+      catch { case bad: BadRecord => throw bad.inside("." + fields(i).name) }
+      i += 1
+    }
+  }
+
+  private def one(field: JsonRequiredField, row: SpecializedGetters, i: Int): Unit =
+    if (row.isNullAt(i)) { if (field.must) throw new BadRecord(s"null where the schema requires ${shape.shapes(i).sql}") }
+    else if (field.inner != null) field.inner.check(row, i)
+}
