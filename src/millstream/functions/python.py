@@ -8,7 +8,7 @@ template can harm.
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 from millstream.catalog.functions import UserFunction
 from millstream.formats.spec import document_of
@@ -24,9 +24,14 @@ def library(own: Mapping[str, UserFunction]) -> Library:
     return Library({name: declared(function) for name, function in own.items()})
 
 
-@lru_cache(maxsize=1000)
+@singledispatch
 def declared(function: UserFunction) -> Function:
     """A user's function as the library declares it."""
+    return _of_python(function)
+
+
+@lru_cache(maxsize=1000)
+def _of_python(function: UserFunction) -> Function:
     parameters = tuple(Parameter(name, type) for name, type in function.parameters)
     made = _accumulating(function) if function.aggregate else None
     signature = Signature(parameters, function.returns, _lowering(function), accumulating=made)

@@ -13,7 +13,7 @@ from millstream.analysis.meaning import Meaning, Ref, Where
 from millstream.analysis.scope import Scope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.catalog.catalog import Catalog, Kind, Source
-from millstream.functions import Library, lookup
+from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
@@ -263,9 +263,11 @@ def _refuse_unbuilt(query: tree.Query, functions: Library) -> None:
         raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
 
 
-def _kind(call: tree.Call) -> FunctionKind | None:
-    function = lookup(call.name)
-    return function.kind if function else None
+def _table_calls(node: tree.Node, functions: Library) -> tuple[tree.Call, ...]:
+    """The distinct calls of table functions in what is written, itself too."""
+    calls = [e for e in walk(node) if isinstance(e, tree.Call)]
+    found = [(call, functions.lookup(call.name)) for call in calls]
+    return tuple(dict.fromkeys(call for call, f in found if f is not None and f.kind is FunctionKind.TABLE))
 
 
 def _origin(source: tree.Source, catalog: Catalog) -> Source:
@@ -301,13 +303,13 @@ def _filtered(query: tree.Query, relation: Relation) -> Relation:
 
 
 def _flattened(query: tree.Query, relation: Relation) -> Relation:
-    calls = tuple(dict.fromkeys(c for c in walk(query) if isinstance(c, tree.Call) and _kind(c) is FunctionKind.TABLE))
+    calls = _table_calls(query, relation.scope.functions)
     if not calls:
         return relation
     if relation.node.kind is Kind.TABLE:
         raise StatementError("Table source is not supported with table functions", calls[0].span)
     for call in calls:
-        _check_table_function(call, query)
+        _check_table_function(call, query, relation.scope.functions)
     width = len(relation.node.schema.value)
     made = tuple(
         Named(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
@@ -321,8 +323,8 @@ def _flattened(query: tree.Query, relation: Relation) -> Relation:
     return replace(relation, node=node, scope=replace(relation.scope, known=known), hidden=hidden)
 
 
-def _check_table_function(call: tree.Call, query: tree.Query) -> None:
-    inside = [e for e in walk(call) if e is not call and isinstance(e, tree.Call) and _kind(e) is FunctionKind.TABLE]
+def _check_table_function(call: tree.Call, query: tree.Query, functions: Library) -> None:
+    inside = [c for c in _table_calls(call, functions) if c is not call]
     if inside:
         raise StatementError("Table functions cannot be nested", inside[0].span)
     for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):

@@ -27,6 +27,7 @@ from millstream.syntax.parser import split
 from millstream.tester import known, registry
 from millstream.tester.cases import Case, CaseRecord, Json
 from millstream.tester.coded import encode
+from millstream.tester.functions import OF_TESTS
 from millstream.tester.registry import Schemas
 from millstream.tester.views import dumps, to_bytes, windowed
 
@@ -45,7 +46,7 @@ class Placed:
 class Played:
     """What a case left behind: the catalog, the topics' facts, and the records of each topic in order."""
 
-    catalog: Catalog = field(default_factory=Catalog)
+    catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
     topics: dict[str, TopicFacts] = field(default_factory=dict)
     records: dict[str, list[Placed]] = field(default_factory=dict)
     queries: dict[str, StartQuery] = field(default_factory=dict)
