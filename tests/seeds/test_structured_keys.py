@@ -3,11 +3,19 @@
 Both views are played side by side over the same bytes, and come to the same.
 """
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 from pyspark.sql import SparkSession
 
+from millstream.engine.api import RequestFailed
 from millstream.engine.entities.describe import source_body
+from millstream.engine.insert import RowWriter
+from millstream.engine.parts import Parts
+from millstream.engine.session import Session
 from millstream.model.errors import StatementError
+from millstream.model.settings import effective
 from support.play import Pair, pairs, play
 from support.world import World
 
@@ -271,6 +279,14 @@ def test_rows_are_inserted_in_either_view(spark: SparkSession, insert: str) -> N
     assert pairs(play(spark, TWINS + f"INSERT INTO foo {insert};"), "t") == [(b'{"F0":1}', b'{"F0":2}')]
     error = refused(spark, TWINS + "INSERT INTO foo (f0) VALUES (1);")
     assert error.hint == "write ROWKEY.F0 or ROWVALUE.F0"
+
+
+def test_rows_by_name_cannot_tell_a_name_of_the_key_from_one_of_the_value(spark: SparkSession) -> None:
+    """/inserts-stream gives rows as objects: a source that has a name twice is not written so."""
+    state = SimpleNamespace(catalog=play(spark, TWINS).catalog)
+    session = SimpleNamespace(settings=effective({}, {}))
+    with pytest.raises(RequestFailed, match="FOO has a name in the key and in the value"):
+        RowWriter("foo", cast(Session, session), cast(Parts, SimpleNamespace(state=state, server={})))
 
 
 def test_describe_extended_shows_both_views(spark: SparkSession) -> None:

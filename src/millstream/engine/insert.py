@@ -72,10 +72,10 @@ class RowWriter:
         self._source, self._parts = writable(target, parts), parts
         self._types = {c.name: c.type for c in self._source.schema}
         if len(self._types) < len(self._source.schema.columns):
-            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … can"
+            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … says which"
             raise RequestFailed(
                 BAD_REQUEST,
-                f"{target} has a name in the key and in the value, which rows by name cannot tell\n  hint: {hint}",
+                f"{self._source.name} has a name in the key and in the value, which rows cannot tell\n  hint: {hint}",
             )
 
     def insert(self, row: Mapping[str, Any]) -> None:
