@@ -89,7 +89,7 @@ def _live(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
 
 def _rest(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
     """Through a server of its own, with broker and registry, on free ports; one case after the other."""
-    wish = Wish(folder, 0, 0, 0, settings={"millstream.batch.duration": "10 seconds"})
+    wish = Wish(folder, 0, 0, 0, settings=rest.SETTINGS)
     with running(wish, lambda name, where: None) as stack:
         site = rest.site(stack.url, stack.bootstrap, stack.registry)
         yield from rest.run_cases(cases, site, effective({}, {}))

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 
 from millstream.analysis.meaning import Ref, Where
-from millstream.catalog.catalog import Kind
+from millstream.catalog.catalog import Catalog, Kind
 from millstream.engine.api import RequestFailed
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Kafka, Offsets
@@ -21,7 +21,7 @@ from millstream.engine.supervisor import CannotRun, Running
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.settings import switched
-from millstream.plan.nodes import Named
+from millstream.plan.nodes import Group, Join, Named, Rekey, nodes
 from millstream.plan.pulling import Pulled, pulled
 from millstream.plan.queries import transient
 from millstream.plan.steps import Transient
@@ -33,6 +33,7 @@ BATCH = 500
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that nobody fetched are not kept for ever.
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
+PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
@@ -81,8 +82,18 @@ def _column(column: Named, query: Transient) -> str:
     return f"{quoted(column.name)} {ref.type}{' KEY' if key and pulled_table else ''}"
 
 
-def _id(query: Transient) -> str:
-    return f"transient_{query.sources[0].name}_{secrets.randbits(62)}"
+def _id(query: Transient, shared: bool = False) -> str:
+    return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{query.sources[0].name}_{secrets.randbits(62)}"
+
+
+def _shared(query: Transient, said: Said, catalog: Catalog) -> bool:
+    """Whether ksqlDB would answer a push query out of the persistent query that writes its source (push v2).
+
+    Here each has a query of its own all the same; only its name tells.
+    """
+    plain = not any(isinstance(n, Group | Join | Rekey) for n in nodes(query.plan))
+    made = bool(catalog.writers(query.sources[0].name))
+    return switched(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
 
 
 # ---------------------------------------------------------------- push
@@ -108,7 +119,7 @@ class Push(Answering, Closable):
     push = True
 
     def __init__(self, query: Transient, said: Said, parts: Parts, slots: int) -> None:
-        super().__init__(query, _id(query))
+        super().__init__(query, _id(query, _shared(query, said, parts.state.catalog)))
         self.statement, self.slots, self.ending = said.text, slots, LIMIT_REACHED
         self._limit, self._parts = query.plan.limit, parts
         self._closed = threading.Event()

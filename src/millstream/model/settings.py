@@ -128,7 +128,7 @@ _KSQL = (
     _session("ksql.query.pull.interpreter.enabled", "true", "accepted", _flag),
     _session("ksql.query.pull.max.allowed.offset.lag", str(2**63 - 1), "accepted", _whole),
     _session("ksql.query.pull.consistency.token.enabled", "false", "accepted", _flag),
-    _session("ksql.query.push.v2.enabled", "false", "accepted", _flag),
+    _session("ksql.query.push.v2.enabled", "false", "whether push queries that ksqlDB would share are named so", _flag),
     _session("ksql.query.push.v2.registry.installed", "false", "accepted", _flag),
     _session("ksql.query.push.v2.continuation.tokens.enabled", "false", "accepted", _flag),
     _session(

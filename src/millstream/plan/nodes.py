@@ -337,12 +337,16 @@ def joins(node: Node) -> Iterator[Join]:
         yield from joins(inner)
 
 
+def nodes(node: Node) -> Iterator[Node]:
+    """The nodes of a plan, the last one first."""
+    yield node
+    for inner in inputs(node):
+        yield from nodes(inner)
+
+
 def groups(node: Node) -> Iterator[Group]:
     """The groupings of a plan, the last one first."""
-    if isinstance(node, Group):
-        yield node
-    for inner in inputs(node):
-        yield from groups(inner)
+    return (found for found in nodes(node) if isinstance(found, Group))
 
 
 def retention(node: Node) -> int | None:

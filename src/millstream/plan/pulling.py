@@ -7,13 +7,13 @@ looks rows up; one that bounds a single key column reads a range; any other read
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millstream.analysis.meaning import Cast, Comparison, InList, Logical, Meaning, Ref, Where, parts
+from millstream.analysis.meaning import Cast, Comparison, InList, Like, Logical, Meaning, Ref, Where, parts
 from millstream.catalog.catalog import Kind, Source
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import switched
-from millstream.model.types import BIGINT, DOUBLE, INTEGER, Decimal, SqlType
+from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal, SqlType
 from millstream.plan.nodes import Answer, Filter
 from millstream.plan.steps import Transient
 
@@ -246,7 +246,8 @@ def _check_scans(found: Sequence[_Alternative], source: Source, settings: Mappin
     """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
     if switched(settings, TABLE_SCAN):
         return
-    ranges = switched(settings, RANGE_SCAN)
+    # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
+    ranges = switched(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(found) == 1
     why = "Missing WHERE clause." if not found else next(filter(None, (_why(a, source, ranges) for a in found)), None)
     if why is not None:
         raise StatementError(why, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")
@@ -265,6 +266,8 @@ def _why(made: _Alternative, source: Source, ranges: bool) -> str | None:
         return None
     if any(map(_fixed, direct)) or made.ranges:
         return f"Bound on key columns '[{', '.join(map(_shown, keys))}]' must currently be '='."
+    if any(isinstance(m, Like) for m in made.missed):
+        return "A Like condition is asked of every row of the table."
     if direct:
         return "A comparison must be between a key column and a resolvable expression."
     if about:

@@ -93,17 +93,17 @@ def _declared(statement: tree.CreateSource, old: Source | None, world: World) ->
     if old is not None:
         _check_replaceable(old, source, statement.span, world)
     topic = _declared_topic(source, p, world)
-    if source.read_only and source.kind is Kind.TABLE and switched(world.settings, MATERIALIZED):
-        return _materialized(source, topic, world)
     # A subject that has a schema keeps it: what is in the topic may be of another's making.
     new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
+    if source.read_only and source.kind is Kind.TABLE and switched(world.settings, MATERIALIZED):
+        return _materialized(source, steps, world)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
     return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
 
 
-def _materialized(source: Source, topic: CreateTopic | None, world: World) -> Outcome:
+def _materialized(source: Source, steps: tuple[Step, ...], world: World) -> Outcome:
     """A SOURCE table has a query by name, which nobody may stop: servers follow its topic for pull queries."""
     id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{world.catalog.next_query}"
     made = replace(source, created_by=id)
@@ -111,7 +111,7 @@ def _materialized(source: Source, topic: CreateTopic | None, world: World) -> Ou
     query = Query(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
     catalog = replace(world.catalog.with_source(made).with_query(query), next_query=world.catalog.next_query + 1)
     path = f"table/`{source.name}`/create"
-    return Outcome(catalog, (topic,) if topic else (), f"Created query with ID {id}", path, query_id=id)
+    return Outcome(catalog, steps, f"Created query with ID {id}", path, query_id=id)
 
 
 def _registrations(source: Source) -> list[RegisterSchema]:

@@ -42,7 +42,11 @@ def query(c: Cursor) -> tree.Query:
 
 def limit(c: Cursor) -> int | None:
     """`LIMIT n`, if it comes next."""
-    return whole_number(c, "a number of rows") if c.accept("LIMIT") else None
+    if not c.accept("LIMIT"):
+        return None
+    if c.token.text == "-":
+        raise SqlSyntaxError("queries don't support negative integers in the LIMIT clause", c.span, "LIMIT 0 or more")
+    return whole_number(c, "a number of rows")
 
 
 def duration(c: Cursor) -> tree.Duration:

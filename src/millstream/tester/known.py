@@ -72,18 +72,26 @@ def _sources(case: Case) -> Iterator[tree.CreateSource | tree.CreateAs]:
 def partitions(case: Case) -> dict[str, int]:
     """The partitions that statements ask for, of topics of which the case itself does not say how many there are."""
     silent = {t.name for t in case.topics if "partitions" not in t.raw}
-    given = [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
     return {
         str(p["KAFKA_TOPIC"]): int(str(p["PARTITIONS"]))
-        for p in given
+        for p in _declared(case)
         if "PARTITIONS" in p and p.get("KAFKA_TOPIC") in silent
     }
 
 
-def topics(case: Case) -> list[str]:
+def topics(case: Case) -> set[str]:
     """The topics that statements declare sources over without saying how many partitions to make."""
-    given = [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
-    return [str(p["KAFKA_TOPIC"]) for p in given if "KAFKA_TOPIC" in p and "PARTITIONS" not in p]
+    return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" not in p}
+
+
+def made(case: Case) -> set[str]:
+    """The topics that statements make."""
+    return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" in p}
+
+
+def _declared(case: Case) -> list[dict[str, object]]:
+    """The properties of the sources that are declared."""
+    return [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
 
 
 def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:

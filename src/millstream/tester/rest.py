@@ -4,6 +4,7 @@ The statements before the first query are carried out, the inputs produced, then
 """
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,8 +20,9 @@ from millstream.catalog.schemas import SchemaText
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Record
 from millstream.syntax import tree
+from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester import known
+from millstream.tester import known, registry
 from millstream.tester.answers import difference, subset
 from millstream.tester.cases import Case, Json
 from millstream.tester.check import differences
@@ -31,6 +33,9 @@ from millstream.tester.runner import Verdict
 PATIENCE = 180.0
 PAUSE = 0.2
 SETTLED = 30.0
+# Of the server that cases are played on; ksqlDB plays them with push v2 on.
+SETTINGS = {"millstream.batch.duration": "10 seconds", "ksql.query.push.v2.enabled": "true"}
+_SCHEMA_ID = re.compile(r"(SCHEMA_ID\s*=\s*)(\d+)", re.IGNORECASE)
 EARLIEST = {"auto.offset.reset": "earliest"}
 
 
@@ -114,22 +119,23 @@ class _Playing:
         self._properties = {**EARLIEST, **case.properties}
         self._played = Played(settings={**defaults, **self._properties})
         self._responses = iter(case.responses)
-        texts = [parsed for text in case.statements for parsed in split(text)]
-        first = next((i for i, p in enumerate(texts) if isinstance(p.statement, tree.QueryStatement)), len(texts))
+        ids = _register(case, site)
+        texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
+        first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
         self._before, self._asked = texts[:first], texts[first:]
 
     def differences(self) -> Iterator[str]:
         """What is not as the case says; none where it passes. Raises Refusal."""
         self._make_topics()
-        for parsed in self._before:
-            yield from self._carry_out(parsed.statement, parsed.text)
+        for statement, text in self._before:
+            yield from self._carry_out(statement, text)
         _learn_schemas(self._site, self._played)
         if self._case.rejected is None and self._case.waits:
             yield from self._pushed()
         else:
             self._produce()
-            for parsed in self._asked:
-                yield from self._ask(parsed.statement, parsed.text)
+            for statement, text in self._asked:
+                yield from self._ask(statement, text)
         if self._case.rejected is not None:
             yield f"not refused, and should be: {self._case.rejected.get('because')}"
         elif self._case.outputs:
@@ -138,17 +144,18 @@ class _Playing:
     def _make_topics(self) -> None:
         """Topics that a case takes for granted: those it names, and those that its sources are declared over."""
         case, played = self._case, self._played
-        asked = known.partitions(case)
+        asked, made_by_statements = known.partitions(case), known.made(case)
         wanted = {t.name: asked.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
         for topic in (*known.topics(case), *(r.topic for r in case.inputs)):
-            wanted.setdefault(topic, 1)
+            if topic not in made_by_statements:
+                wanted.setdefault(topic, 1)
         admin = AdminClient({"bootstrap.servers": self._site.bootstrap})
         made = admin.create_topics([NewTopic(name, n, 1) for name, n in wanted.items()]) if wanted else {}
         for answer in made.values():
             answer.result(PATIENCE)
         played.topics = {name: TopicFacts(n) for name, n in wanted.items()}
 
-    def _carry_out(self, statement: tree.Statement, text: str) -> Iterator[str]:
+    def _carry_out(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
         entities = self._site.statement(text, self._properties)
         if isinstance(statement, tree.CreateSource | tree.CreateAs | tree.CreateType | tree.Drop | tree.SetProperty):
             apply(statement, text, self._played)
@@ -168,7 +175,7 @@ class _Playing:
             producer.produce(given.topic, record.value, record.key, timestamp=at, headers=list(record.headers))
         producer.flush(PATIENCE)
 
-    def _ask(self, statement: tree.Statement, text: str) -> Iterator[str]:
+    def _ask(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
         if not isinstance(statement, tree.QueryStatement):
             yield from self._carry_out(statement, text)
             return
@@ -186,15 +193,15 @@ class _Playing:
 
     def _pushed(self) -> Iterator[str]:
         """The one push query of a case that is to be running when the inputs come."""
-        (parsed,) = self._asked
+        ((_, text),) = self._asked
         expected = next(self._responses, {}).get("query") or []
         with ThreadPoolExecutor(1) as pool:
-            answer: Future[list[Json]] = pool.submit(self._site.query, parsed.text, self._properties)
+            answer: Future[list[Json]] = pool.submit(self._site.query, text, self._properties)
             self._wait_for_push(answer)
             self._produce()
             found = difference(expected, answer.result(PATIENCE), ordered=True)
         if found is not None:
-            yield f"{parsed.text}\n{found}"
+            yield f"{text}\n{found}"
 
     def _wait_for_push(self, answer: "Future[list[Json]]") -> None:
         deadline = time.monotonic() + PATIENCE
@@ -222,6 +229,14 @@ class _Playing:
             self._played.records[topic] = [Placed(record, (i,)) for i, record in enumerate(records)]
 
 
+def _parsed(text: str) -> list[tuple[tree.Statement | None, str]]:
+    """The statements of a text; one that does not parse is for the server to refuse."""
+    try:
+        return [(parsed.statement, parsed.text) for parsed in split(text)]
+    except SqlSyntaxError:
+        return [(None, text)]
+
+
 # ---------------------------------------------------------------- what is around a case
 
 
@@ -247,6 +262,27 @@ def _record(message: Any) -> Record:
     return Record(
         message.key(), message.value(), message.timestamp()[1], headers, message.partition(), message.offset()
     )
+
+
+def _register(case: Case, site: Site) -> dict[int, int]:
+    """Put the schemas of a case into the registry; which id the registry gave for each that the case names."""
+    given = registry.schemas()
+    known.register(case, given)
+    return {found.id: _registered(subject, found.schema, given, site) for subject, found in given.subjects.items()}
+
+
+def _registered(subject: str, schema: SchemaText, given: registry.Schemas, site: Site) -> int:
+    for one in schema.references:
+        _registered(one.subject, one.schema, given, site)
+    references = [{"name": r.name, "subject": r.subject, "version": 1} for r in schema.references]
+    body = {"schema": schema.text, "schemaType": schema.kind, "references": references}
+    answer = site.http.post(f"{site.registry}/subjects/{subject}/versions", json=body)
+    return int(answer.raise_for_status().json()["id"])
+
+
+def _with_ids(text: str, ids: Mapping[int, int]) -> str:
+    """A statement that names schemas by the ids that the registry has given them."""
+    return _SCHEMA_ID.sub(lambda found: f"{found[1]}{ids.get(int(found[2]), int(found[2]))}", text)
 
 
 def _learn_schemas(site: Site, played: Played) -> None:

@@ -1,0 +1,64 @@
+"""What DESCRIBE … EXTENDED says of a query at work, and that state ends with its windows."""
+
+from typing import Any
+
+import pytest
+
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+SLOW = 240.0
+
+
+def described(server: Life, name: str) -> dict[str, Any]:
+    body: dict[str, Any] = server.execute(f"DESCRIBE {name} EXTENDED;")[0]["sourceDescription"]
+    return body
+
+
+def figure(server: Life, name: str, what: str) -> float:
+    """A figure of the query that writes a source; -1 where there is none yet."""
+    found = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"].endswith(f" {what}")]
+    return float(found[0]) if found else -1
+
+
+def test_state_ends_with_its_windows(server: Life, kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=1)
+    server.execute(f"CREATE STREAM ticks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+    window = "TUMBLING (SIZE 1 SECOND, GRACE PERIOD 0 SECONDS)"
+    server.execute(f"CREATE TABLE ticked AS SELECT id, COUNT(*) AS n FROM ticks WINDOW {window} GROUP BY id;")
+    for n in range(50):
+        kafka.send(topic, f"k{n}", {"v": 1}, 1000 + n)
+    kafka.flush()
+    wait_for(lambda: figure(server, "TICKED", "state-rows") >= 50, "50 windows in the state", SLOW)
+    assert figure(server, "TICKED", "state-bytes") > 0
+    kafka.produce(topic, "k0", {"v": 1}, 10_000_000)
+    wait_for(lambda: 0 <= figure(server, "TICKED", "state-rows") <= 2, "the end of old windows", SLOW)
+    assert figure(server, "TICKED", "consumer-total-messages") == 51
+    assert figure(server, "TICKED", "total-messages") == 51
+    body = described(server, "TICKS")
+    assert body["queryOffsetSummaries"][0]["topicSummaries"][0]["offsets"] == [
+        {"partition": 0, "logStartOffset": 0, "logEndOffset": 51, "consumerOffset": 51}
+    ]
+    assert "last-message: " in described(server, "TICKED")["statistics"]
+
+
+def test_rows_without_a_join_key_are_told(server: Life, kafka: Kafka) -> None:
+    left, right = kafka.create_topic(), kafka.create_topic()
+    server.execute(
+        f"CREATE STREAM sent (id STRING KEY, to_id STRING) WITH (kafka_topic='{left}', value_format='JSON');"
+        f"CREATE TABLE known (id STRING PRIMARY KEY, v INT) WITH (kafka_topic='{right}', value_format='JSON');"
+        "CREATE STREAM met AS SELECT known.id AS id, v FROM sent LEFT JOIN known ON sent.to_id = known.id;"
+    )
+    kafka.produce(left, "a", {"TO_ID": None})
+    kafka.produce(left, "b", {"TO_ID": "x"})
+    assert [r.key for r in kafka.consume_all("MET", 1, SLOW)] == [b"x"]
+    log = next(t for t in kafka.topics() if t.endswith("ksql_processing_log") and t.startswith(service(server)))
+    entries = kafka.consume_all(log, 1, SLOW)
+    assert any(b"join key is null" in (entry.value or b"") for entry in entries)
+
+
+def service(server: Life) -> str:
+    """The service id of a server, with which its own topics begin."""
+    names = {p["name"]: p["value"] for p in server.execute("SHOW PROPERTIES;")[0]["properties"]}
+    return str(names["ksql.service.id"])
