@@ -7,7 +7,7 @@ from millstream.analysis.meaning import Ref, Where
 from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.types import BIGINT, INTEGER, Array, Field, Map, Named, SqlType, Struct
+from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, Field, Map, Named, SqlType, Struct
 from millstream.syntax import tree
 
 PSEUDO = {
@@ -15,6 +15,7 @@ PSEUDO = {
     "ROWPARTITION": Ref(INTEGER, Where.ROWPARTITION, 0, "ROWPARTITION"),
     "ROWOFFSET": Ref(BIGINT, Where.ROWOFFSET, 0, "ROWOFFSET"),
 }
+NESTED = ("DECIMAL", "ARRAY", "MAP", "STRUCT")
 WINDOW = ("WINDOWSTART", "WINDOWEND")
 _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate"
 
@@ -71,7 +72,10 @@ class Scope:
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types:
-            raise StatementError(f"there is no type {identifier(name)}", at, did_you_mean(name, self.types))
+            hint = (
+                did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists those that were made"
+            )
+            raise StatementError(f"there is no type {identifier(name)}", at, hint)
         return self.expanded(self.types[name], at)
 
     def _has_source(self, source: str | None) -> bool:

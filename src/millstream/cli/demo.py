@@ -21,7 +21,8 @@ from millstream.cli.output import Format, Output
 from millstream.cli.service import terminable
 from millstream.cli.session import Session
 from millstream.cli.shell import interact
-from millstream.cli.stack import Stack, Wish, running, tell
+from millstream.cli.stack import KAFKA_PORT, Stack, Wish, running, tell
+from millstream.server.run import PORT
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -62,11 +63,17 @@ def run(args: argparse.Namespace) -> int:
 def _wish(args: argparse.Namespace, folder: Path, once: bool) -> Wish:
     """The demo's own data folder unless one is named, and no registry: its formats need none.
 
-    A run that nobody watches takes ports that are free.
+    A run that nobody watches takes ports that are free, save those that were asked for.
     """
     wish = wish_of(args)
     wish = replace(wish, data=wish.data if args.data else folder, registry=False)
-    return replace(wish, port=0, kafka_port=0) if once else wish
+    free = replace(wish, port=_free(wish.port, PORT), kafka_port=_free(wish.kafka_port, KAFKA_PORT))
+    return free if once else wish
+
+
+def _free(port: int, usual: int) -> int:
+    """0, which is any free port, for the usual one; else the port itself."""
+    return 0 if port == usual else port
 
 
 def _play(stack: Stack, limit: int | None, once: bool, out: Console) -> int:

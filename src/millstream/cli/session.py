@@ -80,11 +80,20 @@ class Session:
 
     def _query(self, statement: Statement) -> None:
         asked = self.client.query(statement.text, self.context, self.limits.seconds)
-        with suppress(OutOfTime), asked as answer:
+        with self._in_time(statement.is_push), asked as answer:
             limited = replace(answer, rows=self._limited(answer.rows))
             all_of_them = statement.has_limit or self.limits.rows is not None
             with self._interruptible():
                 self.output.rows(limited, statement.is_push, all_of_them)
+
+    @contextmanager
+    def _in_time(self, push: bool) -> Iterator[None]:
+        """The session's time limit is how a push query ends; a pull query that it ends has not told everything."""
+        try:
+            yield
+        except OutOfTime:
+            if not push:
+                self.output.note(f"ended after {self.limits.seconds:g} s (--query-timeout): there may be more rows")
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -113,6 +113,8 @@ class RealTime:
 
     def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
+        if job.log:
+            sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         try:
             rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
             if plan.limit is not None:
@@ -121,6 +123,8 @@ class RealTime:
                 yield bytes(row["value"])
         except (PySparkException, Py4JError) as failure:
             raise QueryRefused(first_line(failure)) from failure
+        finally:
+            sink.close_log(self._session, job.id)
 
     def close(self) -> None:
         """Stop watching; the queries are for their owners to stop."""

@@ -40,6 +40,7 @@ CREATE FUNCTION f(lambda STRING) RETURNS STRING LANGUAGE PYTHON AS $$ 1 $$;
 
 CREATE FUNCTION f(x nowhere) RETURNS STRING LANGUAGE PYTHON AS $$ x $$;
 -- → line 1:19: there is no type NOWHERE
+-- →   hint: SHOW TYPES lists those that were made
 
 CREATE FUNCTION f(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$
   y = x.strip()

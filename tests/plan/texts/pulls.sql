@@ -38,7 +38,8 @@ SELECT * FROM one WHERE id = 10000000000;
 
 SELECT * FROM one WHERE id < 10;
 -- → range key < 10, each row asked
--- → without scans: range key < 10, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT * FROM one WHERE 5 <= id AND id < 10;
 -- → range key >= 5 key < 10, each row asked
@@ -108,7 +109,7 @@ SELECT * FROM txt WHERE s > 'm';
 
 SELECT * FROM txt WHERE s LIKE 'm%';
 -- → whole table, each row asked
--- → without scans: line 1:1: A comparison must directly reference a key column.
+-- → without scans: line 1:1: A Like condition is asked of every row of the table.
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT * FROM two WHERE id = 1 AND s = 'x';

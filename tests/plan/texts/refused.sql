@@ -171,6 +171,7 @@ DROP TYPE nothing;
 
 CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: there is no type ADDRES
+-- →   hint: SHOW TYPES lists those that were made
 
 TERMINATE nothing;
 -- → line 1:1: Unknown queryId: NOTHING
