@@ -136,6 +136,9 @@ class _Playing:
             self._produce()
             for statement, text in self._asked:
                 yield from self._ask(statement, text)
+        left = [*dict.fromkeys(name for response in self._responses for name in response)]
+        if self._case.rejected is None and left:
+            yield f"nothing asks for the rest of the responses: {', '.join(left)}"
         if self._case.rejected is not None:
             yield f"not refused, and should be: {self._case.rejected.get('because')}"
         elif self._case.outputs:
