@@ -127,6 +127,7 @@ class _Playing:
     def differences(self) -> Iterator[str]:
         """What is not as the case says; none where it passes. Raises Refusal."""
         self._make_topics()
+        _learn_schemas(self._site, self._played)
         for statement, text in self._before:
             yield from self._carry_out(statement, text)
         _learn_schemas(self._site, self._played)
