@@ -175,7 +175,8 @@ SELECT a FROM x LIMIT many;
 -- → line 1:23: unexpected many; expected a number of rows
 
 SELECT a FROM x LIMIT -1;
--- → line 1:23: unexpected '-'; expected a number of rows
+-- → line 1:23: queries don't support negative integers in the LIMIT clause
+-- →   hint: LIMIT 0 or more
 
 SELECT a FROM x LIMIT 99999999999;
 -- → line 1:23: 99999999999 is too large here
