@@ -72,9 +72,7 @@ class Scope:
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types:
-            hint = (
-                did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists those that were made"
-            )
+            hint = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists those that were made"
             raise StatementError(f"there is no type {identifier(name)}", at, hint)
         return self.expanded(self.types[name], at)
 

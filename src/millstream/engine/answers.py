@@ -4,17 +4,16 @@ import time
 from functools import singledispatch
 from typing import Any
 
-from millstream.catalog.catalog import Kind, Source
+from millstream.catalog.catalog import Kind, Query, Source
 from millstream.engine.api import Entity
 from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
 from millstream.engine.parts import Parts, Said
-from millstream.engine.state import Wanted
 from millstream.functions.python import library
 from millstream.model.errors import NotSupported, StatementError
-from millstream.model.names import did_you_mean
+from millstream.model.names import did_you_mean, identifier
 from millstream.plan.explain import explain
 from millstream.plan.functions import called, explained
 from millstream.plan.queries import transient
@@ -23,6 +22,7 @@ from millstream.plan.steps import StartQuery
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 
+FOLLOWED = "The topic of {} is followed into a store for pull queries"
 HIDDEN_TOPICS = "ksql.hidden.topics"
 
 
@@ -81,7 +81,7 @@ def _queries(statement: tree.Show, said: Said, parts: Parts) -> Entity:
     if not statement.extended:
         push = {id: query.statement for id, query in list(parts.push.items())}
         return listings.queries(said.text, parts.state.catalog, parts.query_state, push)
-    bodies = [_query_body(wanted, parts) for wanted in parts.state.wanted.values()]
+    bodies = [_query_body(query, parts) for query in parts.state.catalog.queries.values()]
     return entity("query_descriptions", said.text, queryDescriptions=bodies)
 
 
@@ -147,12 +147,12 @@ def _places(source: Source, parts: Parts) -> tuple[dict[str, Any], ...]:
 def _(statement: tree.Explain, said: Said, parts: Parts) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, said, parts)
-    wanted = _wanted(statement, parts)
-    return entity("queryDescription", said.text, queryDescription=_query_body(wanted, parts))
+    query = _asked_query(statement, parts)
+    return entity("queryDescription", said.text, queryDescription=_query_body(query, parts))
 
 
-def _wanted(statement: tree.Explain, parts: Parts) -> Wanted:
-    known = parts.state.wanted
+def _asked_query(statement: tree.Explain, parts: Parts) -> Query:
+    known = parts.state.catalog.queries
     asked = str(statement.query)
     id = next((q for q in known if q.upper() == asked.upper()), None)
     if id is None:
@@ -163,10 +163,11 @@ def _wanted(statement: tree.Explain, parts: Parts) -> Wanted:
     return known[id]
 
 
-def _query_body(wanted: Wanted, parts: Parts) -> Entity:
-    query = wanted.query
+def _query_body(query: Query, parts: Parts) -> Entity:
     state, health = parts.query_state(query.id), parts.supervisor.health(query.id)
-    plan = _told(explain(wanted.plan), explained(query.functions))
+    wanted = parts.state.wanted.get(query.id)
+    told = explain(wanted.plan) if wanted else FOLLOWED.format(", ".join(map(identifier, query.sources)))
+    plan = _told(told, explained(query.functions))
     return describe.query_body(query, parts.state.catalog, plan, parts.host, state, health)
 
 
