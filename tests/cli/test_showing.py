@@ -11,7 +11,7 @@ from millstream.cli.colours import SqlLexer
 from millstream.cli.entities import parts
 from millstream.cli.parts import Grid, printable
 from millstream.cli.plain import grid_text
-from millstream.cli.statements import split
+from millstream.cli.statements import is_whole, split
 from millstream.cli.trouble import trouble
 from millstream.cli.widths import comfortable, fitted
 from support import golden
@@ -81,6 +81,8 @@ def test_comfort(wanted: list[int], room: int, count: int) -> None:
         ("SHOW STREAMS", [("SHOW STREAMS;", 1)]),
         ("a;\n\n b ;c", [("a;", 1), ("b ;", 3), ("c;", 3)]),
         ("SELECT ';' -- ;\n, `;`; x;", [("SELECT ';' -- ;\n, `;`;", 1), ("x;", 2)]),
+        ("f AS $$ x; 'y\n$$; b;", [("f AS $$ x; 'y\n$$;", 1), ("b;", 2)]),
+        ("f AS $$ x; y", [("f AS $$ x; y", 1)]),
         ("a;\nSELECT # ; b;", [("a;", 1), ("SELECT # ; b;", 2)]),
         ("a;\n'open ; b;", [("a;", 1), ("'open ; b;", 2)]),
     ],
@@ -97,3 +99,10 @@ def test_words_have_colours() -> None:
     found = {text: kind for kind, text in SqlLexer().get_tokens("select UCASE(name) from s where a = 'b''c'")}
     assert (found["select"], found["UCASE"], found["name"]) == (Keyword, Name.Function, Name)
     assert found["'b''c'"] is String.Single
+    found = {text: kind for kind, text in SqlLexer().get_tokens("f AS $$ if; $x $$ as")}
+    assert (found[" if; "], found["as"]) == (String.Other, Keyword)
+
+
+def test_a_block_of_python_is_not_over_at_its_semicolon() -> None:
+    assert not is_whole("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a;")
+    assert is_whole("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ a; $$;")

@@ -28,6 +28,7 @@ class SqlLexer(RegexLexer):
             (r"'(?:[^']|'')*'?", String.Single),
             (r'`(?:[^`]|``)*`?|"(?:[^"]|"")*"?', Name),
             (r"\$\{\w*\}?", Name.Variable),
+            (r"\$\$", Punctuation, "block"),
             (words(TYPES, suffix=r"\b"), Keyword.Type),
             (words(KEYWORDS, suffix=r"\b"), Keyword),
             (r"[a-z_]\w*(?=\s*\()", Name.Function),
@@ -37,6 +38,7 @@ class SqlLexer(RegexLexer):
             (r"[()\[\],.;]", Punctuation),
             (r".", Text),
         ],
+        "block": [(r"\$\$", Punctuation, "#pop"), (r"[^$]+|\$", String.Other)],
         "comment": [(r"\*/", Comment.Multiline, "#pop"), (r"[^*]+|\*", Comment.Multiline)],
     }
 

@@ -56,15 +56,6 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
 
 
-def _python(settings: Mapping[str, str]) -> dict[str, str]:
-    """Spark's settings that hold Python functions in bounds."""
-    names = {"enabled": "functions.enabled", "timeout.ms": "timeout.ms", "memory.mb": "memory.mb"}
-    found = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
-    executable = settings["millstream.python.executable"]
-    found |= {"executable": executable} if executable else {}
-    return {f"{session.PYTHON}{name}": value for name, value in found.items()}
-
-
 class Workshop:
     """One Spark session at the engine's service. It is made when this is; that takes some seconds.
 
@@ -85,7 +76,7 @@ class Workshop:
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
-            conf=CONF | _reaching(registry) | _python(settings),
+            conf=CONF | _reaching(registry) | session.python(settings),
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from millstream.model.settings import effective
 from millstream.parts import shipped
 from millstream.spark import jvm
 from millstream.udf.bundle import program
@@ -102,8 +103,8 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **MEASURED,
         **MEANING,
         **QUIET,
-        f"{PYTHON}executable": sys.executable,
         f"{PYTHON}program": program(),
+        **python(effective({})),
         "spark.driver.memory": options.memory,
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={log.as_uri()}", *_java(options)]),
@@ -113,3 +114,11 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **({"spark.jars": ",".join(jars)} if options.master and not options.master.startswith("local") else {}),
         **options.conf,
     }
+
+
+def python(settings: Mapping[str, str]) -> dict[str, str]:
+    """The Spark settings that hold Python functions in bounds, by a server's settings."""
+    names = {"enabled": "functions.enabled", "timeout.ms": "timeout.ms", "memory.mb": "memory.mb"}
+    found = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
+    found["executable"] = settings["millstream.python.executable"] or sys.executable
+    return {f"{PYTHON}{name}": value for name, value in found.items()}
