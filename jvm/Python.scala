@@ -63,6 +63,7 @@ object PythonPool {
   /** Adding, taking back and merging give a state, which is text. */
   val Stateful = Set('a', 'u', 'm')
   val StartSeconds = 30L
+  val Patience = 5
   val IdleSeconds = 60L
 }
 
@@ -139,6 +140,8 @@ class PythonFailed(why: String, val gone: Boolean) extends RuntimeException(why,
 /** One process. Not for two threads at once, but for the watch. */
 class PythonWorker(pool: PythonPool) {
   private val limit = PythonFunctions.setting("timeout.ms", "1000").toLong
+  // By the clock it may take longer, since others may have the cores.
+  private val clock = limit * PythonPool.Patience
   private val process = spawn()
   private val in = new DataInputStream(process.getInputStream)
   private val out = process.getOutputStream
@@ -159,7 +162,7 @@ class PythonWorker(pool: PythonPool) {
   private def spawn(): Process = {
     val program = PythonFunctions.setting("program", "")
     val command = Seq(PythonFunctions.setting("executable", "python3"), "-s", "-P", "-c", program,
-      (limit / 1000.0).toString, PythonFunctions.setting("memory.mb", "0"))
+      (limit / 1000.0).toString, (clock / 1000.0).toString, PythonFunctions.setting("memory.mb", "0"))
     val builder = new ProcessBuilder(command.asJava).redirectError(ProcessBuilder.Redirect.INHERIT)
     val environment = builder.environment
     environment.clear()
@@ -181,7 +184,7 @@ class PythonWorker(pool: PythonPool) {
     frame.clear()
     frame.byte(what)
     frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
-    val answer = exchange(limit + 1000)
+    val answer = exchange(clock + 1000)
     val parser = JsonValue.factory.createParser(answer, 1, answer.length - 1)
     parser.nextToken()
     (if (PythonPool.Stateful(what)) state else result).read(parser)
@@ -217,7 +220,7 @@ class PythonWorker(pool: PythonPool) {
   }
 
   private def gone(): String =
-    if (expired) s"it took longer than ${limit / 1000.0} s, and its process was killed"
+    if (expired) s"it took longer than ${clock / 1000.0} s, and its process was killed"
     else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
     else s"its process ended by itself (exit code ${process.exitValue})"
 

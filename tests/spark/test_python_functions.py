@@ -74,13 +74,17 @@ def test_a_crash_costs_one_row(computed: Computed, errors: Callable[[], list[str
 
 def test_an_endless_call_costs_one_row(computed: Computed, errors: Callable[[], list[str]]) -> None:
     assert computed("while a == 0: pass\na")(1, 0, 2) == [1, None, 2]
-    assert errors() == ["Error computing x: function F: line 1 (while a == 0: pass): it took longer than 1 s"]
+    # By its own clock or by the wall's, as the machine has time for it.
+    (why,) = errors()
+    assert why.startswith("Error computing x: function F: line 1 (while a == 0: pass): it took ")
 
 
 def test_a_call_that_does_not_hear_its_alarm_is_killed(computed: Computed, errors: Callable[[], list[str]]) -> None:
-    text = "import signal\nif a == 0:\n    signal.setitimer(signal.ITIMER_REAL, 0)\n    while True: pass\na"
+    text = (
+        "import signal\nif a == 0:\n    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\n    while True: pass\na"
+    )
     assert computed(text)(1, 0, 2) == [1, None, 2]
-    assert errors() == ["Error computing x: function F: it took longer than 1.0 s, and its process was killed"]
+    assert errors() == ["Error computing x: function F: it took longer than 5.0 s, and its process was killed"]
 
 
 def test_a_text_that_cannot_be_loaded_costs_no_process_a_row(

@@ -198,7 +198,7 @@ _OWN = (
     _server("millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=Scope.OWN),
     _server("millstream.server.id", "", "this server's name among those of its service id", scope=Scope.OWN),
     _server("millstream.python.functions.enabled", "true", "whether functions in Python may be made", _flag, Scope.OWN),
-    _server("millstream.python.timeout.ms", "1000", "how long a call of such a function may take", _whole, Scope.OWN),
+    _server("millstream.python.timeout.ms", "1000", "the processor time that a call may take", _whole, Scope.OWN),
     _server("millstream.python.memory.mb", "512", "the memory of a process of such functions", _whole, Scope.OWN),
     _server("millstream.python.executable", "", "the Python of such functions; the server's own", scope=Scope.OWN),
     _server("millstream.lease.timeout.ms", "6000", "how soon another server takes over the queries", _whole, Scope.OWN),

@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from millstream.udf.code import FILE, BadCode, Code, loaded
@@ -39,12 +40,23 @@ class Expired(BaseException):
     """A call took longer than it may; no `except Exception` of the function catches it."""
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a call may take: seconds of processor time, and by the clock, which goes on while others have the core."""
+
+    processor: float
+    clock: float
+
+
 Call = Callable[[int, bytes], bytes]
 
 
 def main() -> None:
-    """Serve until the other side closes. Arguments: seconds a call may take, megabytes of memory (0: any)."""
-    seconds, megabytes = float(sys.argv[1]), int(sys.argv[2])
+    """Serve until the other side closes.
+
+    Arguments: the seconds of processor time that a call may take, those by the clock, megabytes of memory (0: any).
+    """
+    limits, megabytes = Limits(float(sys.argv[1]), float(sys.argv[2])), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "wb")
     # What a function prints must not come between the answers; its errors go where the server's own go.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -58,7 +70,7 @@ def main() -> None:
         _answer(answers, GONE + explained(failure, document["text"]))
         return
     _answer(answers, OK)
-    _serve(source, answers, call, document["text"], seconds)
+    _serve(source, answers, call, document["text"], limits)
 
 
 def _confine(megabytes: int) -> None:
@@ -69,6 +81,7 @@ def _confine(megabytes: int) -> None:
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
     signal.signal(signal.SIGALRM, _expire)
+    signal.signal(signal.SIGPROF, _expire)
     sys.addaudithook(_audit)
 
 
@@ -77,8 +90,8 @@ def _audit(event: str, _: Any) -> None:
         raise PermissionError(f"a function may not do {event}")
 
 
-def _expire(*_: Any) -> None:
-    raise Expired
+def _expire(which: int, _: Any) -> None:
+    raise Expired(which)
 
 
 def prepared(document: dict[str, Any]) -> Call:
@@ -138,37 +151,44 @@ def _state(state: Any) -> bytes:
         raise TypeError(f"the state has to be what JSON can hold: {error}") from error
 
 
-def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, seconds: float) -> None:
+def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: Limits) -> None:
     while True:
         frame = _frame(source)
         if frame is None:
             return
-        answer = _timed(call, frame, text, seconds)
+        answer = _timed(call, frame, text, limits)
         _answer(answers, answer)
         if answer[:1] == GONE:
             return
 
 
-def _timed(call: Call, frame: bytes, text: str, seconds: float) -> bytes:
+def _timed(call: Call, frame: bytes, text: str, limits: Limits) -> bytes:
     """The answer to a call, which is cut short when its time is over."""
     try:
         # The second alarm is for what caught the first.
-        signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+        signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
         try:
             return OK + call(frame[0], frame[1:])
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
     except (Expired, MemoryError) as failure:
-        return GONE + explained(failure, text, seconds)
+        return GONE + explained(failure, text, limits)
     except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
         return ERROR + explained(failure, text)
 
 
-def explained(failure: BaseException, text: str, seconds: float = 0) -> bytes:
+def explained(failure: BaseException, text: str, limits: Limits | None = None) -> bytes:
     """What went wrong, and in which line of the function's text."""
     what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
-    if isinstance(failure, Expired):
-        what = f"it took longer than {seconds:g} s"
+    if isinstance(failure, Expired) and limits:
+        by_clock = failure.args == (signal.SIGALRM,)
+        what = (
+            f"it took longer than {limits.clock:g} s"
+            if by_clock
+            else f"it took {limits.processor:g} s of processor time"
+        )
     if isinstance(failure, BadCode):
         what = failure.fact
     shown = what if len(what) <= _MOST else what[: _MOST - 1] + "…"
