@@ -1,12 +1,12 @@
 package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
-import java.util.{Arrays, HashMap => JavaHashMap, LinkedHashMap, Map => JavaMap, TreeSet}
+import java.util.{Arrays, HashMap => JavaHashMap, Map => JavaMap, TreeSet}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.{DataFrame, Encoders, Row, SparkSession}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
@@ -14,8 +14,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.classic.ExpressionUtils.{column, expression}
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
-import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 
 /**
@@ -24,22 +22,19 @@ import org.apache.spark.sql.types._
  */
 object Fold {
 
-  /** Over a stream, in real time. */
+  /** Over a stream, in real time: as rows of the operator that FoldRule puts in its place (FoldExec.scala). */
   def live(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
-    val recipe = Recipe.of(in, text.asScala.toMap)
-    val frame = in.selectExpr(s"(${text.get("by")}) as k", "struct(*) as row")
-    import frame.sparkSession.implicits._
-    val packed = frame.select(column(Pack(expression(frame("k")))), column(Pack(expression(frame("row")))))
-    val out = packed.as[(Array[Byte], Array[Byte])]
-      .groupByKey(_._1).mapValues(_._2)
-      .transformWithState(new FoldProcessor(recipe), TimeMode.None(), OutputMode.Update())
-    out.select(column(Unpack(expression(out("value")), recipe.out)).as("out")).select("out.*")
+    val (recipe, columns) = Recipe.of(in, text.asScala.toMap).narrowed
+    val frame = in.select(columns.map(name => in(s"`$name`")): _*)
+    val child = frame.asInstanceOf[ClassicDataset[_]].queryExecution.analyzed
+    val planned = FoldPlan(recipe, child)
+    ClassicDataset.ofRows(frame.sparkSession.asInstanceOf[ClassicSession], planned)
   }
 
   /** Over rows that the driver's evaluator gives: no job, the state is in memory. */
   def bounded(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
     val recipe = Recipe.of(in, text.asScala.toMap)
-    val frame = in.selectExpr(s"(${text.get("by")}) as k", "struct(*) as row")
+    val frame = in.selectExpr(s"struct(${recipe.by.map(n => s"`$n`").mkString(", ")}) as k", "struct(*) as row")
     val fold = FoldCall(Pack(expression(frame("k"))), Pack(expression(frame("row"))), recipe)
     frame.select(column(fold).as("outs")).selectExpr("inline(outs)")
   }
@@ -88,13 +83,6 @@ case class Pack(child: Expression) extends UnaryExpression with CodegenFallback 
   override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
 }
 
-/** The bytes of an UnsafeRow as a struct. */
-case class Unpack(child: Expression, dataType: StructType) extends UnaryExpression with CodegenFallback {
-  override def nullIntolerant: Boolean = true
-  override def nullSafeEval(in: Any): Any = Fold.point(in.asInstanceOf[Array[Byte]], dataType.size)
-  override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
-}
-
 /** Expressions bound to an environment; several projections where the optimizer made several of one. */
 case class Bound(steps: Seq[Seq[Expression]]) {
   def make(): InternalRow => InternalRow = {
@@ -105,9 +93,32 @@ case class Bound(steps: Seq[Seq[Expression]]) {
     }
     row => projections.foldLeft(row)((in, project) => project(in))
   }
+
+  /** The fields that are read of the environment's column `at`; None where it is taken whole. */
+  def fields(at: Int): Option[Set[Int]] = {
+    def read(e: Expression): Option[Set[Int]] = e match {
+      case GetStructField(BoundReference(`at`, _, _), field, _) => Some(Set(field))
+      case BoundReference(`at`, _, _) => None
+      case other => Bound.all(other.children.map(read))
+    }
+    steps.headOption.fold(Option(Set.empty[Int]))(first => Bound.all(first.map(read)))
+  }
+
+  /** The same over an environment whose column `at` has fewer fields: `places` has the new place of each that is read. */
+  def moved(at: Int, narrow: StructType, places: Map[Int, Int]): Bound = {
+    def move(e: Expression): Expression = e match {
+      case GetStructField(BoundReference(`at`, _, nullable), field, name) =>
+        GetStructField(BoundReference(at, narrow, nullable), places(field), name)
+      case other => other.mapChildren(move)
+    }
+    Bound(steps.take(1).map(_.map(move)) ++ steps.drop(1))
+  }
 }
 
 object Bound {
+  def all(sets: Seq[Option[Set[Int]]]): Option[Set[Int]] =
+    if (sets.contains(None)) None else Some(sets.flatten.foldLeft(Set.empty[Int])(_ ++ _))
+
   /** `text` over the columns of `environment`, as `wanted`. */
   def of(session: SparkSession, environment: StructType, text: String, wanted: DataType): Bound = {
     val frame = session.asInstanceOf[ClassicSession].createDataFrame(session.sparkContext.emptyRDD[Row], environment)
@@ -124,19 +135,37 @@ object Bound {
 }
 
 /** What the advance of stream time does to a state: when (`due`, ties by `order`), what stays, what comes out. */
-case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean)
+case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean) {
+  def bounds: Seq[Bound] = Seq(due, update, emit)
+  def mapped(f: Bound => Bound): Expiring = copy(f(due), f(update), f(emit))
+}
 
 /** Everything a fold needs; environments are (state, row, new, clock, own, other). `part` divides a group, in place. */
-case class Recipe(row: StructType, state: StructType, out: StructType, part: Bound, update: Bound, emit: Bound,
-    expiring: Option[Expiring], label: String, whole: Boolean) {
+case class Recipe(by: Seq[String], row: StructType, state: StructType, out: StructType, part: Bound, update: Bound,
+    emit: Bound, expiring: Option[Expiring], label: String, whole: Boolean) {
   private def at(name: String) = row.getFieldIndex(name).getOrElse(-1)
   val clock: Int = at("clock")
   val side: Int = at("side")
   val partition: Int = at("partition")
   val offset: Int = at("offset")
+
+  /** The same over the columns alone that it reads, and which these are. */
+  def narrowed: (Recipe, Seq[String]) = {
+    val read = Bound.all((Seq(part, update, emit) ++ expiring.toSeq.flatMap(_.bounds)).map(_.fields(Recipe.Row)))
+    val own = (by.map(at) ++ Seq(clock, side, partition, offset)).filter(_ >= 0)
+    val kept = read.fold(row.indices: Seq[Int])(fields => (fields ++ own).toSeq.sorted)
+    val (places, less) = (kept.zipWithIndex.toMap, StructType(kept.map(row(_))))
+    def moved(bound: Bound) = if (read.isEmpty) bound else bound.moved(Recipe.Row, less, places)
+    val made = copy(row = less, part = moved(part), update = moved(update), emit = moved(emit),
+      expiring = expiring.map(_.mapped(moved)))
+    (made, less.fieldNames.toSeq)
+  }
 }
 
 object Recipe {
+  /** The place of `row` in an environment. */
+  val Row = 1
+
   def of(in: DataFrame, text: Map[String, String]): Recipe = {
     val session = in.sparkSession
     val Seq(state, out) = Seq("state", "out").map(name => DataType.fromDDL(text(name)).asInstanceOf[StructType])
@@ -149,7 +178,7 @@ object Recipe {
       Expiring(bound("due", due), bound("expire", state), bound("expired", made), text("before").toBoolean)
     }
     val part = bound("part", BinaryType)
-    Recipe(in.schema, state, out, part, bound("update", state), bound("emit", made), expiring, text("label"),
+    Recipe(text("by").split(',').toSeq, in.schema, state, out, part, bound("update", state), bound("emit", made), expiring, text("label"),
       text("whole").toBoolean)
   }
 }
@@ -194,9 +223,8 @@ class Folding(recipe: Recipe, memory: Memory) {
   private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
   private val environment = new GenericInternalRow(6)
 
-  def apply(group: Array[Byte], bytes: Array[Byte]): mutable.ArrayBuffer[UnsafeRow] = {
+  def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
-    val in = Fold.point(bytes, row.size)
     val key = divided(group, in)
     val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
     val now = tick(in, partition)
@@ -343,95 +371,9 @@ case class FoldCall(left: Expression, right: Expression, recipe: Recipe)
   override def prettyName: String = "ms_fold"
   override protected def initializeInternal(partition: Int): Unit = folding = new Folding(recipe, new DriverMemory)
   override protected def evalInternal(row: InternalRow): Any = {
-    val outs = folding(left.eval(row).asInstanceOf[Array[Byte]], right.eval(row).asInstanceOf[Array[Byte]])
+    val in = Fold.point(right.eval(row).asInstanceOf[Array[Byte]], recipe.row.size)
+    val outs = folding(left.eval(row).asInstanceOf[Array[Byte]], in)
     new GenericArrayData(outs.toArray[Any])
   }
   override protected def withNewChildrenInternal(left: Expression, right: Expression): FoldCall = copy(left, right)
-}
-
-/** A task's states in Spark's state store, the latest of them in memory too. */
-class StoredMemory(states: ValueState[Array[Byte]], queue: MapState[Array[Byte], Array[Byte]],
-    times: MapState[Int, Long]) extends Memory {
-  private val latest = new LinkedHashMap[ByteBuffer, Array[Byte]](1024, 0.75f, true) {
-    override def removeEldestEntry(eldest: JavaMap.Entry[ByteBuffer, Array[Byte]]): Boolean =
-      size > StoredMemory.Most
-  }
-  private val none = Array.emptyByteArray
-  private val clocks = new JavaHashMap[Int, java.lang.Long]
-  private val saved = new JavaHashMap[Int, java.lang.Long]
-  override lazy val dues: TreeSet[Array[Byte]] = {
-    val all = Memory.queue()
-    within(none) { queue.keys().foreach(all.add) }
-    all
-  }
-
-  override def get(key: Array[Byte]): Array[Byte] = {
-    val at = ByteBuffer.wrap(key)
-    val known = latest.get(at)
-    if (known == null) {
-      val found = within(key) { states.get() }
-      latest.put(at, if (found == null) none else found)
-      found
-    } else if (known.length == 0) null
-    else known
-  }
-
-  override def put(key: Array[Byte], state: Array[Byte]): Unit = {
-    within(key) { if (state == null) states.clear() else states.update(state) }
-    latest.put(ByteBuffer.wrap(key), if (state == null) none else state)
-  }
-
-  override def enqueue(entry: Array[Byte]): Unit = if (dues.add(entry)) within(none) { queue.updateValue(entry, none) }
-  override def dequeue(entry: Array[Byte]): Unit = if (dues.remove(entry)) within(none) { queue.removeKey(entry) }
-
-  override def clock(partition: Int): java.lang.Long = {
-    val known = clocks.get(partition)
-    if (known != null || clocks.containsKey(partition)) known
-    else {
-      val found: java.lang.Long = within(none) { if (times.containsKey(partition)) times.getValue(partition) else null }
-      clocks.put(partition, found)
-      saved.put(partition, found)
-      found
-    }
-  }
-
-  /** Saved once a second of stream time: a restart reads the records since its checkpoint again anyway. */
-  override def advance(partition: Int, clock: Long): Unit = {
-    clocks.put(partition, clock)
-    val before = saved.get(partition)
-    if (before == null || clock - before >= StoredMemory.Coarse) {
-      within(none) { times.updateValue(partition, clock) }
-      saved.put(partition, clock)
-    }
-  }
-
-  /** The store under another key than that of the row at hand. */
-  private def within[T](key: Array[Byte])(work: => T): T = {
-    val current = ImplicitGroupingKeyTracker.getImplicitKeyOption
-    if (current.exists(_.asInstanceOf[AnyRef] eq key)) work
-    else {
-      ImplicitGroupingKeyTracker.setImplicitKey(key)
-      try work
-      finally current.fold(ImplicitGroupingKeyTracker.removeImplicitKey())(ImplicitGroupingKeyTracker.setImplicitKey)
-    }
-  }
-}
-
-object StoredMemory {
-  val Most = 50000
-  val Coarse = 1000L
-}
-
-class FoldProcessor(recipe: Recipe) extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
-  @transient private var folding: Folding = _
-
-  override def init(mode: OutputMode, time: TimeMode): Unit = {
-    val states = getHandle.getValueState[Array[Byte]]("states", Encoders.BINARY, TTLConfig.NONE)
-    val queue = getHandle.getMapState[Array[Byte], Array[Byte]]("dues", Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
-    val clocks = getHandle.getMapState[Int, Long]("clocks", Encoders.scalaInt, Encoders.scalaLong, TTLConfig.NONE)
-    folding = new Folding(recipe, new StoredMemory(states, queue, clocks))
-  }
-
-  override def handleInputRows(key: Array[Byte], rows: Iterator[Array[Byte]], timers: TimerValues): Iterator[Array[Byte]] =
-    rows.flatMap(row => folding(key, row).iterator.map(_.getBytes))
 }

@@ -13,7 +13,7 @@ from millstream.spark.fold import Expiry, Fold, fold
 from support.kafka import Kafka, wait_for
 
 COUNT = Fold(
-    by="struct(k)",
+    by=("k",),
     state="struct<k: string, n: bigint>",
     update="if(row.v is null, null, struct(row.k, coalesce(state.n, 0) + 10 div row.v))",
     emit="array(struct(row.k as k, new.n as n))",
@@ -21,7 +21,7 @@ COUNT = Fold(
     label="q.count",
 )
 WINDOWS = Fold(
-    by="struct(k)",
+    by=("k",),
     part="cast(row.w as binary)",
     state="struct<k: string, w: bigint, n: bigint>",
     update="if(row.w + 10 <= clock, state, named_struct('k', row.k, 'w', row.w, 'n', coalesce(state.n, 0) + 1))",

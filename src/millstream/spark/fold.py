@@ -6,6 +6,7 @@ so far, this row's included; null where the frame has no such column). Where the
 `own` and `other` are the same of the rows of the row's own side, and of the other's; an expiry does not have them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -33,7 +34,7 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A fold: `by` (over the frame's columns) is the group, a struct that is never null.
+    """A fold: `by` are the frame's columns that are the group.
 
     `update` gives the next state (null: none), `emit` an array of structs; a row on which one of them throws is told
     to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and changes
@@ -42,7 +43,7 @@ class Fold:
     with it stream time. `whole`: one clock for all partitions.
     """
 
-    by: str
+    by: Sequence[str]
     state: str
     update: str
     emit: str
@@ -74,7 +75,7 @@ def clock(live: bool) -> str:
 
 def _texts(what: Fold) -> dict[str, str]:
     texts = {
-        "by": what.by,
+        "by": ",".join(what.by),
         "state": what.state,
         "update": what.update,
         "emit": what.emit,

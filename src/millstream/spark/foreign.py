@@ -5,6 +5,8 @@ foreign key, has the right table's row and the subscriptions, and tells every ch
 again, leaves out what a task has told after another already knew better: answers to a row that was replaced since.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 
 from millstream.spark.fold import Fold, fold
@@ -24,7 +26,7 @@ class ForeignTable(Step):
         """The rows after this join."""
         sent = fold(self._left_rows(frame), self._subscribing(), self.live)
         told = fold(self._all_rows(sent), self._telling(), self.live)
-        return fold(told, self._latest(), self.live)
+        return fold(told.selectExpr("*", *self._own(self.passing)), self._latest(), self.live)
 
     def fold(self) -> Fold:
         """The second of the three."""
@@ -40,9 +42,6 @@ class ForeignTable(Step):
         joins = dict(zip([f"r{self.place}", *self.passing], (self.join, *self.later), strict=True))
         return "".join(f", {name}: {right_type(joins[name])}" for name in names)
 
-    def _spread(self, names: list[str]) -> str:
-        return f"xxhash64({', '.join(f'{p}.j' for p in names)})" if names else "0L"
-
     def _rest(self, rowtime: str = "row.rowtime") -> str:
         return ", ".join([f"'rowtime', {rowtime}", *(f"'{c}', row.{c}" for c in PLACE)])
 
@@ -53,7 +52,11 @@ class ForeignTable(Step):
     def _left_rows(self, frame: DataFrame) -> DataFrame:
         key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         fk = f"if(lane = 0 and value is not null, named_struct('K0', {key}), null) as fk"
-        return frame.selectExpr("lane", "key", "value", fk, "rowtime", *PLACE, *self._passed())
+        return frame.selectExpr("lane", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed()))
+
+    def _own(self, passing: Sequence[str]) -> tuple[str, str]:
+        """The left row's group: its key, and what spreads the rows of lanes that pass."""
+        return "if(lane = 0, key, null) as k", f"if(lane = 0, 0L, {self.spread(passing)}) as h"
 
     def _message(self, what: int, fk: str, value: str = "row.value") -> str:
         return self._sent("0", str(what), fk, "row.key", value, [f"cast(null as {t})" for t in self._passed_types()])
@@ -71,7 +74,7 @@ class ForeignTable(Step):
         nothing = f"cast(null as {self.key})"
         passing = self._sent("row.lane", "-1", nothing, "row.key", "row.value", passed)
         return Fold(
-            by=f"named_struct('k', if(lane = 0, key, null), 'h', if(lane = 0, 0L, {self._spread(self._passed())}))",
+            by=("k", "h"),
             state=f"struct<fk: {self.key}>",
             update="if(row.lane <> 0 or row.value is null, null, named_struct('fk', row.fk))",
             emit=f"if(row.lane <> 0, array({passing}), {self._moves()})",
@@ -104,7 +107,9 @@ class ForeignTable(Step):
         side = f"case when lane = 0 then 0 when lane = {self.place} then 1 end as side"
         order = ", ".join(sorted_bytes(c.type, f"key.K{i}") for i, c in enumerate(self.join.left.schema.key))
         columns = ["lane", "what", f"if(lane = {self.place}, {lane}.j, fk) as j", "key", "value", f"{lane}.v as rv"]
-        return sent.selectExpr(*columns, side, f"concat({order}) as sorted", "rowtime", *PLACE, *self.passing)
+        made = sent.selectExpr(*columns, side, f"concat({order}) as sorted", "rowtime", *PLACE, *self.passing)
+        spread = f"if(lane = 0, xxhash64(key), {self.spread(self.passing)})"
+        return made.selectExpr("*", f"if(j is null, {spread}, 0L) as h")
 
     def _telling(self) -> Fold:
         entry = f"struct<o: binary, k: {self.own}, v: {self.left}, t: bigint, n: bigint>"
@@ -115,11 +120,10 @@ class ForeignTable(Step):
         left = f"if({stands}, concat({before}, array({new}), {after}), concat({before}, {after}))"
         both = f"named_struct('r', state.r, 'rt', state.rt, 's', {left})"
         right = f"named_struct('r', row.rv, 'rt', row.rowtime, 's', {subscribed})"
-        spread = f"if(lane = 0, xxhash64(key), {self._spread(self.passing)})"
         made = f"(case row.side when 0 then {both} when 1 then {right} end)"
         nothing = f"size({made}.s) = 0 and {made}.r is null"
         return Fold(
-            by=f"named_struct('j', j, 'h', if(j is null, {spread}, 0L))",
+            by=("j", "h"),
             state=f"struct<r: {self.right}, rt: bigint, s: array<{entry}>>",
             update=f"if(row.side is null or row.j is null or ({nothing}), null, {made})",
             emit=f"case row.side when 0 then {self._of_left()} when 1 then {self._of_right()} "
@@ -170,7 +174,7 @@ class ForeignTable(Step):
         passing = [f"'{p}', row.{p}" for p in self.passing]
         row = self.output("row.lane", "row.key", "row.value", "row.rowtime", passing)
         return Fold(
-            by=f"named_struct('k', if(lane = 0, key, null), 'h', if(lane = 0, 0L, {self._spread(self.passing)}))",
+            by=("k", "h"),
             state="struct<n: bigint>",
             update="if(row.lane <> 0, null, named_struct('n', greatest(row.n, state.n)))",
             emit=f"if(row.lane = 0 and row.n < coalesce(state.n, row.n), array(), array({row}))",

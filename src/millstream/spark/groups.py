@@ -143,7 +143,7 @@ class _Texts:
         added = ", ".join(f"'s{i}', {self._add(i, self._before(i))}" for i in range(len(self.calls)))
         row = self._row("row.k", self._result("new"), f"if(state is null, null, {self._result('state')})", "new.t")
         return Fold(
-            by="k",
+            by=("k",),
             state=f"struct<t: bigint, {self.states}>",
             update=f"named_struct({self._LATEST}, {added})",
             emit=f"array({row})",
@@ -167,7 +167,7 @@ class _Texts:
         taken = f"if(state is null, array(), {undone.replace('new.a', 'null')})"
         given = f"if(new is null, array(), {moved.replace('state.a', 'null')})"
         return Fold(
-            by="key",
+            by=("key",),
             state=state,
             update="if(row.there, named_struct('k', row.k, 'a', row.a), null)",
             emit=f"if(state.k <=> new.k, if(new is null, array(), {moved}), concat({taken}, {given}))",
@@ -185,7 +185,7 @@ class _Texts:
             after.append(f"'s{i}', if(row.a is null, {undone}, {self._add(i, undone)})")
         row = self._row("row.k", self._result("new"), f"if(state is null, null, {self._result('state')})", "new.t")
         return Fold(
-            by="k",
+            by=("k",),
             state=f"struct<t: bigint, {self.states}>",
             update=f"named_struct({self._LATEST}, {', '.join(after)})",
             emit=f"array({row})",
@@ -213,7 +213,7 @@ class _Texts:
         # As the store that Kafka Streams reads it from: what is older than the retention is gone.
         alive = f"state.w >= clock - clock % {window.advance}L - {window.retention}L"
         return Fold(
-            by="k",
+            by=("k",),
             part="cast(row.wstart as binary)",
             state=state,
             update=f"if({late}, state, named_struct({self._LATEST}, 'w', row.wstart, {kept[0]}{added}))",
@@ -262,7 +262,7 @@ class _Texts:
         key = ("'k', row.k, ", f"k: {self.key}, ") if window.final else ("", "")
         kept = "'k', state.k, " if window.final else ""
         return Fold(
-            by="k",
+            by=("k",),
             state=f"struct<{key[1]}sessions: array<{one}>>",
             update=f"if({late}, state, named_struct({key[0]}'sessions', concat({before}, array({merged}), {after})))",
             emit=f"if({late}, {self._late()}, {'array()' if window.final else self._session_rows(touched)})",

@@ -74,7 +74,8 @@ class Step:
         clock = f"case lane when 0 then {own} when {self.place} then {lane}.c end as clock"
         rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
         made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
-        return with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
+        made = with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
+        return made.selectExpr("*", f"if(j is null, {self.spread(self.passing)}, 0L) as h") if self.passing else made
 
     def fold(self) -> Fold:
         """The fold of this kind of join."""
@@ -82,14 +83,17 @@ class Step:
 
     # ------------------------------------------------------------ texts
 
-    def by(self) -> str:
-        """Rows that pass are spread over the tasks by what they will be joined on."""
-        spread = f"xxhash64({', '.join(f'{p}.j' for p in self.passing)})" if self.passing else "0L"
+    def by(self) -> tuple[str, ...]:
+        """The group; rows that pass are spread over the tasks by what they will be joined on."""
         sized = windowed(self.join)
         # Windows of fixed size are told by their start, whatever their sizes.
         bounds = self.bounds if sized is None or sized.size_ms is None else self.bounds[:1]
-        window = "".join(f", '{b}', {b}" for b in bounds)
-        return f"named_struct('j', j, 'h', if(j is null, {spread}, 0L){window})"
+        return ("j", *(["h"] if self.passing else []), *bounds)
+
+    @staticmethod
+    def spread(passing: Sequence[str]) -> str:
+        """What spreads rows of lanes that pass."""
+        return f"xxhash64({', '.join(f'{p}.j' for p in passing)})" if passing else "0L"
 
     def value(self, left: str, right: str) -> str:
         """The joined value of two structs, either of them maybe null."""

@@ -31,6 +31,11 @@ MEASURED = {
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.shuffle.partitions": "2",
+    # The fold counts its states itself, and a put need not read first whether there was one.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # The fold is an operator of our own (jvm/FoldExec.scala), which Spark's list of operators cannot know.
+    "spark.sql.extensions": f"{jvm.PACKAGE}.Extensions",
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
 }
 MEANING = {
     "spark.sql.session.timeZone": "UTC",

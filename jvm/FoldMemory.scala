@@ -1,0 +1,223 @@
+package org.apache.spark.sql.millstream
+
+import java.lang.ref.SoftReference
+import java.nio.ByteBuffer
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap, TreeSet, UUID}
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore, StateStoreId}
+import org.apache.spark.sql.types.{BinaryType, StructType}
+
+/** Bytes as the key of a map. */
+final class Bytes(val array: Array[Byte]) {
+  private val hash = Arrays.hashCode(array)
+  override def hashCode: Int = hash
+  override def equals(other: Any): Boolean = other match {
+    case that: Bytes => hash == that.hash && Arrays.equals(array, that.array)
+    case _ => false
+  }
+}
+
+/** A state in memory (null: there is none), and whether the store has it as it is here, and has one at all. */
+final class Held(val key: Array[Byte], var state: Array[Byte], var stored: Boolean) {
+  var clean = true
+}
+
+/**
+ * A partition's states: the latest in memory, all in the state store once they are flushed. `fresh`: the store is
+ * empty. It serves one batch after the other, each with its own `store`.
+ */
+class StoredMemory(fresh: Boolean) extends Memory {
+  import StoredMemory._
+
+  private var store: StateStore = _
+  private val latest = new LinkedHashMap[Bytes, Held](1024, 0.75f, true)
+  private val dirty = new ArrayList[Held]
+  private var size = 0L
+  /** No state is in the store alone: what is not in memory is nowhere. */
+  private var whole = fresh
+  private val clocks = new JavaHashMap[Int, java.lang.Long]
+  private val moved = new java.util.HashSet[Int]
+  private val requeued = new JavaHashMap[Bytes, java.lang.Boolean]
+  private val (out, in) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
+  private var queue: TreeSet[Array[Byte]] = if (fresh) Memory.queue() else null
+  private var count = if (fresh) 0L else -1L
+  var updates, removals = 0L
+
+  /** How many states there are. */
+  def rows: Long = count
+
+  /** A batch begins. */
+  def open(batch: StateStore): Unit = {
+    store = batch
+    updates = 0
+    removals = 0
+    Families.foreach(store.createColFamilyIfAbsent(_, Schema, Schema, NoPrefixKeyStateEncoderSpec(Schema)))
+    if (count < 0) {
+      val known = read(Clocks, Nothing)
+      count = if (known == null) 0 else ByteBuffer.wrap(known).getLong
+    }
+  }
+
+  override def get(key: Array[Byte]): Array[Byte] = held(key).state
+
+  private def held(key: Array[Byte]): Held = {
+    val at = new Bytes(key)
+    val known = latest.get(at)
+    if (known != null) known
+    else {
+      val found = if (whole) null else read(States, key)
+      val made = new Held(key, found, stored = found != null)
+      latest.put(at, made)
+      size += weight(key, found)
+      shed()
+      made
+    }
+  }
+
+  override def put(key: Array[Byte], state: Array[Byte]): Unit = {
+    val at = held(key)
+    if (at.state == null && state != null) count += 1
+    if (at.state != null && state == null) count -= 1
+    if (state == null) removals += 1 else updates += 1
+    size += length(state) - length(at.state)
+    at.state = state
+    if (at.clean) dirty.add(at)
+    at.clean = false
+  }
+
+  /** Lets the states go that were not wanted for longest, until there is room. */
+  private def shed(): Unit =
+    if (size > FoldMemories.room) {
+      val all = latest.entrySet.iterator
+      // The newest stays: it is being worked on.
+      while (size > FoldMemories.room * 7 / 8 && latest.size > 1) {
+        val eldest = all.next().getValue
+        write(eldest)
+        if (eldest.state != null) whole = false
+        size -= weight(eldest.key, eldest.state)
+        all.remove()
+      }
+    }
+
+  private def write(held: Held): Unit =
+    if (!held.clean) {
+      if (held.state != null) store.put(row(out, held.key), row(in, held.state), States)
+      else if (held.stored) store.remove(row(out, held.key), States)
+      held.clean = true
+      held.stored = held.state != null
+    }
+
+  override def dues: TreeSet[Array[Byte]] = {
+    if (queue == null) {
+      queue = Memory.queue()
+      val all = store.iterator(Dues)
+      try while (all.hasNext) queue.add(all.next().key.getBinary(0))
+      finally all.close()
+    }
+    queue
+  }
+
+  override def enqueue(entry: Array[Byte]): Unit = if (dues.add(entry)) requeue(entry, now = true)
+  override def dequeue(entry: Array[Byte]): Unit = if (dues.remove(entry)) requeue(entry, now = false)
+
+  /** Two changes of one entry in a batch are none. */
+  private def requeue(entry: Array[Byte], now: java.lang.Boolean): Unit = {
+    val key = new Bytes(entry)
+    if (requeued.remove(key) == null) requeued.put(key, now)
+  }
+
+  override def clock(partition: Int): java.lang.Long = {
+    val known = clocks.get(partition)
+    if (known != null || clocks.containsKey(partition)) known
+    else {
+      val found = read(Clocks, number(partition))
+      val time: java.lang.Long = if (found == null) null else ByteBuffer.wrap(found).getLong
+      clocks.put(partition, time)
+      time
+    }
+  }
+
+  override def advance(partition: Int, clock: Long): Unit = {
+    clocks.put(partition, clock)
+    moved.add(partition)
+  }
+
+  /** Everything that changed goes to the store. */
+  def flush(): Unit = {
+    dirty.forEach(write(_))
+    dirty.clear()
+    requeued.forEach((entry, now) =>
+      if (now) store.put(row(out, entry.array), row(in, Nothing), Dues) else store.remove(row(out, entry.array), Dues))
+    requeued.clear()
+    moved.forEach(partition => store.put(row(out, number(partition)), row(in, long(clocks.get(partition))), Clocks))
+    moved.clear()
+    store.put(row(out, Nothing), row(in, long(count)), Clocks)
+    shed()
+  }
+
+  private def read(family: String, key: Array[Byte]): Array[Byte] = {
+    val found = store.get(row(out, key), family)
+    if (found == null) null else found.getBinary(0)
+  }
+}
+
+object StoredMemory {
+  val States = "states"
+  val Dues = "dues"
+  val Clocks = "clocks"
+  val Families: Seq[String] = Seq(States, Dues, Clocks)
+  val Schema: StructType = new StructType().add("value", BinaryType)
+  private val Nothing = Array.emptyByteArray
+
+  private def row(writer: UnsafeRowWriter, bytes: Array[Byte]): UnsafeRow = {
+    writer.reset()
+    writer.zeroOutNullBytes()
+    writer.write(0, bytes)
+    writer.getRow
+  }
+
+  private def number(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
+  private def long(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
+  private def length(state: Array[Byte]): Int = if (state == null) 0 else state.length
+
+  /** About what a state in memory costs: its bytes, three objects with their headers, and its place in the map. */
+  private def weight(key: Array[Byte], state: Array[Byte]): Long = key.length + length(state) + 168L
+}
+
+/** The memories of this JVM between batches. One is taken up again only where it is of the very commit to go on from. */
+object FoldMemories {
+  private case class Commit(run: UUID, version: Long, id: Option[Seq[String]])
+  private val kept = new ConcurrentHashMap[StateStoreId, SoftReference[(Commit, StoredMemory)]]
+  private val tasks = new AtomicInteger
+
+  /** The bytes of states that a task may hold: a quarter of the heap for all of them. */
+  @volatile var room: Long = Runtime.getRuntime.maxMemory / 4
+
+  private def share(more: Int): Unit =
+    room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
+
+  /** The memory of the task's partition, open for its batch. */
+  def take(store: StateStore, info: StatefulOperatorStateInfo, partition: Int): StoredMemory = {
+    share(1)
+    TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
+    val before = Commit(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(partition).map(_.toSeq))
+    val found = Option(kept.remove(store.id)).flatMap(known => Option(known.get)).collect { case (`before`, m) => m }
+    val memory = found.getOrElse(new StoredMemory(info.storeVersion == 0))
+    memory.open(store)
+    memory
+  }
+
+  /** Writes what the batch changed, and keeps the memory for the next one. */
+  def commit(memory: StoredMemory, store: StateStore, info: StatefulOperatorStateInfo): Unit = {
+    memory.flush()
+    val version = store.commit()
+    val id = store.getStateStoreCheckpointInfo().stateStoreCkptId.map(Seq(_))
+    kept.put(store.id, new SoftReference((Commit(info.queryRunId, version, id), memory)))
+  }
+}
