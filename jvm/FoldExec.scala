@@ -57,7 +57,8 @@ object FoldRule extends Rule[SparkPlan] {
     case out @ SerializeFromObjectExec(_, planned: TransformWithStateExec) =>
       (planned.statefulProcessor: Any) match {
         case fold: FoldProcessor =>
-          FoldExec(fold.recipe, planned.groupingAttributes, out.output, planned.stateInfo, planned.child)
+          val (group, columns) = (planned.groupingAttributes, planned.dataAttributes)
+          FoldExec(fold.recipe, group, columns, out.output, planned.stateInfo, planned.child)
         case _ => out
       }
   }
@@ -73,7 +74,7 @@ class Extensions extends (SparkSessionExtensions => Unit) {
  * Runs a fold: a row in, its outputs out. States change in memory; what changed is written to the state store at the
  * end of the batch, before its commit. A task that fails before that begins again from the last commit.
  */
-case class FoldExec(recipe: Recipe, group: Seq[Attribute], output: Seq[Attribute],
+case class FoldExec(recipe: Recipe, group: Seq[Attribute], columns: Seq[Attribute], output: Seq[Attribute],
     stateInfo: Option[StatefulOperatorStateInfo], child: SparkPlan) extends UnaryExecNode with StateStoreWriter {
 
   override def shortName: String = "fold"
@@ -94,8 +95,9 @@ case class FoldExec(recipe: Recipe, group: Seq[Attribute], output: Seq[Attribute
     val folding = new Folding(recipe, memory)
     val key = UnsafeProjection.create(group, child.output)
     val (outs, began) = (longMetric("numOutputRows"), System.nanoTime)
+    val in = ordered
     val all = rows.flatMap { row =>
-      val made = folding(key(row).getBytes, row.asInstanceOf[UnsafeRow])
+      val made = folding(key(row).getBytes, in(row))
       outs += made.size
       made.iterator
     }
@@ -111,6 +113,14 @@ case class FoldExec(recipe: Recipe, group: Seq[Attribute], output: Seq[Attribute
       setOperatorMetrics()
     })
   }
+
+  /** A row's columns in the recipe's order; Spark may have thought another order as good. */
+  private def ordered: InternalRow => UnsafeRow =
+    if (columns.map(_.exprId) == child.output.map(_.exprId)) _.asInstanceOf[UnsafeRow]
+    else {
+      val project = UnsafeProjection.create(columns, child.output)
+      row => project(row)
+    }
 
   private def narrow(kept: Seq[Int]): InternalRow => InternalRow =
     UnsafeProjection.create(kept.map(i => BoundReference(i, recipe.out(i).dataType, recipe.out(i).nullable)))

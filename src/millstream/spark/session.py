@@ -36,6 +36,8 @@ MEASURED = {
     # The fold is an operator of our own (jvm/FoldExec.scala), which Spark's list of operators cannot know.
     "spark.sql.extensions": f"{jvm.PACKAGE}.Extensions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    # It would number the fields of the fold's columns anew, as if they were made by one of Spark's encoders.
+    "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
 }
 MEANING = {
     "spark.sql.session.timeZone": "UTC",
