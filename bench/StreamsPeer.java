@@ -10,15 +10,20 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.Joined;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.kstream.StreamJoined;
+import org.apache.kafka.streams.kstream.TimeWindows;
+import org.apache.kafka.streams.kstream.Windowed;
+import org.apache.kafka.streams.kstream.WindowedSerdes;
 
 /**
  * The bench workloads on Kafka Streams, the engine below ksqlDB, as a good programmer would write them by hand.
  *
- * <p>Arguments: WORKLOAD BOOTSTRAP IN OUT TABLE [setting=value ...]
+ * <p>Arguments: WORKLOAD BOOTSTRAP IN OUT OTHER [setting=value ...]
  */
 public final class StreamsPeer {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -26,19 +31,27 @@ public final class StreamsPeer {
   private static final Serde<ObjectNode> VALUE =
       Serdes.serdeFrom((topic, node) -> write(node), (topic, bytes) -> read(bytes));
 
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Serde<Windowed<String>> WINDOWED =
+      WindowedSerdes.timeWindowedSerdeFrom(String.class, MINUTE.toMillis());
+
   private StreamsPeer() {}
 
   public static void main(String[] arguments) {
     StreamsBuilder builder = new StreamsBuilder();
     KStream<String, ObjectNode> in = builder.stream(arguments[2], Consumed.with(KEY, VALUE));
-    answers(arguments[0], in, builder, arguments[4]).to(arguments[3], Produced.with(KEY, VALUE));
+    if (arguments[0].equals("window")) {
+      windows(in).to(arguments[3], Produced.with(WINDOWED, VALUE));
+    } else {
+      answers(arguments[0], in, builder, arguments[4]).to(arguments[3], Produced.with(KEY, VALUE));
+    }
     KafkaStreams streams = new KafkaStreams(builder.build(), settings(arguments));
     Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(Duration.ofSeconds(5))));
     streams.start();
   }
 
   private static KStream<String, ObjectNode> answers(
-      String workload, KStream<String, ObjectNode> in, StreamsBuilder builder, String table) {
+      String workload, KStream<String, ObjectNode> in, StreamsBuilder builder, String other) {
     switch (workload) {
       case "filter":
         return in.filter((key, row) -> row.get("A").asLong() > 0).mapValues(StreamsPeer::projected);
@@ -46,12 +59,28 @@ public final class StreamsPeer {
         return in.groupByKey(Grouped.with(KEY, VALUE))
             .aggregate(StreamsPeer::nothing, (key, row, sofar) -> counted(row, sofar), Materialized.with(KEY, VALUE))
             .toStream();
-      case "join":
+      case "table-join":
+        return in.leftJoin(
+            builder.table(other, Consumed.with(KEY, VALUE)), StreamsPeer::named, Joined.with(KEY, VALUE, VALUE));
+      case "stream-join":
         return in.join(
-            builder.table(table, Consumed.with(KEY, VALUE)), StreamsPeer::named, Joined.with(KEY, VALUE, VALUE));
+            builder.stream(other, Consumed.with(KEY, VALUE)),
+            StreamsPeer::paired,
+            JoinWindows.ofTimeDifferenceAndGrace(Duration.ofMillis(500), Duration.ofMinutes(5)),
+            StreamJoined.with(KEY, VALUE, VALUE));
       default:
         throw new IllegalArgumentException("no workload " + workload);
     }
+  }
+
+  private static KStream<Windowed<String>, ObjectNode> windows(KStream<String, ObjectNode> in) {
+    return in.groupByKey(Grouped.with(KEY, VALUE))
+        .windowedBy(TimeWindows.ofSizeAndGrace(MINUTE, Duration.ofDays(1)))
+        .aggregate(
+            () -> JSON.createObjectNode().put("N", 0L),
+            (key, row, sofar) -> JSON.createObjectNode().put("N", sofar.get("N").asLong() + 1),
+            Materialized.with(KEY, VALUE))
+        .toStream();
   }
 
   private static ObjectNode projected(ObjectNode row) {
@@ -69,7 +98,13 @@ public final class StreamsPeer {
   }
 
   private static ObjectNode named(ObjectNode row, ObjectNode name) {
-    return JSON.createObjectNode().put("A", row.get("A").asLong()).put("NAME", name.get("NAME").asText());
+    return JSON.createObjectNode()
+        .put("A", row.get("A").asLong())
+        .put("NAME", name == null ? null : name.get("NAME").asText());
+  }
+
+  private static ObjectNode paired(ObjectNode left, ObjectNode right) {
+    return JSON.createObjectNode().put("A", left.get("A").asLong()).put("C", right.get("C").asLong());
   }
 
   private static Properties settings(String[] arguments) {

@@ -35,6 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
+    parser.add_argument("--keys", type=int, default=1000, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
     parser.add_argument("--rate", type=int, default=200, help="records a second for latency (default 200)")
     parser.add_argument("--seconds", type=int, default=60, help="of latency, and of idleness (default 60)")
@@ -53,7 +54,7 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
     """Run each measure and give its rows of the table: what, engine, figures."""
     rows: list[Row] = []
     if "throughput" in options.measure:
-        rates = throughput(bootstrap, options.workload, options.records, options.rounds, engines)
+        rates = throughput(bootstrap, options.workload, options.records, options.keys, options.rounds, engines)
         rows += rate_rows(rates, [engine.name for engine in engines])
     if "latency" in options.measure:
         prompt = [dataclasses.replace(e, linger=0) if isinstance(e, Peer) else e for e in engines]
@@ -69,7 +70,10 @@ def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
     for rate in rates:
         say({**dataclasses.asdict(rate), "per_second": rate.per_second})
     middles = {name: middle(rates, name) for name in names}
-    rows = [(f"throughput, {rates[0].workload}", name, f"{value:,} records/s") for name, value in middles.items()]
+    rows = [
+        (f"throughput, {rates[0].workload}, {rates[0].keys:,} keys", name, f"{value:,} records/s")
+        for name, value in middles.items()
+    ]
     if len(middles) == 2:
         ratio = round(middles["millstream"] / middles["kafka streams"], 2)
         say({"workload": rates[0].workload, "ratio": ratio})

@@ -1,12 +1,24 @@
 """Throughput: how fast an engine works off a backlog, by the broker's append times of its output."""
 
+from collections import Counter
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from bench.engines import Millstream, Peer
-from bench.topics import Topics, appended_between, fill, new_topics, sample, wait_for_records
+from bench.topics import (
+    Topics,
+    appended_between,
+    fill,
+    fill_both,
+    name_keys,
+    new_topics,
+    sample,
+    wait_for_records,
+)
 
 PATIENCE = 90.0
+SAMPLE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +27,7 @@ class Rate:
 
     engine: str
     workload: str
+    keys: int
     records: int
     answers: int
     seconds: float
@@ -26,31 +39,71 @@ class Rate:
 
 
 def throughput(
-    bootstrap: str, workload: str, records: int, rounds: int, engines: list[Peer | Millstream]
+    bootstrap: str, workload: str, records: int, keys: int, rounds: int, engines: list[Peer | Millstream]
 ) -> list[Rate]:
     """Each engine over the same backlog, in turns, each time in new processes."""
     topics = new_topics(bootstrap)
-    fill(topics, records)
-    return [one_pass(engine, workload, topics.with_new_sink(), records) for _ in range(rounds) for engine in engines]
+    if workload == "stream-join":
+        fill_both(topics, records, keys)
+    else:
+        if workload == "table-join":
+            name_keys(topics, keys)
+        fill(topics, records, keys)
+    plays = [(engine, topics.with_new_sink()) for _ in range(rounds) for engine in engines]
+    return [one_pass(engine, workload, sink, records, keys) for engine, sink in plays]
 
 
-def one_pass(engine: Peer | Millstream, workload: str, topics: Topics, records: int) -> Rate:
+def one_pass(engine: Peer | Millstream, workload: str, topics: Topics, records: int, keys: int) -> Rate:
     """Run the engine over the backlog once; RuntimeError when answers are missing or wrong."""
+    wanted = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:
-        found = wait_for_records(topics, records, PATIENCE, running.alive)
-    if found < records:
-        raise RuntimeError(f"{engine.name} gave {found} of {records} answers to {workload}")
-    if workload == "filter":
-        check(engine.name, sample(topics, 1000))
-    return Rate(engine.name, workload, records, found, appended_between(topics))
+        found = wait_for_records(topics, wanted, PATIENCE, running.alive)
+    if found < wanted:
+        raise RuntimeError(f"{engine.name} gave {found} of {wanted} answers to {workload}")
+    check(engine.name, workload, sample(topics, SAMPLE), keys)
+    return Rate(engine.name, workload, keys, records, found, appended_between(topics))
 
 
-def check(engine: str, answers: list[tuple[str, dict[str, object]]]) -> None:
-    """Compare answers of the filter workload with what was put in; RuntimeError at the first wrong one."""
+def check(engine: str, workload: str, answers: list[tuple[bytes, dict[str, Any]]], keys: int) -> None:
+    """Compare answers with what was put in; RuntimeError at the first wrong one."""
+    seen: Counter[bytes] = Counter()
     for key, value in answers:
-        number = int(str(value["B"]).removeprefix("ABCDEFGH"))
-        if (key, value["A2"]) != (f"k{number % 1000}", 2 * (number + 1)):
-            raise RuntimeError(f"{engine} answered {key} {value}")
+        seen[key] += 1
+        if not RIGHT[workload](key, value, seen[key], keys):
+            raise RuntimeError(f"{engine} answered {key!r} {value}")
+
+
+def _filtered(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
+    number = int(value["B"].removeprefix("ABCDEFGH"))
+    return (key, value["A2"]) == (b"k%d" % (number % keys), 2 * (number + 1))
+
+
+def _counted(key: bytes, value: dict[str, Any], nth: int, keys: int) -> bool:
+    """The nth change of a key is its nth record: numbers that are `keys` apart."""
+    return bool((value["N"], value["S"]) == (nth, nth * (int(key[1:]) + 1) + keys * nth * (nth - 1) // 2))
+
+
+def _in_window(_: bytes, value: dict[str, Any], nth: int, keys: int) -> bool:
+    """The key has the window in it."""
+    return bool(value["N"] == nth <= -(-60_000 // keys))
+
+
+def _named(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
+    """A record may come before its name."""
+    return (value["A"] - 1) % keys == int(key[1:]) and value["NAME"] in (None, f"name{key[1:].decode()}")
+
+
+def _paired(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
+    return bool(value["C"] == value["A"] - 1 and value["C"] % keys == int(key[1:]))
+
+
+RIGHT = {
+    "filter": _filtered,
+    "count": _counted,
+    "window": _in_window,
+    "table-join": _named,
+    "stream-join": _paired,
+}
 
 
 def middle(rates: list[Rate], engine: str) -> int:

@@ -18,8 +18,15 @@ from millstream.parts.java import java
 from millstream.parts.ports import free_port
 
 SOURCE = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{source}', value_format='JSON');"
-TABLE = "CREATE TABLE T (K STRING PRIMARY KEY, NAME STRING) WITH (kafka_topic='{table}', value_format='JSON');"
-CLEAR = ("TERMINATE ALL;", "DROP {kind} IF EXISTS O;", "DROP STREAM IF EXISTS S;", "DROP TABLE IF EXISTS T;")
+TABLE = "CREATE TABLE T (K STRING PRIMARY KEY, NAME STRING) WITH (kafka_topic='{other}', value_format='JSON');"
+RIGHT = "CREATE STREAM R (K STRING KEY, C BIGINT) WITH (kafka_topic='{other}', value_format='JSON');"
+CLEAR = (
+    "TERMINATE ALL;",
+    "DROP {kind} IF EXISTS O;",
+    "DROP STREAM IF EXISTS S;",
+    "DROP TABLE IF EXISTS T;",
+    "DROP STREAM IF EXISTS R;",
+)
 STATEMENTS: Mapping[str, tuple[str, ...]] = {
     "filter": (
         SOURCE,
@@ -29,14 +36,25 @@ STATEMENTS: Mapping[str, tuple[str, ...]] = {
         SOURCE,
         "CREATE TABLE O WITH (kafka_topic='{sink}') AS SELECT K, COUNT(*) AS N, SUM(A) AS S FROM S GROUP BY K;",
     ),
-    "join": (
+    "window": (
+        SOURCE,
+        "CREATE TABLE O WITH (kafka_topic='{sink}') AS "
+        "SELECT K, COUNT(*) AS N FROM S WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY K;",
+    ),
+    "table-join": (
         SOURCE,
         TABLE,
-        "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT S.K, A, NAME FROM S JOIN T ON S.K = T.K;",
+        "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT S.K, A, NAME FROM S LEFT JOIN T ON S.K = T.K;",
+    ),
+    "stream-join": (
+        SOURCE,
+        RIGHT,
+        "CREATE STREAM O WITH (kafka_topic='{sink}') AS SELECT S.K, A, C "
+        "FROM S JOIN R WITHIN 500 MILLISECONDS GRACE PERIOD 5 MINUTES ON S.K = R.K;",
     ),
 }
 SERVER = Path(sys.executable).with_name("millstream")
-KINDS = {"filter": "STREAM", "count": "TABLE", "join": "STREAM"}
+TABLES = ("count", "window")
 # As ksqlDB sets Kafka Streams up, with the cache off so that both engines write every change.
 PEER_SETTINGS = {
     "statestore.cache.max.bytes": "0",
@@ -73,7 +91,7 @@ class Peer:
     def running(self, workload: str, topics: Topics) -> Iterator[Running]:
         """Run the workload while the block runs."""
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
-        given = [topics.bootstrap, topics.source, topics.sink, topics.table]
+        given = [topics.bootstrap, topics.source, topics.sink, topics.other]
         settled = [f"{name}={value}" for name, value in settings.items()]
         command: list[str | Path] = [
             java(),
@@ -111,12 +129,12 @@ class Millstream:
     @contextmanager
     def running(self, workload: str, topics: Topics) -> Iterator[Running]:
         """Run the workload while the block runs, and leave an empty catalog."""
-        names = {"source": topics.source, "sink": topics.sink, "table": topics.table}
+        names = {"source": topics.source, "sink": topics.sink, "other": topics.other}
         with self.server(topics.bootstrap) as (running, ask):
             ask("".join(STATEMENTS[workload]).format(**names))
             yield running
             for statement in CLEAR:
-                ask(statement.format(kind=KINDS[workload]))
+                ask(statement.format(kind="TABLE" if workload in TABLES else "STREAM"))
 
     @contextmanager
     def server(self, bootstrap: str) -> Iterator[tuple[Running, "Ask"]]:

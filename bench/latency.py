@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from confluent_kafka import Producer, TopicPartition
 
 from bench.engines import Millstream, Peer, Running
-from bench.topics import KEYS, PARTITIONS, Topics, new_topics, reader, text
+from bench.topics import PARTITIONS, Topics, name_keys, new_topics, raw, reader
 
 WARM_UP = 10.0
+KEYS = 1000
+WARM = b"warm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,14 @@ class Latency:
 def latency(bootstrap: str, workload: str, rate: int, seconds: int, engine: Peer | Millstream) -> Latency:
     """Measure one engine on topics of its own; RuntimeError when answers are missing."""
     topics = new_topics(bootstrap)
+    if workload == "table-join":
+        name_keys(topics, KEYS)
+    pairs = workload == "stream-join"
     with engine.running(workload, topics) as running:
         tail = Tail(topics)
         try:
-            _warm(topics, tail, running, rate)
-            sent = _send(topics, rate, seconds)
+            _warm(topics, tail, running, rate, pairs)
+            sent = _send(topics, rate, seconds, pairs)
             _wait(tail, len(sent))
         finally:
             tail.stop()
@@ -47,7 +52,7 @@ class Tail(threading.Thread):
 
     def __init__(self, topics: Topics) -> None:
         super().__init__(daemon=True)
-        self.seen: list[tuple[str, float]] = []
+        self.seen: list[tuple[bytes, float]] = []
         self._stopped = threading.Event()
         self._consumer = reader(topics.bootstrap, **{"fetch.wait.max.ms": 1000, "fetch.min.bytes": 1})
         self._consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
@@ -58,7 +63,7 @@ class Tail(threading.Thread):
         while not self._stopped.is_set():
             message = self._consumer.poll(0.2)
             if message and not message.error():
-                self.seen.append((text(message.key()), time.time()))
+                self.seen.append((message_key(message.key()), time.time()))
 
     def stop(self) -> None:
         """End the thread and its consumer."""
@@ -68,37 +73,49 @@ class Tail(threading.Thread):
 
     def measured(self) -> int:
         """How many records of the measurement, not of the warm-up, were seen."""
-        return sum(key != "warm" for key, _ in self.seen)
+        return sum(key != WARM for key, _ in self.seen)
 
 
-def _warm(topics: Topics, tail: Tail, running: Running, rate: int) -> None:
+def _warm(topics: Topics, tail: Tail, running: Running, rate: int, pairs: bool) -> None:
     """Send until the engine answers, then at the measured rate for a while."""
     producer, deadline = _producer(topics), time.monotonic() + 120
     while not tail.seen:
         if time.monotonic() > deadline or not running.alive():
             raise RuntimeError("the engine does not answer")
-        producer.produce(topics.source, key="warm", value='{"A":1,"B":"x"}')
+        _put(producer, topics, WARM, 1, pairs)
         producer.flush()
         time.sleep(0.5)
     for _ in range(int(WARM_UP * rate)):
-        producer.produce(topics.source, key="warm", value='{"A":1,"B":"x"}')
+        _put(producer, topics, WARM, 1, pairs)
         producer.poll(0)
         time.sleep(1 / rate)
     producer.flush()
     time.sleep(2)
 
 
-def _send(topics: Topics, rate: int, seconds: int) -> list[tuple[str, float]]:
+def _send(topics: Topics, rate: int, seconds: int, pairs: bool) -> list[tuple[bytes, float]]:
     """Send at the rate; each record's key and when it was given to the producer."""
     producer, start, sent = _producer(topics), time.time(), []
     for i in range(rate * seconds):
         time.sleep(max(0.0, start + i / rate - time.time()))
-        key = f"k{i % KEYS}"
+        key = b"k%d" % (i % KEYS)
         sent.append((key, time.time()))
-        producer.produce(topics.source, key=key, value=f'{{"A":{i + 1},"B":"x"}}')
+        _put(producer, topics, key, i + 1, pairs)
         producer.poll(0)
     producer.flush()
     return sent
+
+
+def _put(producer: Producer, topics: Topics, key: bytes, number: int, pairs: bool) -> None:
+    """A record, and where records go in pairs the one of the other side that it meets."""
+    producer.produce(topics.source, key=key, value=f'{{"A":{number},"B":"x"}}')
+    if pairs:
+        producer.produce(topics.other, key=key, value=f'{{"C":{number - 1}}}')
+
+
+def message_key(key: bytes | str | None) -> bytes:
+    """The key as it was sent: that of a window has eight bytes more, of which the first are zero."""
+    return raw(key).split(b"\x00")[0]
 
 
 def _producer(topics: Topics) -> Producer:
@@ -112,9 +129,9 @@ def _wait(tail: Tail, wanted: int) -> None:
 
 
 def _summary(
-    engine: str, workload: str, rate: int, sent: list[tuple[str, float]], seen: list[tuple[str, float]]
+    engine: str, workload: str, rate: int, sent: list[tuple[bytes, float]], seen: list[tuple[bytes, float]]
 ) -> Latency:
-    begun: dict[str, deque[float]] = defaultdict(deque)
+    begun: dict[bytes, deque[float]] = defaultdict(deque)
     for key, at in sent:
         begun[key].append(at)
     taken = sorted((at - begun[key].popleft()) * 1000 for key, at in seen if begun.get(key))

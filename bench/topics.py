@@ -5,29 +5,29 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 PARTITIONS = 2
-KEYS = 1000
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topics of one measurement: records come in, answers go out, `table` names each key."""
+    """The topics of one measurement: records come in, answers go out, `other` is the right side of a join."""
 
     bootstrap: str
     source: str
     sink: str
-    table: str
+    other: str
 
     def with_new_sink(self) -> "Topics":
         """The same inputs, and an empty sink topic."""
         sink = f"out-{uuid.uuid4().hex[:8]}"
         create(self.bootstrap, [sink], config=APPEND_TIME)
-        return Topics(self.bootstrap, self.source, sink, self.table)
+        return Topics(self.bootstrap, self.source, sink, self.other)
 
 
 def create(
@@ -41,26 +41,49 @@ def create(
 
 
 def new_topics(bootstrap: str) -> Topics:
-    """Fresh topics; the table topic holds a name for each key."""
+    """Fresh topics."""
     tag = uuid.uuid4().hex[:8]
-    topics = Topics(bootstrap, f"in-{tag}", f"out-{tag}", f"table-{tag}")
-    create(bootstrap, [topics.source, topics.table])
+    topics = Topics(bootstrap, f"in-{tag}", f"out-{tag}", f"other-{tag}")
+    create(bootstrap, [topics.source, topics.other])
     create(bootstrap, [topics.sink], config=APPEND_TIME)
-    producer = bulk_producer(bootstrap)
-    for i in range(KEYS):
-        producer.produce(topics.table, key=f"k{i}", value=json.dumps({"NAME": f"name{i}"}))
-    producer.flush()
     return topics
 
 
-def fill(topics: Topics, records: int) -> None:
-    """Put the backlog into the source topic: A counts from 1, B is eight letters and a number."""
-    producer = bulk_producer(topics.bootstrap)
-    for i in range(records):
-        producer.produce(topics.source, key=f"k{i % KEYS}", value=f'{{"A":{i + 1},"B":"abcdefgh{i}"}}')
-        if i % 10_000 == 0:
-            producer.poll(0)
+def name_keys(topics: Topics, keys: int) -> None:
+    """Put a name for each key into the other topic, before any record's time."""
+    producer, at = bulk_producer(topics.bootstrap), started() - 1000
+    for i in range(keys):
+        produce(producer, topics.other, i, f'{{"NAME":"name{i}"}}', at)
     producer.flush()
+
+
+def fill(topics: Topics, records: int, keys: int) -> None:
+    """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number."""
+    producer, at = bulk_producer(topics.bootstrap), started()
+    for i in range(records):
+        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)
+    producer.flush()
+
+
+def fill_both(topics: Topics, records: int, keys: int) -> None:
+    """Put half the backlog into each input: a record meets the one of its number on the other side, 1 ms away."""
+    producer, at = bulk_producer(topics.bootstrap), started()
+    for i in range(records // 2):
+        produce(producer, topics.source, i % keys, f'{{"A":{i + 1},"B":"abcdefgh{i}"}}', at + i)
+        produce(producer, topics.other, i % keys, f'{{"C":{i}}}', at + i + 1)
+    producer.flush()
+
+
+def started() -> int:
+    """The time of a backlog's first record: the beginning of a minute, long enough ago for all to be past."""
+    return (int(time.time()) // 60 - 30) * 60_000
+
+
+def produce(producer: Producer, topic: str, number: int, value: str, at: int) -> None:
+    """One record of a backlog."""
+    producer.produce(topic, key=f"k{number}", value=value, timestamp=at)
+    if number % 10_000 == 0:
+        producer.poll(0)
 
 
 def bulk_producer(bootstrap: str) -> Producer:
@@ -121,17 +144,17 @@ def _timestamp(consumer: Consumer, topic: str, partition: int, offset: int) -> i
     return int(message.timestamp()[1])
 
 
-def sample(topics: Topics, records: int) -> list[tuple[str, dict[str, object]]]:
-    """The first records of the sink, as key and value."""
+def sample(topics: Topics, records: int) -> list[tuple[bytes, dict[str, Any]]]:
+    """The first records of the sink, as key and value; those of a partition are in order."""
     consumer = reader(topics.bootstrap)
     try:
         consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
         found = consumer.consume(records, 10)
-        return [(text(message.key()), json.loads(text(message.value()))) for message in found]
+        return [(raw(message.key()), json.loads(raw(message.value()))) for message in found]
     finally:
         consumer.close()
 
 
-def text(field: bytes | str | None) -> str:
-    """A key or value as text; "" when there is none."""
-    return field.decode() if isinstance(field, bytes) else field or ""
+def raw(field: bytes | str | None) -> bytes:
+    """A key or value as bytes; none when there is none."""
+    return field.encode() if isinstance(field, str) else field or b""

@@ -52,7 +52,9 @@ class ForeignTable(Step):
     def _left_rows(self, frame: DataFrame) -> DataFrame:
         key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         fk = f"if(lane = 0 and value is not null, named_struct('K0', {key}), null) as fk"
-        return frame.selectExpr("lane", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed()))
+        return frame.selectExpr(
+            "lane", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed())
+        )
 
     def _own(self, passing: Sequence[str]) -> tuple[str, str]:
         """The left row's group: its key, and what spreads the rows of lanes that pass."""
