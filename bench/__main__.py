@@ -13,6 +13,7 @@ from bench.backlog import Rate, middle, throughput
 from bench.engines import STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.topics import KEYS
 from millstream.parts.broker import Broker
 
 MEASURES = ("throughput", "latency", "idle")
@@ -35,7 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
-    parser.add_argument("--keys", type=int, default=1000, help="of the backlog (default 1,000)")
+    parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
     parser.add_argument("--rate", type=int, default=200, help="records a second for latency (default 200)")
     parser.add_argument("--seconds", type=int, default=60, help="of latency, and of idleness (default 60)")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from confluent_kafka import Producer, TopicPartition
 
 from bench.engines import Millstream, Peer, Running
-from bench.topics import PARTITIONS, Topics, name_keys, new_topics, raw, reader
+from bench.topics import KEYS, PARTITIONS, Topics, name_keys, new_topics, raw, reader
 
 WARM_UP = 10.0
-KEYS = 1000
 WARM = b"warm"
 
 

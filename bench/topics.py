@@ -11,6 +11,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 PARTITIONS = 2
+# Where nobody asks for another number.
+KEYS = 1000
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
