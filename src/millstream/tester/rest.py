@@ -119,7 +119,7 @@ class _Playing:
         self._properties = {**EARLIEST, **case.properties}
         self._played = Played(settings={**defaults, **self._properties})
         self._responses = iter(case.responses)
-        ids = _register(case, site)
+        ids = _register(case, site, self._played.schemas)
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
         first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
         self._before, self._asked = texts[:first], texts[first:]
@@ -268,16 +268,19 @@ def _record(message: Any) -> Record:
     )
 
 
-def _register(case: Case, site: Site) -> dict[int, int]:
+def _register(case: Case, site: Site, played: registry.Schemas) -> dict[int, int]:
     """Put the schemas of a case into the registry; which id the registry gave for each that the case names."""
-    given = registry.schemas()
+    given, ids = registry.schemas(), {}
     known.register(case, given)
-    return {found.id: _registered(subject, found.schema, given, site) for subject, found in given.subjects.items()}
+    for subject, found in given.subjects.items():
+        ids[found.id] = _registered(subject, found.schema, site)
+        played.register(subject, found.schema, ids[found.id])
+    return ids
 
 
-def _registered(subject: str, schema: SchemaText, given: registry.Schemas, site: Site) -> int:
+def _registered(subject: str, schema: SchemaText, site: Site) -> int:
     for one in schema.references:
-        _registered(one.subject, one.schema, given, site)
+        _registered(one.subject, one.schema, site)
     references = [{"name": r.name, "subject": r.subject, "version": 1} for r in schema.references]
     body = {"schema": schema.text, "schemaType": schema.kind, "references": references}
     answer = site.http.post(f"{site.registry}/subjects/{subject}/versions", json=body)
@@ -293,8 +296,9 @@ def _learn_schemas(site: Site, played: Played) -> None:
     """What the registry knows: how inputs are to be written, and outputs were."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         found = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
-        schema = SchemaText(found.get("schemaType", "AVRO"), found["schema"])
-        played.schemas.register(subject, schema, found["id"])
+        schema = played.schemas.by_id(found["id"])
+        text = schema.schema if schema else SchemaText(found.get("schemaType", "AVRO"), found["schema"])
+        played.schemas.register(subject, text, found["id"])
 
 
 def _clear(site: Site) -> None:
