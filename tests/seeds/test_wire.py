@@ -12,7 +12,7 @@ from support.confluent import KINDS
 from support.world import World
 
 TYPES = (
-    "b BOOLEAN, i INT, l BIGINT, d DOUBLE, t STRING, by BYTES, dc DECIMAL(6, 2), dt DATE, tm TIME, ts TIMESTAMP, "
+    "b BOOLEAN, i INT, l BIGINT, d DOUBLE, t STRING, bb BYTES, dc DECIMAL(6, 2), dt DATE, tm TIME, ts TIMESTAMP, "
     "a ARRAY<STRING>, m MAP<STRING, BIGINT>, s STRUCT<x INT, y ARRAY<DOUBLE>>"
 )
 ROW = (
@@ -26,7 +26,7 @@ PLAIN: dict[str, Any] = {"B": True, "I": 7, "L": 9_000_000_000, "D": 0.5, "T": "
 READ: dict[str, dict[str, Any]] = {
     "AVRO": {
         **PLAIN,
-        "BY": b"\x01\x02",
+        "BB": b"\x01\x02",
         "DC": Decimal("-12.50"),
         "DT": date(2024, 2, 29),
         "TM": time(12, 34, 56, 789000),
@@ -36,7 +36,7 @@ READ: dict[str, dict[str, Any]] = {
     },
     "JSON_SR": {
         **PLAIN,
-        "BY": "AQI=",
+        "BB": "AQI=",
         "DC": -12.5,
         "DT": EPOCH_DAYS,
         "TM": OF_DAY,
@@ -47,7 +47,7 @@ READ: dict[str, dict[str, Any]] = {
     "PROTOBUF": {
         **PLAIN,
         "L": "9000000000",
-        "BY": "AQI=",
+        "BB": "AQI=",
         "DC": {"value": "+x4=", "precision": 6, "scale": 2},
         "DT": {"year": 2024, "month": 2, "day": 29},
         "TM": {"hours": 12, "minutes": 34, "seconds": 56, "nanos": 789000000},
@@ -68,7 +68,7 @@ BASE = {
     "PROTOBUF": 'syntax = "proto3"; package acme; message Place { string city = 1; }',
 }
 REFERRING = {
-    "AVRO": '{"type":"record","name":"Visit","fields":[{"name":"at","type":"com.acme.Place"},{"name":"n","type":"int"}]}',
+    "AVRO": '{"type":"record","name":"V","fields":[{"name":"at","type":"com.acme.Place"},{"name":"n","type":"int"}]}',
     "JSON_SR": json.dumps(
         {
             "$schema": "http://json-schema.org/draft-07/schema#",
