@@ -120,8 +120,14 @@ def test_schemas_that_refer_to_others(world: World, format: str) -> None:
     )
     world.sql(f"CREATE STREAM {{n}} WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');")
     assert world.columns() == {"AT": "STRUCT", "N": "INTEGER"}
-    world.sql("INSERT INTO {n} VALUES (STRUCT(city := 'Rome'), 3);")
-    assert world.life.rows(f"SELECT at->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
+    if format == "PROTOBUF":
+        head = b"\0" + world.client.get_latest_version(f"{world.topic}-value").schema_id.to_bytes(4, "big") + b"\0"
+        data = head + b"\x0a\x06\x0a\x04Rome" + b"\x10\x03"
+    else:
+        schema = world.client.get_latest_version(f"{world.topic}-value").schema
+        data = world.theirs(format).write({"at": {"city": "Rome"}, "n": 3}, schema)
+    world.kafka.produce(world.topic, None, data)
+    assert world.life.rows(f"SELECT `AT`->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
 
 
 @pytest.mark.parametrize(

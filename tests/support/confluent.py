@@ -1,7 +1,7 @@
 """Confluent's own serializers and deserializers, as judges of what the engine writes and reads."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +65,9 @@ class Theirs:
     def _at(self) -> SerializationContext:
         return SerializationContext(self.topic, SIDES[self.side])
 
-    def write(self, data: Any, text: str, message: str = "", **settings: Any) -> bytes:
-        """The bytes of data by a schema's text; Protobuf takes its JSON form."""
-        found = self._writer(text, message, settings)(data, self._at)
+    def write(self, data: Any, schema: str | Schema) -> bytes:
+        """The bytes of data by a schema, or its text; Protobuf takes text, and data in its JSON form."""
+        found = self._writer(schema)(data, self._at)
         assert isinstance(found, bytes)
         return found
 
@@ -82,11 +82,11 @@ class Theirs:
         found = ProtobufDeserializer(made, _MODERN, self.client)(data, self._at)
         return json_format.MessageToDict(found, preserving_proto_field_name=True)
 
-    def _writer(self, text: str, message: str, settings: Mapping[str, Any]) -> Callable[[Any, Any], bytes | None]:
+    def _writer(self, schema: str | Schema) -> Callable[[Any, Any], bytes | None]:
         if self.format == "AVRO":
-            return AvroSerializer(self.client, text, conf=dict(settings))
+            return AvroSerializer(self.client, schema)
         if self.format == "JSON_SR":
-            return JSONSerializer(text, self.client, conf=dict(settings))
-        made = message_class(text, message)
-        write = ProtobufSerializer(made, self.client, {**_MODERN, **settings})
+            return JSONSerializer(schema, self.client)
+        made = message_class(str(schema))
+        write = ProtobufSerializer(made, self.client, _MODERN)
         return lambda data, at: write(json_format.ParseDict(data, made()), at)
