@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from support.confluent import KINDS
 from support.world import World
 
