@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from millstream.engine.workshop import CONF, LOCAL
 from millstream.parts.broker import Broker
 from millstream.parts.registry import Registry
 from millstream.spark.session import SessionOptions, create
@@ -41,6 +42,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A Spark session with the module's functions, and room for a few real-time queries."""
-    session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=16, memory="1g"))
+    conf = {**CONF, **LOCAL, "spark.default.parallelism": "4"}
+    session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=128, brief=True, conf=conf))
     yield session
     session.stop()

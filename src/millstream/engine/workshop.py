@@ -39,6 +39,14 @@ CONF = {
     # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
+# Of checkpoints on this machine's own disk. Spark's usual way forks a process for each file that it asks after, and
+# writes a checksum beside each; both cost more than the batch itself.
+LOCAL = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class Workshop:
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
-            conf=CONF | _reaching(registry) | session.python(settings),
+            conf=CONF | ({} if "://" in folder else LOCAL) | _reaching(registry) | session.python(settings),
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)

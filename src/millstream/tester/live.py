@@ -29,9 +29,10 @@ from millstream.tester.stage import Stage
 from millstream.tester.wire import Wire
 
 # Seconds: how long a record, or a query's batch, may take on a machine that has other things to do.
-PATIENCE = 180.0
-PULSE = 0.02
-LOOK = 0.3
+PATIENCE = 600.0
+# How often one looks how many records a topic has, and what the queries have read, which costs more.
+PULSE = 0.05
+LOOK = 0.5
 
 
 class Failed(Exception):
@@ -70,7 +71,7 @@ class Play:
         while not self._settled():
             if time.monotonic() > deadline:
                 raise Failed(f"the queries did not read all records in {PATIENCE:.0f} s")
-            time.sleep(PULSE)
+            time.sleep(LOOK)
 
     def records(self, topic: str) -> list[Placed]:
         """The records of a topic, by the case's name for it, in order."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.engine.engine import MillstreamEngine
-from millstream.engine.workshop import CONF
+from millstream.engine.workshop import CONF, LOCAL
 from millstream.parts.broker import Broker
 from millstream.spark.session import Session, SessionOptions, create
 from millstream.tester.script import Script
@@ -16,23 +16,27 @@ SLOTS = 256
 SERVER = {
     "auto.offset.reset": "earliest",
     "millstream.server.id": "tester",
-    "millstream.batch.duration": "2 seconds",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What cases are played on: a broker, one Spark for all of them, and a folder for their checkpoints."""
+    """What cases are played on: a broker, one Spark for all of them, and a folder for their checkpoints.
+
+    `batch` is how long the queries' batches last: how often they save what they have.
+    """
 
     wire: Wire
     spark: Session
     folder: Path
+    batch: str = "2 seconds"
 
     def engine(self, script: Script) -> MillstreamEngine:
         """An engine for one case, with a catalog of its own; again, it goes on from its checkpoints."""
         own = {
             "bootstrap.servers": self.wire.bootstrap,
             "ksql.service.id": script.name,
+            "millstream.batch.duration": self.batch,
             "millstream.data.dir": str(self.folder / script.name),
         }
         return MillstreamEngine({**SERVER, **script.server, **own}, self.spark)
@@ -48,7 +52,7 @@ def broker(folder: Path) -> Iterator[str]:
 @contextmanager
 def stage(folder: Path, bootstrap: str) -> Iterator[Stage]:
     """A stage on that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
-    spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF))
+    spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF | LOCAL))
     try:
         with wired(bootstrap, spark) as wire:
             yield Stage(wire, spark, folder / "checkpoints")

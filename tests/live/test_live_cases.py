@@ -1,0 +1,101 @@
+"""A fixed sample of stateful conformance cases through a broker and real-time mode; some are killed half-way."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.model.settings import effective
+from millstream.parts.broker import Broker
+from millstream.spark.bounded import Bounded
+from millstream.tester.cases import Case, load
+from millstream.tester.check import differences
+from millstream.tester.live import run_live
+from millstream.tester.play import Placed, Played
+from millstream.tester.script import Script, script
+from millstream.tester.stage import Stage
+from millstream.tester.wire import Wire, wired
+from support.lives import Lives
+from support.shared import shared
+
+pytestmark = pytest.mark.live
+SAMPLE = tomllib.loads((Path(__file__).parents[1] / "conformance" / "live.toml").read_text())
+LISTED = [id for group in SAMPLE.values() for id in group["cases"]]
+KILLED = [id for group in SAMPLE.values() for id in group.get("killed", ())]
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {case.id: case for case in load([shared("conformance", "query")]) if case.id in LISTED}
+
+
+@pytest.fixture(scope="module")
+def wire(broker: Broker, spark: SparkSession) -> Iterator[Wire]:
+    with wired(broker.bootstrap, spark) as made:
+        yield made
+
+
+def test_the_sample_is_what_it_is_said_to_be() -> None:
+    assert len(set(LISTED)) == len(LISTED) == 25
+    assert len(set(KILLED)) == len(KILLED) == 5
+    assert set(KILLED) < set(LISTED)
+
+
+def test_most_of_the_sample_gives_the_same_records_live(
+    cases: dict[str, Case], wire: Wire, spark: SparkSession, tmp_path: Path
+) -> None:
+    straight = [cases[id] for id in LISTED if id not in KILLED]
+    played = run_live(straight, Stage(wire, spark, tmp_path), effective({}, {}), jobs=8)
+    failed = [f"{v.case.id} {v.case.title}\n  {v.reason}" for v in played if not v.passed]
+    assert not failed, "\n".join(failed)
+
+
+def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_told(
+    cases: dict[str, Case], wire: Wire, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A process that plays them all is killed when half of the records are in; another goes on from the checkpoints."""
+    made = [(cases[id], *_bounded(cases[id], spark)) for id in KILLED]
+    lives = Lives([s for _, s, _ in made], wire.bootstrap, tmp_path / "lives", (0.5,))
+    lives.live(0)
+    before = {s.name: {topic: wire.count(s.name + topic) for topic in _outputs(case)} for case, s, _ in made}
+    lives.live(1)
+    failed = [
+        f"{case.id} {case.title}\n  {why}" for case, s, p in made for why in _wrong(case, s, p, before[s.name], wire)
+    ]
+    assert not failed, "\n".join(failed)
+
+
+def _bounded(case: Case, spark: SparkSession) -> tuple[Script, Played]:
+    what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
+    assert played is not None
+    return what, played
+
+
+def _outputs(case: Case) -> set[str]:
+    return {record.topic for record in case.outputs}
+
+
+def _wrong(case: Case, what: Script, played: Played, before: dict[str, int], wire: Wire) -> Iterator[str]:
+    """How the topics differ from what is expected once each has lost what was told twice."""
+    records = {}
+    for topic in _outputs(case):
+        expected = len([r for r in case.outputs if r.topic == topic])
+        raw = [Placed(r, (r.offset,)) for r in wire.read(what.name + topic)]
+        again = len(raw) - expected
+        records[topic] = raw[: before[topic] - again] + raw[before[topic] :]
+        yield from _repeated(topic, raw, before[topic], again)
+    yield from differences(case, replace(played, records=records))
+
+
+def _repeated(topic: str, raw: Sequence[Placed], before: int, again: int) -> Iterator[str]:
+    """The second life must begin with the last records of the first, as they were, and go on where they end."""
+    if not 0 <= again <= before:
+        yield f"{topic} has {again} records too many; the first life wrote {before}"
+        return
+    last, first = raw[before - again : before], raw[before : before + again]
+    if [replace(p.record, offset=0) for p in last] != [replace(p.record, offset=0) for p in first]:
+        yield f"{topic}: what was told again is not what was told\n  {last}\n  {first}"
