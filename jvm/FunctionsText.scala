@@ -31,6 +31,10 @@ object TextFunctions extends Family {
   val entries: Seq[Entry] = Seq(
     fn("chr", text, int),
     fn("chrText", text, text),
+    fn("textOrder", int, text, text),
+    fn("textGreatest", text, texts),
+    fn("textLeast", text, texts),
+    fn("textSort", texts, texts, BooleanType),
     fn("initcap", text, text),
     fn("instr", int, text, text, int, int),
     fn("trim", text, text),
@@ -79,6 +83,36 @@ object TextFunctions extends Family {
     if (position == 0 || nth < 1 || start < 0) 0
     else (2 to nth).foldLeft(next(start))((at, _) => if (at < 0) at else next(at + step)) + 1
   }
+
+  // ------------------------------------------------------------ order
+
+  /** As Java orders: by UTF-16 units, where characters of two come before U+E000 to U+FFFF; UTF-8 has them behind. */
+  def textOrder(one: UTF8String, other: UTF8String): Int = {
+    val size = Math.min(one.numBytes, other.numBytes)
+    var at = 0
+    while (at < size && one.getByte(at) == other.getByte(at)) at += 1
+    if (at == size) one.numBytes - other.numBytes
+    else {
+      val (a, b) = (one.getByte(at) & 0xff, other.getByte(at) & 0xff)
+      if (a >= 0xee && b >= 0xee && (a >= 0xf0) != (b >= 0xf0)) b - a else a - b
+    }
+  }
+
+  private implicit val order: Ordering[UTF8String] = (one, other) => textOrder(one, other)
+  private def present(values: ArrayData): Seq[UTF8String] =
+    (0 until values.numElements()).filterNot(values.isNullAt).map(values.getUTF8String)
+
+  /** Nulls are left out. */
+  def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
+  def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
+
+  /** Nulls stand last. */
+  def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
+    val sorted = present(values).sorted(if (downwards) order.reverse else order)
+    new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
+  }
+
+  // ------------------------------------------------------------ parts
 
   def trim(text: UTF8String): UTF8String = text.toString.trim
   def len(text: UTF8String): Int = text.toString.length

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from millstream.model.types import BYTES, DATE, STRING, TIME, TIMESTAMP, Array, Decimal, Map, SqlType, Struct
+from millstream.model.types import BYTES, DATE, DOUBLE, STRING, TIME, TIMESTAMP, Array, Decimal, Map, SqlType, Struct
+
+# JSON has no such numbers: they are written as text. \\u0024 is a dollar, with which Spark would begin a variable.
+_NO_NUMBER = """'^(NaN|-?Infinity)\\u0024', '"\\u00241"'"""
 
 
 def json_text(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
@@ -50,6 +53,8 @@ def _plain(value: str, t: SqlType) -> str:
         return f"ms_json_quote(date_format({value}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\"))"
     if isinstance(t, Decimal):
         return f"ms_plain({value})"
+    if t == DOUBLE:
+        return f"ms_regexp_replace(cast({value} as string), {_NO_NUMBER})"
     return f"cast({value} as string)"
 
 

@@ -36,6 +36,9 @@ _DECIMALS = {
     "/": "ms_decimal_divide",
     "%": "ms_decimal_remainder",
 }
+_ORDER = ("<", "<=", ">", ">=")
+# From here on, characters of two units come before those of one.
+_SURROGATE = "\ue000"
 _HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
@@ -250,9 +253,17 @@ def _(meaning: m.Comparison, label: str | None) -> str:
     if meaning.operator == "IS DISTINCT FROM":
         return f"(NOT ({left} <=> {right}))"
     text = f"({left} {meaning.operator} {right})"
+    if meaning.left.type == STRING and meaning.operator in _ORDER and not _has_low(meaning):
+        text = f"(ms_text_order({left}, {right}) {meaning.operator} 0)"
     if meaning.left.type == DOUBLE:
         text = _without_nan(text, meaning, left, right)
     return _or_false(text, (meaning.left, meaning.right))
+
+
+def _has_low(meaning: m.Comparison) -> bool:
+    """Whether one side is a constant whose place is the same by Spark's order, that of UTF-8 bytes."""
+    values = [side.value for side in (meaning.left, meaning.right) if isinstance(side, m.Const)]
+    return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
 
 
 def _without_nan(text: str, meaning: m.Comparison, left: str, right: str) -> str:

@@ -8,7 +8,7 @@ from millstream.functions.rules import same_decimal
 from millstream.functions.shapes import each, shape
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct, children, computed
+from millstream.model.types import STRING, Array, Decimal, Field, Map, SqlType, Struct, children, computed
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -97,7 +97,8 @@ def _average(types: Types, constants: Constants, settings: Settings) -> Accumula
 def _extreme(best: str) -> Accumulating:
     def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         held = spark_type(types[0])
-        return Accumulator(held, f"cast(null as {held})", f"{best}({{s}}, {{0}})", merge=f"{best}({{a}}, {{b}})")
+        made = f"ms_text_{best}(array({{0}}, {{1}}))" if types[0] == STRING else f"{best}({{0}}, {{1}})"
+        return Accumulator(held, f"cast(null as {held})", made.format("{s}", "{0}"), merge=made.format("{a}", "{b}"))
 
     return made
 
@@ -226,13 +227,21 @@ def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The k greatest; with more columns, structs in the order of the first of them."""
     k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
-        return _greatest(spark_type(columns[0]), "{0}", k, "", undo=True)
+        return _greatest(spark_type(columns[0]), "{0}", k, _downwards(columns[0]), undo=True)
     made = ", ".join(f"'F{i}', {{{i}}}" for i in range(len(columns)))
-    return _greatest(spark_type(_top_row(columns)), f"named_struct({made})", k, ".F0", undo=True)
+    return _greatest(
+        spark_type(_top_row(columns)), f"named_struct({made})", k, _downwards(columns[0], ".F0"), undo=True
+    )
 
 
-def _greatest(held: str, value: str, k: int, by: str, undo: bool) -> Accumulator:
-    order = f"(x, y) -> case when x{by} < y{by} then 1 when x{by} > y{by} then -1 else 0 end"
+def _downwards(of: SqlType, by: str = "") -> str:
+    """A comparison that puts the greater value first."""
+    if of == STRING:
+        return f"(x, y) -> ms_text_order(y{by}, x{by})"
+    return f"(x, y) -> case when x{by} < y{by} then 1 when x{by} > y{by} then -1 else 0 end"
+
+
+def _greatest(held: str, value: str, k: int, order: str, undo: bool) -> Accumulator:
     at = f"array_position({{s}}, {value})"
     return Accumulator(
         f"array<{held}>",
@@ -255,7 +264,7 @@ def _top_rows(types: Sequence[SqlType | None]) -> SqlType:
 
 def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     k, held = _at_least_one("TOPKDISTINCT", constants[-1]), spark_type(types[0])
-    order = "(x, y) -> case when x < y then 1 when x > y then -1 else 0 end"
+    order = _downwards(types[0])
     return Accumulator(
         f"array<{held}>",
         f"cast(array() as array<{held}>)",

@@ -75,14 +75,30 @@ def _ordered(types: Types) -> Array:
     return array
 
 
+def _by_order(native: str, of_text: str) -> Lowering:
+    """Spark's own function, and another for text, whose order is that of UTF-16 units."""
+
+    def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
+        return fill(of_text if _element(types[0]) == STRING else native, texts)
+
+    return lower
+
+
 def _element_in_order(types: Types) -> SqlType:
     return _ordered(types).element
+
+
+_UPWARDS = ("array_sort({0})", "ms_text_sort({0}, false)")
+_DOWNWARDS = ("sort_array({0}, false)", "ms_text_sort({0}, true)")
+_DIRECTED = (
+    "case when upper({{1}}) in ('ASC', 'ASCENDING') then {} when upper({{1}}) in ('DESC', 'DESCENDING') then {} end"
+)
 
 
 def _entries() -> tuple[Signature, ...]:
     values = ("INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "STRING")
     pairs = "transform(map_entries({0}), e -> named_struct('F0', e.key, 'F1', e.value))"
-    order = f"array_sort({pairs}, (a, b) -> case when a.F0 < b.F0 then -1 when a.F0 > b.F0 then 1 else 0 end)"
+    order = f"array_sort({pairs}, (a, b) -> ms_text_order(a.F0, b.F0))"
     spark = f"case when {{1}} is not null then {order} end"
     return tuple(
         shape(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark) for v in values
@@ -182,14 +198,14 @@ COLLECTIONS = (
     _row(
         "ARRAY_MAX",
         "The greatest element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", "array_max({0})", _element_in_order),),
+        (shape("(array ARRAY<T>) -> T", _by_order("array_max({0})", "ms_text_greatest({0})"), _element_in_order),),
         "ARRAY_MAX(ARRAY[3, NULL, 9])",
         "9",
     ),
     _row(
         "ARRAY_MIN",
         "The least element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", "array_min({0})", _element_in_order),),
+        (shape("(array ARRAY<T>) -> T", _by_order("array_min({0})", "ms_text_least({0})"), _element_in_order),),
         "ARRAY_MIN(ARRAY[3, NULL, 9])",
         "3",
     ),
@@ -204,11 +220,10 @@ COLLECTIONS = (
         "ARRAY_SORT",
         "The elements in order, NULLs last: ASC (unless said) or DESC.",
         (
-            shape("(array ARRAY<T>) -> ARRAY<T>", "array_sort({0})", _ordered),
+            shape("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
             shape(
                 "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
-                "case when upper({1}) in ('ASC', 'ASCENDING') then array_sort({0})"
-                " when upper({1}) in ('DESC', 'DESCENDING') then sort_array({0}, false) end",
+                _by_order(*(_DIRECTED.format(*ways) for ways in zip(_UPWARDS, _DOWNWARDS, strict=True))),
                 _ordered,
             ),
         ),
