@@ -1,10 +1,12 @@
 """Every type in every format with schemas, keys and values: Confluent's libraries and the engine read each other."""
 
+import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from confluent_kafka.schema_registry import SchemaReference
 
 from support.confluent import KINDS
 from support.world import World
@@ -54,6 +56,28 @@ READ: dict[str, dict[str, Any]] = {
         "S": {"X": 1, "Y": [1.5]},
     },
 }
+BASE = {
+    "AVRO": '{"type":"record","name":"Place","namespace":"com.acme","fields":[{"name":"city","type":"string"}]}',
+    "JSON_SR": json.dumps(
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+        }
+    ),
+    "PROTOBUF": 'syntax = "proto3"; package acme; message Place { string city = 1; }',
+}
+REFERRING = {
+    "AVRO": '{"type":"record","name":"V","fields":[{"name":"at","type":"com.acme.Place"},{"name":"n","type":"int"}]}',
+    "JSON_SR": json.dumps(
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "properties": {"at": {"$ref": "place"}, "n": {"type": "integer", "connect.type": "int32"}},
+        }
+    ),
+    "PROTOBUF": 'syntax = "proto3"; import "place"; message Visit { acme.Place at = 1; int32 n = 2; }',
+}
 
 
 @pytest.mark.parametrize("format", READ)
@@ -85,6 +109,25 @@ def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: 
     assert row[:5] == [True, 7, 9_000_000_000, 0.5, "hé"]
     assert row[5:10] == ["AQI=", "-12.50", "2024-02-29", "12:34:56.789", "2024-02-29T12:34:56.789"]
     assert row[10:] == [["p", "q"], {"k": 3}, {"X": 1, "Y": [1.5]}]
+
+
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_schemas_that_refer_to_others(world: World, format: str) -> None:
+    world.client.named(f"{world.topic}-place", format, BASE[format])
+    name = "com.acme.Place" if format == "AVRO" else "place"
+    world.client.named(
+        f"{world.topic}-value", format, REFERRING[format], SchemaReference(name, f"{world.topic}-place", 1)
+    )
+    world.sql(f"CREATE STREAM {{n}} WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');")
+    assert world.columns() == {"AT": "STRUCT", "N": "INTEGER"}
+    if format == "PROTOBUF":
+        head = b"\0" + world.client.get_latest_version(f"{world.topic}-value").schema_id.to_bytes(4, "big") + b"\0"
+        data = head + b"\x0a\x06\x0a\x04Rome" + b"\x10\x03"
+    else:
+        schema = world.client.get_latest_version(f"{world.topic}-value").schema
+        data = world.theirs(format).write({"at": {"city": "Rome"}, "n": 3}, schema)
+    world.kafka.produce(world.topic, None, data)
+    assert world.life.rows(f"SELECT `AT`->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
 
 
 @pytest.mark.parametrize(
