@@ -35,6 +35,15 @@ WINDOWS = Fold(
         order="encode(state.k, 'UTF-8')",
     ),
 )
+# Columns that nobody reads, in and out, and fields of structs of which not all are read.
+FIELDS = Fold(
+    by=("k",),
+    state="struct<n: bigint>",
+    update="struct(coalesce(state.n, 0) + row.v.b)",
+    emit="array(struct(1 as unread, struct('x' as unread, row.k as k, new.n as n) as v))",
+    out="struct<unread: int, v: struct<unread: string, k: string, n: bigint>>",
+    label="q.fields",
+)
 COLUMNS = [("k", STRING), ("v", BIGINT), ("partition", INTEGER), ("offset", BIGINT)]
 
 
@@ -78,7 +87,7 @@ def test_stream_time_settles_states_in_order(spark: SparkSession) -> None:
     assert run(given) == [[], [("b@0", 1)], [], [], [], [("a@10", 1), ("c@10", 1)]]
 
 
-@pytest.mark.parametrize("kind", ["count", "windows"])
+@pytest.mark.parametrize("kind", ["count", "fields", "windows"])
 def test_live_gives_the_same_and_goes_on_after_a_stop(
     spark: SparkSession, kafka: Kafka, tmp_path: Path, kind: str
 ) -> None:
@@ -90,6 +99,11 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
         columns: tuple[str, ...] = ("string(key) as k", "bigint(string(value)) as v")
         halves = [[("a", 1), ("b", 5), ("a", 5)], [("a", 2)]]
         expected = [b"a=10", b"b=2", b"a=12", b"a=17"]
+    elif kind == "fields":
+        what = FIELDS
+        columns = ("0 as unread", "string(key) as k", "named_struct('a', 'x', 'b', bigint(string(value))) as v")
+        halves = [[("a", 1), ("b", 5), ("a", 5)], [("a", 2)]]
+        expected = [b"a=1", b"b=5", b"a=6", b"a=8"]
     else:
         what = WINDOWS
         columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
@@ -101,7 +115,8 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
         source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
         source = source.option("subscribe", topics[0]).option("startingOffsets", "earliest")
         given = source.load().selectExpr(*columns, "partition", "offset")
-        out = fold(given, what, live=True).selectExpr(
+        made = fold(given, what, live=True)
+        out = (made.selectExpr("v.k as k", "v.n as n") if kind == "fields" else made).selectExpr(
             "cast(null as binary) as key",
             "encode(concat(k, '=', coalesce(string(n), 'null')), 'UTF-8') as value",
             "0L as rowtime",
