@@ -11,6 +11,7 @@ from millstream.engine.workshop import CONF, LOCAL
 from millstream.parts.broker import Broker
 from millstream.parts.registry import Registry
 from millstream.spark.session import SessionOptions, create
+from millstream.tester.stage import KEEPING
 from support.kafka import Kafka
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.
@@ -22,7 +23,7 @@ if os.environ.get("CI"):
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A real Kafka broker on a free port; `broker.bootstrap` is its address."""
-    with Broker(tmp_path_factory.mktemp("kafka"), port=0, heap="512m") as started:
+    with Broker(tmp_path_factory.mktemp("kafka"), port=0, settings=KEEPING, heap="512m") as started:
         yield started
 
 
