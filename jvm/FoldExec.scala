@@ -97,7 +97,8 @@ case class FoldExec(recipe: Recipe, group: Seq[Attribute], columns: Seq[Attribut
     val (outs, began) = (longMetric("numOutputRows"), System.nanoTime)
     val in = ordered
     val all = rows.flatMap { row =>
-      val made = folding(key(row).getBytes, in(row))
+      // A copy: the bytes of a projection's row are its buffer where they fill it, and a memory keeps them.
+      val made = folding(key(row).copy().getBytes, in(row))
       outs += made.size
       made.iterator
     }

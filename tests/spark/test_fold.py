@@ -96,9 +96,10 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
         kafka.create_topic(topic)
     if kind == "count":
         what: Fold = COUNT
-        columns: tuple[str, ...] = ("string(key) as k", "bigint(string(value)) as v")
+        # Keys that fill the buffer of the projection that makes them: a fold must not keep that buffer as a key.
+        columns: tuple[str, ...] = ("repeat(string(key), 30) as k", "bigint(string(value)) as v")
         halves = [[("a", 1), ("b", 5), ("a", 5)], [("a", 2)]]
-        expected = [b"a=10", b"b=2", b"a=12", b"a=17"]
+        expected = [b"a" * 30 + b"=10", b"b" * 30 + b"=2", b"a" * 30 + b"=12", b"a" * 30 + b"=17"]
     elif kind == "fields":
         what = FIELDS
         columns = ("0 as unread", "string(key) as k", "named_struct('a', 'x', 'b', bigint(string(value))) as v")
