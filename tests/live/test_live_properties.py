@@ -1,0 +1,156 @@
+"""Random records and random restarts: real time, a bounded run and plain Python agree on the final table."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from millstream.model.settings import effective
+from millstream.parts.broker import Broker
+from millstream.spark.bounded import Bounded
+from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.check import shown
+from millstream.tester.play import Placed, Played
+from millstream.tester.script import Script, script
+from millstream.tester.wire import Wire, wired
+from support import naive
+from support.lives import Lives
+
+pytestmark = pytest.mark.live
+SEEDS = st.integers(0, 2**32 - 1)
+STREAM = "CREATE STREAM {0} (id STRING KEY, g STRING, v INT) WITH (kafka_topic='{0}', value_format='JSON');"
+TABLE = "CREATE TABLE {0} (id STRING PRIMARY KEY, g STRING, v INT) WITH (kafka_topic='{0}', value_format='JSON');"
+SELECT = "CREATE TABLE o AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM s{} GROUP BY g;"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query, what it comes to, how its records are made, and the topics that are written in turn."""
+
+    statements: Sequence[str]
+    model: Callable[[Sequence[CaseRecord]], naive.Table]
+    tombstones: bool = False
+    topics: Sequence[str] = ("s",)
+
+
+QUERIES = {
+    "a group": Query((STREAM.format("s"), SELECT.format("")), naive.counts),
+    "a window with late rows": Query(
+        (
+            STREAM.format("s"),
+            SELECT.format(" WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 400 MILLISECONDS)"),
+        ),
+        naive.windows,
+    ),
+    "a group of a table": Query((TABLE.format("s"), SELECT.format("")), naive.undone, tombstones=True),
+    "a stream with a table": Query(
+        (
+            STREAM.format("s"),
+            TABLE.format("t"),
+            "CREATE STREAM o AS SELECT s.id, s.v AS l, t.v AS r FROM s LEFT JOIN t ON s.id = t.id;",
+        ),
+        naive.looked_up,
+        topics=("t", "s"),
+    ),
+    "two tables": Query(
+        (
+            TABLE.format("l"),
+            TABLE.format("r"),
+            "CREATE TABLE o AS SELECT ROWKEY AS id, l.v AS l, r.v AS r FROM l FULL JOIN r ON l.id = r.id;",
+        ),
+        naive.met,
+        tombstones=True,
+        topics=("l", "r"),
+    ),
+    "sessions": Query(
+        (
+            STREAM.format("s"),
+            "CREATE TABLE o AS SELECT g, COUNT(*) AS n FROM s "
+            "WINDOW SESSION (500 MILLISECONDS, GRACE PERIOD 400 MILLISECONDS) GROUP BY g;",
+        ),
+        naive.sessions,
+    ),
+}
+
+
+def case(name: str, random: Random, blocks: int, size: int) -> Case:
+    """A query over random records: of one topic for a while, then of the next."""
+    query = QUERIES[name]
+    topics = [query.topics[n % len(query.topics)] for n in range(blocks) for _ in range(size)]
+    records = tuple(_records(topics, query.tombstones, random))
+    return Case(name, name, "", tuple(query.statements), {}, (), records, (), {}, None)
+
+
+def _records(topics: Iterable[str], tombstones: bool, random: Random) -> Iterator[CaseRecord]:
+    now = 10_000
+    for topic in topics:
+        now += random.choice((0, 20, 90, 300, 700))
+        row = {"G": random.choice("abcd"), "V": random.randint(-9, 9)}
+        gone = tombstones and random.random() < 0.3
+        late = random.choice((0, 0, 0, 100, 500, 900, 1_500, 3_000))
+        yield CaseRecord(topic, random.choice("123456"), None if gone else row, now - late)
+
+
+def table(records: Sequence[Placed], played: Played) -> naive.Table:
+    """What is left of a changelog: each key's last row."""
+    sink, found = played.catalog.sources["O"], dict[Any, Any]()
+    for record in (shown(placed, sink, played) for placed in sorted(records, key=lambda p: p.order)):
+        window = record.window or {}
+        bounds = [window["start"]] if window.get("type") == "time" else [window[b] for b in ("start", "end") if window]
+        key = (record.key, *bounds) if bounds else record.key
+        found.pop(key, None)
+        if record.value is not None:
+            found[key] = record.value
+    return found
+
+
+@pytest.fixture(scope="module")
+def wire(broker: Broker, spark: SparkSession) -> Iterator[Wire]:
+    with wired(broker.bootstrap, spark) as made:
+        yield made
+
+
+def planned(what: Case, spark: SparkSession) -> tuple[Script, Played]:
+    """How to play it, without waiting for each record's outputs, and the bounded run."""
+    found, played = script(what, f"random_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
+    assert played is not None
+    return replace(found, feeds=tuple(replace(feed, told=False) for feed in found.feeds)), played
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_bounded_run_agrees_with_plain_python(name: str, spark: SparkSession) -> None:
+    @settings(max_examples=5, deadline=None, phases=(Phase.generate,))
+    @given(SEEDS)
+    def holds(seed: int) -> None:
+        what = case(name, Random(seed), blocks=6, size=10)
+        _, played = planned(what, spark)
+        assert table(played.records.get("O", ()), played) == QUERIES[name].model(what.inputs)
+
+    holds()
+
+
+@settings(
+    max_examples=1, deadline=None, phases=(Phase.generate,), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(SEEDS)
+def test_real_time_agrees_with_both_through_restarts(wire: Wire, spark: SparkSession, seed: int) -> None:
+    """All queries in one process that is killed at a place of its own for each."""
+    random = Random(seed)
+    made = [(name, case(name, random, blocks=4, size=15)) for name in QUERIES]
+    plans = [planned(what, spark) for _, what in made]
+    with tempfile.TemporaryDirectory() as folder:
+        lives = Lives([s for s, _ in plans], wire.bootstrap, Path(folder) / "lives", (random.uniform(0.2, 0.8),))
+        for number in (0, 1):
+            lives.live(number)
+    for (name, what), (play, played) in zip(made, plans, strict=True):
+        found = [Placed(r, (r.offset,)) for r in wire.read(play.name + "O")]
+        live, bounded = (table(records, played) for records in (found, played.records["O"]))
+        assert live == bounded == QUERIES[name].model(what.inputs), f"{name}, seed {seed}"

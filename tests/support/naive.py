@@ -1,0 +1,91 @@
+"""What six stateful queries should come to, in plain Python: the third opinion beside real-time and bounded runs.
+
+Each takes the inputs in order and gives the final table: the key as a case shows it, with its window's start where it
+has one, to the row.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from millstream.tester.cases import CaseRecord
+
+Table = dict[Any, Any]
+SIZE, GRACE, GAP = 1000, 400, 500
+
+
+def counts(inputs: Sequence[CaseRecord]) -> Table:
+    """SELECT g, COUNT(*), SUM(v) FROM s GROUP BY g."""
+    table: Table = {}
+    for record in inputs:
+        row = record.value
+        if row is not None and row["G"] is not None:
+            old = table.get(row["G"], {"N": 0, "S": 0})
+            table[row["G"]] = {"N": old["N"] + 1, "S": old["S"] + (row["V"] or 0)}
+    return table
+
+
+def windows(inputs: Sequence[CaseRecord]) -> Table:
+    """The same WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 400 MILLISECONDS): late rows are left out."""
+    table: Table = {}
+    for record, clock in zip(inputs, _clocks(inputs), strict=True):
+        start = record.timestamp // SIZE * SIZE
+        if start + SIZE + GRACE > clock:
+            old = table.get((record.value["G"], start), {"N": 0, "S": 0})
+            table[record.value["G"], start] = {"N": old["N"] + 1, "S": old["S"] + record.value["V"]}
+    return table
+
+
+def undone(inputs: Sequence[CaseRecord]) -> Table:
+    """SELECT g, COUNT(*), SUM(v) FROM a table: what a key's last row says, and no more; groups stay, with zeroes."""
+    rows: dict[Any, Any] = {}
+    groups: dict[str, None] = {}
+    for record in inputs:
+        rows[record.key] = record.value
+        if record.value is not None:
+            groups[record.value["G"]] = None
+    left = [row for row in rows.values() if row is not None]
+    return {g: {"N": sum(r["G"] == g for r in left), "S": sum(r["V"] for r in left if r["G"] == g)} for g in groups}
+
+
+def looked_up(inputs: Sequence[CaseRecord]) -> Table:
+    """The last row of each key of a stream LEFT JOINed with a table, as the table was then."""
+    there: dict[Any, Any] = {}
+    table: Table = {}
+    for record in inputs:
+        if record.topic == "t":
+            there[record.key] = record.value
+        else:
+            table[record.key] = {"L": record.value["V"], "R": (there.get(record.key) or {}).get("V")}
+    return table
+
+
+def met(inputs: Sequence[CaseRecord]) -> Table:
+    """Two tables FULL JOINed."""
+    sides: dict[str, dict[Any, Any]] = {"l": {}, "r": {}}
+    for record in inputs:
+        sides[record.topic][record.key] = record.value
+    return {
+        key: {"L": (sides["l"].get(key) or {}).get("V"), "R": (sides["r"].get(key) or {}).get("V")}
+        for key in sides["l"].keys() | sides["r"].keys()
+        if sides["l"].get(key) or sides["r"].get(key)
+    }
+
+
+def sessions(inputs: Sequence[CaseRecord]) -> Table:
+    """Rows of a group with no more than half a second between them, none of them late."""
+    table: dict[Any, tuple[int, int]] = {}
+    for record, clock in zip(inputs, _clocks(inputs), strict=True):
+        group, at = record.value["G"], record.timestamp
+        open_ = {k: v for k, v in table.items() if k[0] == group and v[0] + GAP + GRACE >= clock}
+        near = {k: v for k, v in open_.items() if k[1] - GAP <= at <= v[0] + GAP}
+        first, last = min([at, *(k[1] for k in near)]), max([at, *(end for end, _ in near.values())])
+        if last + GAP + GRACE >= clock:
+            for key in near:
+                del table[key]
+            table[group, first] = last, 1 + sum(n for _, n in near.values())
+    return {(group, start, end): {"N": n} for (group, start), (end, n) in table.items()}
+
+
+def _clocks(inputs: Sequence[CaseRecord]) -> list[int]:
+    return list(accumulate((record.timestamp or 0 for record in inputs), max))
