@@ -40,8 +40,8 @@ def wire(broker: Broker, spark: SparkSession) -> Iterator[Wire]:
 
 
 def test_the_sample_is_what_it_is_said_to_be() -> None:
-    assert len(set(LISTED)) == len(LISTED) == 25
-    assert len(set(KILLED)) == len(KILLED) == 5
+    assert len(set(LISTED)) == len(LISTED) == 60
+    assert len(set(KILLED)) == len(KILLED) == 20
     assert set(KILLED) < set(LISTED)
 
 

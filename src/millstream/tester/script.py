@@ -51,7 +51,8 @@ class Script:
 def script(case: Case, name: str, defaults: Mapping[str, str], bounded: Bounded) -> tuple[Script, Played | None]:
     """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
     played = _bounded(case, defaults, bounded)
-    server = {n: v for n, v in case.properties.items() if not _editable(n)}
+    # What ksqlDB has and millstream has not is left out, as bounded runs do.
+    server = {n: v for n, v in case.properties.items() if canonical(n) in SETTINGS and not _editable(n)}
     server[OUTPUT_PREFIX] = name + server.get(OUTPUT_PREFIX, "")
     return Script(name, _topics(case), _said(case, name), server, _feeds(case, played) if played else ()), played
 

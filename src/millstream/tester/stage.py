@@ -13,8 +13,9 @@ from millstream.tester.script import Script
 from millstream.tester.wire import Wire, wired
 
 SLOTS = 256
-# Topics of windows are kept for as long as their windows, and the times of cases are long ago: nobody should look.
-KEEPING = {"log.retention.check.interval.ms": 2**53}
+# Topics of windows are kept for as long as their windows, and the times of cases are long ago: nobody should look. The
+# cleaner looks too, where a topic is compacted.
+KEEPING = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": "false"}
 SERVER = {
     "auto.offset.reset": "earliest",
     "millstream.server.id": "tester",
