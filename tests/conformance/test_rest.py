@@ -11,6 +11,7 @@ from millstream.model.settings import effective
 from millstream.tester import rest
 from millstream.tester.cases import Case, load
 from millstream.tester.rest import Site
+from millstream.tester.stage import KEEPING
 from support.shared import shared
 
 pytestmark = pytest.mark.live
@@ -20,7 +21,7 @@ GAPS = {id for ids in LEDGER["gaps"].values() for id in ids}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    wish = Wish(tmp_path_factory.mktemp("rest"), 0, 0, 0, settings=rest.SETTINGS)
+    wish = Wish(tmp_path_factory.mktemp("rest"), 0, 0, 0, settings=rest.SETTINGS, kafka=KEEPING)
     with running(wish, lambda name, where: None) as stack:
         yield rest.site(stack.url, stack.bootstrap, stack.registry)
 

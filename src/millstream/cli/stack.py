@@ -28,7 +28,10 @@ Tell = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be started: where data lives, the ports (0 = any free one), with or without the registry."""
+    """What is to be started: where data lives, the ports (0 = any free one), with or without the registry.
+
+    `settings` are the engine's, `kafka` the broker's.
+    """
 
     data: Path
     port: int = PORT
@@ -37,6 +40,7 @@ class Wish:
     registry: bool = True
     host: str = LOCAL
     settings: Mapping[str, str] = field(default_factory=dict)
+    kafka: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
     _check_ports(wish)
     wish.data.mkdir(parents=True, exist_ok=True)
     with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
-        broker = Broker(wish.data, wish.kafka_port, wish.host)
+        broker = Broker(wish.data, wish.kafka_port, wish.host, settings=wish.kafka)
         with _timed(tell, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)
             broker.start()

@@ -19,7 +19,7 @@ from millstream.tester import rest
 from millstream.tester.cases import Case, load
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
-from millstream.tester.stage import broker, stage
+from millstream.tester.stage import KEEPING, broker, stage
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -89,7 +89,7 @@ def _live(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
 
 def _rest(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
     """Through a server of its own, with broker and registry, on free ports; one case after the other."""
-    wish = Wish(folder, 0, 0, 0, settings=rest.SETTINGS)
+    wish = Wish(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEPING)
     with running(wish, lambda name, where: None) as stack:
         site = rest.site(stack.url, stack.bootstrap, stack.registry)
         yield from rest.run_cases(cases, site, effective({}, {}))
