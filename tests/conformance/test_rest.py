@@ -1,42 +1,40 @@
 """REST cases through a real server, broker and registry: a fixed sample; rest.toml lists it and the known gaps."""
 
+import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from millstream.cli.stack import Wish, running
-from millstream.model.settings import effective
-from millstream.tester import rest
-from millstream.tester.cases import Case, load
-from millstream.tester.rest import Site
-from millstream.tester.stage import KEEPING
 from support.shared import shared
 
-pytestmark = pytest.mark.live
 LEDGER = tomllib.loads((Path(__file__).parent / "rest.toml").read_text())
 GAPS = {id for ids in LEDGER["gaps"].values() for id in ids}
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    wish = Wish(tmp_path_factory.mktemp("rest"), 0, 0, 0, settings=rest.SETTINGS, kafka=KEEPING)
-    with running(wish, lambda name, where: None) as stack:
-        yield rest.site(stack.url, stack.bootstrap, stack.registry)
+def _cases() -> Iterator[dict[str, Any]]:
+    for file in sorted(shared("conformance", "rest").glob("*.json")):
+        yield from json.loads(file.read_text())["tests"]
 
 
-@pytest.fixture(scope="module")
-def cases() -> dict[str, Case]:
-    return {case.id: case for case in load([shared("conformance", "rest")])}
+@pytest.mark.live
+def test_the_sample_passes(tmp_path: Path) -> None:
+    """By the command, in a process of its own: a server ends the Spark of its process with itself."""
+    sample, report = tmp_path / "sample.json", tmp_path / "report"
+    sample.write_text(json.dumps({"tests": [case for case in _cases() if case["id"] in LEDGER["played"]]}))
+    code = "import sys; from millstream.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "test", "--rest", str(sample), "--quiet", "--report", str(report)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert report.exists(), done.stderr
+    verdicts = [json.loads(line) for line in report.read_text().splitlines()]
+    assert len(verdicts) == len(LEDGER["played"])
+    assert not [f"{v['name']}\n  {v['reason']}" for v in verdicts if not v["passed"]]
 
 
-def test_the_sample_passes(cases: dict[str, Case], site: Site) -> None:
-    played = [cases[id] for id in LEDGER["played"]]
-    broken = [f"{v.case.title}\n  {v.reason}" for v in rest.run_cases(played, site, effective({}, {})) if not v.passed]
-    assert not broken, "\n".join(broken)
-
-
-def test_the_ledger_names_cases(cases: dict[str, Case]) -> None:
-    assert not {*LEDGER["played"], *GAPS} - cases.keys()
+def test_the_ledger_names_cases() -> None:
+    assert not {*LEDGER["played"], *GAPS} - {case["id"] for case in _cases()}
     assert not GAPS & set(LEDGER["played"])
