@@ -7,7 +7,8 @@ import pytest
 
 from millstream.engine.api import RequestFailed
 from support.gate import Gate
-from support.world import World
+from support.kafka import wait_for
+from support.world import PATIENCE, World
 
 SINGLE = [("KAFKA", b"\x00\x00\x00\x07"), ("DELIMITED", b"7"), ("JSON", b"7"), ("JSON_SR", 7), ("AVRO", 7)]
 
@@ -106,10 +107,17 @@ def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world
     )
     assert formats(world, "{n}_AVRO") == ("AVRO", "JSON")
     assert formats(world, "{n}_BOTH") == ("JSON", "JSON")
-    world.kafka.produce(world.topic, "1", {"USER_ID": 7, "AMOUNT": 5})
-    (changed,) = world.records(topic="{n}_AVRO")
+    both = "{n}_BOTH".replace("{n}", world.name)
+
+    def met() -> bool:
+        # A bid that is read before the table's row meets nothing; the next one will.
+        world.kafka.produce(world.topic, "1", {"USER_ID": 7, "AMOUNT": 5})
+        return world.kafka.ends(both) > 0
+
+    wait_for(met, "a bid that meets its user", PATIENCE)
+    changed = world.records(topic="{n}_AVRO")[0]
     assert world.theirs("AVRO", "key", "{n}_AVRO").read(changed.key) == 1
-    (joined,) = world.records(topic="{n}_BOTH")
+    joined = world.records(topic="{n}_BOTH")[0]
     assert joined.key == b"7"
     assert isinstance(joined.json, dict)
     assert joined.json["U_NAME"] == "Jo"
