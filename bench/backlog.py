@@ -89,8 +89,8 @@ def _in_window(_: bytes, value: dict[str, Any], nth: int, keys: int) -> bool:
 
 
 def _named(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:
-    """A record may come before its name."""
-    return (value["A"] - 1) % keys == int(key[1:]) and value["NAME"] in (None, f"name{key[1:].decode()}")
+    """Names are older than the records, and there before either engine starts: every record finds its own."""
+    return bool((value["A"] - 1) % keys == int(key[1:]) and value["NAME"] == f"name{key[1:].decode()}")
 
 
 def _paired(key: bytes, value: dict[str, Any], _: int, keys: int) -> bool:

@@ -142,12 +142,13 @@ case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean) {
 
 /** Everything a fold needs; environments are (state, row, new, clock, own, other). `part` divides a group, in place. */
 case class Recipe(by: Seq[String], row: StructType, state: StructType, out: StructType, part: Bound, update: Bound,
-    emit: Bound, expiring: Option[Expiring], label: String, whole: Boolean) {
+    emit: Bound, expiring: Option[Expiring], label: String, whole: Boolean, gate: String) {
   private def at(name: String) = row.getFieldIndex(name).getOrElse(-1)
   val clock: Int = at("clock")
   val side: Int = at("side")
   val partition: Int = at("partition")
   val offset: Int = at("offset")
+  def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
   /** The same over the columns alone that it reads, and which these are. */
   def narrowed: (Recipe, Seq[String]) = {
@@ -179,7 +180,7 @@ object Recipe {
     }
     val part = bound("part", BinaryType)
     Recipe(text("by").split(',').toSeq, in.schema, state, out, part, bound("update", state), bound("emit", made), expiring, text("label"),
-      text("whole").toBoolean)
+      text("whole").toBoolean, text("gate"))
   }
 }
 

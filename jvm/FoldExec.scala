@@ -66,8 +66,9 @@ object FoldRule extends Rule[SparkPlan] {
 
 /** Named by `spark.sql.extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit =
-    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = FoldRule })
+  override def apply(extensions: SparkSessionExtensions): Unit = Seq(FoldRule, GateRule).foreach { rule =>
+    extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
+  }
 }
 
 /**
@@ -95,10 +96,12 @@ case class FoldExec(recipe: Recipe, group: Seq[Attribute], columns: Seq[Attribut
     val folding = new Folding(recipe, memory)
     val key = UnsafeProjection.create(group, child.output)
     val (outs, began) = (longMetric("numOutputRows"), System.nanoTime)
-    val in = ordered
+    val (in, lane) = (ordered, Gates.lane(recipe.gate))
     val all = rows.flatMap { row =>
+      val given = in(row)
       // A copy: the bytes of a projection's row are its buffer where they fill it, and a memory keeps them.
-      val made = folding(key(row).copy().getBytes, in(row))
+      val made = folding(key(row).copy().getBytes, given)
+      if (lane != null && recipe.isRight(given)) lane.arrive(given.getInt(recipe.partition), given.getLong(recipe.offset))
       outs += made.size
       made.iterator
     }

@@ -24,7 +24,7 @@ object Entry {
 object Registry {
   def register(spark: SparkSession): Unit = {
     val functions = spark.asInstanceOf[ClassicSession].sessionState.functionRegistry
-    (Faults.entries ++ Functions.entries ++ Operators.entries ++ StreamTime.entries ++
+    (Faults.entries ++ Functions.entries ++ Operators.entries ++ StreamTime.entries ++ Gates.entries ++
       PythonFunctions.entries).foreach { entry =>
       functions.createOrReplaceTempFunction(entry.name, entry.build, "built-in")
     }

@@ -16,7 +16,7 @@ from millstream.engine.state import Wanted, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.types import INTEGER
-from millstream.plan.nodes import Answer, reads
+from millstream.plan.nodes import Answer, Node, looked_up, reads
 from millstream.plan.pulling import Pulled
 from millstream.plan.steps import CreateTopic, Row
 from millstream.spark import session, sink
@@ -112,7 +112,8 @@ class Workshop:
         there = self._need_topics(wanted)
         starts = self._possible(wanted.starts)
         job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, starts)
-        job = replace(job, tasks=tasks(len(there[source.topic]) for source in reads(wanted.plan)))
+        shared = tasks(len(there[source.topic]) for source in reads(wanted.plan))
+        job = replace(job, tasks=shared, ends=self._ends(wanted.plan))
         try:
             return self._realtime.write(wanted.plan, job)
         except QueryRefused as refused:
@@ -124,8 +125,9 @@ class Workshop:
 
     def push(self, plan: Answer, id: str, topic: str, settings: Mapping[str, str], starts: Starts) -> Started:
         """Start a push query that writes its rows to a topic. Raises CannotRun."""
+        job = replace(self._job(id, id, settings, starts), ends=self._ends(plan))
         try:
-            return self._realtime.answer(plan, topic, self._job(id, id, settings, starts))
+            return self._realtime.answer(plan, topic, job)
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
 
@@ -179,6 +181,13 @@ class Workshop:
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
         return {topic: _within(starts[topic], there) for topic, there in bounds.items()}
+
+    def _ends(self, plan: Node) -> Starts:
+        """Where the topics of tables end that streams look rows up in. Raises CannotRun."""
+        try:
+            return {table.topic: self._kafka.ends_now(table.topic) for table in looked_up(plan)}
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
 
     def _make(self, topic: CreateTopic) -> None:
         try:

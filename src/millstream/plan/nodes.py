@@ -337,6 +337,12 @@ def joins(node: Node) -> Iterator[Join]:
         yield from joins(inner)
 
 
+def looked_up(node: Node) -> tuple[Source, ...]:
+    """The tables in which streams of a plan look rows up, each once."""
+    met = (join.right for join in joins(node) if join.kind is Kind.STREAM and join.right.kind is Kind.TABLE)
+    return tuple({leaf.origin.name: leaf.origin for table in met for leaf in leaves(table)}.values())
+
+
 def nodes(node: Node) -> Iterator[Node]:
     """The nodes of a plan, the last one first."""
     yield node

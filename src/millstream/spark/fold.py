@@ -40,7 +40,8 @@ class Fold:
     to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and changes
     nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's columns.
     `part` (over row: binary) divides a group: each part has a state of its own, but they share the group's task, and
-    with it stream time. `whole`: one clock for all partitions.
+    with it stream time. `whole`: one clock for all partitions. `gate` is the lane (gate.py) of which rows with `side` 1
+    are, "" for none.
     """
 
     by: Sequence[str]
@@ -52,6 +53,7 @@ class Fold:
     expiry: Expiry | None = None
     part: str = "cast(null as binary)"
     whole: bool = False
+    gate: str = ""
 
 
 def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
@@ -83,6 +85,7 @@ def _texts(what: Fold) -> dict[str, str]:
         "part": what.part,
         "label": what.label,
         "whole": str(what.whole).lower(),
+        "gate": what.gate,
     }
     expiry = what.expiry
     if expiry is None:

@@ -6,11 +6,13 @@ lane 0, in `r<n>` for lane n. Join n folds lanes 0 and n into lane 0 and lets th
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
 from millstream.catalog.catalog import Kind
 from millstream.plan.nodes import Join, Node
+from millstream.spark import gate
 from millstream.spark.fold import Fold, clock
 from millstream.spark.foreign import ForeignTable
 from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type, with_key
@@ -60,7 +62,9 @@ def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], query: str,
         nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
         right = rows(join.right).where("value is not null" if join.right.kind is Kind.STREAM else "true")
         made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
-        frame = frame.union(with_key(made, f"r{place}.j.K0 is null", join.right, query))
+        lane = with_key(made, f"r{place}.j.K0 is null", join.right, query)
+        waited = live and _kind(join) is StreamTable
+        frame = frame.union(gate.sent(lane, query, place) if waited else lane)
     return frame
 
 
@@ -76,11 +80,12 @@ class StreamTable(Step):
         right = "state.v"
         row = f"array({self.row('row.j', self.value('row.value', right), 'row.rowtime')})"
         told = row if self.join.outer.left else f"if({right} is null, array(), {row})"
-        return self.made(
+        made = self.made(
             "if(row.side = 0, state, if(row.rv is null, null, named_struct('v', row.rv)))",
             f"if(row.side = 0, {told}, array())",
             f"struct<v: {self.right}>",
         )
+        return replace(made, gate=gate.lane(self.query, self.place)) if self.live else made
 
 
 class TableTable(Step):

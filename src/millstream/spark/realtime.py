@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.plan.nodes import Answer, Read, Write
+from millstream.plan.nodes import Answer, Read, Write, looked_up
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import jvm, pipeline, sink
+from millstream.spark import gate, jvm, pipeline, sink
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -24,6 +24,7 @@ ANSWER_PRODUCER = {"linger.ms": "0"}
 TELLING = 600
 
 Starts = Mapping[str, Mapping[int, int]]
+Plan = Write | Answer
 
 
 class QueryRefused(Exception):
@@ -37,6 +38,7 @@ class Job:
     `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
     not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
     it may show records. `tasks`: how many share the query's groups, where the checkpoint does not say.
+    `ends`: where the topics of tables end in which streams look rows up; the streams wait until they are read so far.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Job:
     log: str = ""
     log_rows: bool = False
     tasks: int = 2
+    ends: Starts = field(default_factory=dict)
 
 
 class Started:
@@ -83,6 +86,7 @@ class Started:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
+        gate.end(self._query_session(), self.id)
 
     @staticmethod
     def _query_session() -> SparkSession:
@@ -103,13 +107,13 @@ class RealTime:
 
     def write(self, plan: Write, job: Job) -> Started:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
-        rows = lambda: pipeline.written(plan, self._stream(job), job.id, live=True)  # noqa: E731
-        return self._start(rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
+        rows = lambda: pipeline.written(plan, self._stream(plan, job), job.id, live=True)  # noqa: E731
+        return self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
 
     def answer(self, plan: Answer, topic: str, job: Job) -> Started:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
-        rows = lambda: pipeline.as_records(pipeline.answered(plan, self._stream(job), job.id, live=True), plan)  # noqa: E731
-        return self._start(rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
+        rows = lambda: pipeline.as_records(pipeline.answered(plan, self._stream(plan, job), job.id, live=True), plan)  # noqa: E731
+        return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
@@ -135,17 +139,21 @@ class RealTime:
         """Remove a checkpoint."""
         checkpoints.delete(self._session, checkpoint)
 
-    def _start(self, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: Job) -> Started:
+    def _start(
+        self, plan: Plan, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: Job
+    ) -> Started:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
+        gate.shut(self._session, job.id, plan, job.ends)
         try:
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
+            gate.end(self._session, job.id)
             raise QueryRefused(first_line(failure)) from failure
         started = Started(query, job.id, self._forget_running)
         with self._lock:
@@ -157,19 +165,20 @@ class RealTime:
         with self._lock:
             self._running.discard(started)
 
-    def _stream(self, job: Job) -> Callable[[Read], DataFrame]:
-        numbers = count()
+    def _stream(self, plan: Plan, job: Job) -> Callable[[Read], DataFrame]:
+        numbers, waits = count(), bool(looked_up(plan))
 
         def records(read: Read) -> DataFrame:
-            topic = read.origin.topic
+            topic, number = read.origin.topic, next(numbers)
             options = {
                 **self._source(topic),
                 "startingOffsets": offsets(topic, job.starts),
                 # Two sources with the same options in one query give no rows (DESIGN.md §12).
-                "kafka.client.id": f"{job.id}-{next(numbers)}",
+                "kafka.client.id": f"{job.id}-{number}",
                 "kafka.fetch.max.wait.ms": job.settings["fetch.max.wait.ms"],
             }
-            return _records(self._session.readStream.format("kafka").options(**options).load())
+            raw = self._session.readStream.format("kafka").options(**options).load()
+            return _records(gate.source(raw, job.id, read.kind, number) if waits else raw)
 
         return records
 

@@ -1,0 +1,79 @@
+"""Streams and tables with a backlog: at a start, and after a restart, a stream's rows find those of the tables."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from support.kafka import Kafka, wait_for
+from support.life import Life
+
+pytestmark = pytest.mark.live
+ROWS = 20_000
+# Seconds; a machine may have other things to do.
+PATIENCE = 300
+DECLARED = """
+CREATE STREAM {stream} (id INT KEY, a INT) WITH (kafka_topic='{stream}', format='JSON');
+CREATE TABLE {names} (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='{names}', format='JSON');
+CREATE TABLE {rooms} (id INT PRIMARY KEY, room STRING) WITH (kafka_topic='{rooms}', format='JSON');
+"""
+JOINED = """
+CREATE STREAM {stream}_J AS SELECT s.id AS id, s.a AS a, n.name AS name, r.room AS room
+  FROM {stream} s LEFT JOIN {names} n ON s.id = n.id LEFT JOIN {rooms} r ON s.a = r.id;
+"""
+
+
+@pytest.fixture
+def topics(kafka: Kafka) -> dict[str, str]:
+    """A stream's topic and those of two tables, by what the statements call them."""
+    return {
+        name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper(), partitions=2)
+        for name in ("stream", "names", "rooms")
+    }
+
+
+def put(kafka: Kafka, topic: str, rows: Iterable[tuple[str | None, dict[str, object]]]) -> None:
+    """Write rows by key."""
+    for key, value in rows:
+        kafka.send(topic, key, value, 1_000)
+    kafka.flush()
+
+
+def fill(kafka: Kafka, topics: dict[str, str], first: int, name: str) -> None:
+    """Rows of the stream from number `first` on, each of a key and a room of its own, and their names, said twice."""
+    numbers = range(first, first + ROWS)
+    put(kafka, topics["stream"], ((str(i % ROWS), {"a": i}) for i in numbers))
+    put(kafka, topics["rooms"], ((str(i), {"room": f"room{i}"}) for i in numbers))
+    put(kafka, topics["names"], ((str(i % ROWS), {"name": said}) for said in ("old", name) for i in numbers))
+    # The last row of a partition may be one that the table leaves out.
+    put(kafka, topics["names"], ((None, {"name": "nobody"}) for _ in range(10)))
+
+
+def answers(kafka: Kafka, topic: str, wanted: int) -> dict[int, Any]:
+    """What the joined rows say by their number, the last one of each, when there are as many as wanted."""
+    wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
+    found: dict[int, Any] = {}
+    for record in kafka.consume_all(topic, kafka.ends(topic)):
+        row: Any = record.json
+        found[int(record.key or b"")] = (row["NAME"], row["ROOM"])
+    return found
+
+
+def all_named(found: dict[int, Any], first: int, name: str) -> bool:
+    return all(found[i] == (name, f"room{i}") for i in range(first, first + ROWS))
+
+
+def test_what_was_there_first_is_joined(begin: Callable[..., Life], kafka: Kafka, topics: dict[str, str]) -> None:
+    fill(kafka, topics, 0, "first")
+    server, out = begin("gate"), f"{topics['stream']}_J"
+    server.execute(DECLARED.format(**topics))
+    server.execute(JOINED.format(**topics))
+    assert all_named(answers(kafka, out, ROWS), 0, "first")
+    asked = "SELECT s.id, n.name FROM {stream} s JOIN {names} n ON s.id = n.id EMIT CHANGES;".format(**topics)
+    assert {name for _, name in server.rows(asked, 1000)} == {"first"}
+    server.close()
+    fill(kafka, topics, ROWS, "second")
+    begin("gate")
+    # It may tell rows of its first life again.
+    wait_for(lambda: len(answers(kafka, out, 2 * ROWS)) == 2 * ROWS, "all rows of both lives", PATIENCE)
+    assert all_named(answers(kafka, out, 2 * ROWS), ROWS, "second")
