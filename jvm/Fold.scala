@@ -24,7 +24,7 @@ object Fold {
 
   /** Over a stream, in real time: as rows of the operator that FoldRule puts in its place (FoldExec.scala). */
   def live(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
-    val (recipe, columns) = Recipe.of(in, text.asScala.toMap).narrowed
+    val (recipe, columns) = work(in, text).narrowed
     val frame = in.select(columns.map(name => in(s"`$name`")): _*)
     val child = frame.asInstanceOf[ClassicDataset[_]].queryExecution.analyzed
     val planned = FoldPlan(recipe, child)
@@ -33,11 +33,14 @@ object Fold {
 
   /** Over rows that the driver's evaluator gives: no job, the state is in memory. */
   def bounded(in: DataFrame, text: JavaMap[String, String]): DataFrame = {
-    val recipe = Recipe.of(in, text.asScala.toMap)
+    val recipe = work(in, text)
     val frame = in.selectExpr(s"struct(${recipe.by.map(n => s"`$n`").mkString(", ")}) as k", "struct(*) as row")
     val fold = FoldCall(Pack(expression(frame("k"))), Pack(expression(frame("row"))), recipe)
     frame.select(column(fold).as("outs")).selectExpr("inline(outs)")
   }
+
+  private def work(in: DataFrame, text: JavaMap[String, String]): Work[_ >: Null <: AnyRef] =
+    if (text.containsKey("meet0")) Meet.of(in, text.asScala.toMap) else Recipe.of(in, text.asScala.toMap)
 
   def point(bytes: Array[Byte], fields: Int): UnsafeRow =
     if (bytes == null) null
@@ -140,38 +143,26 @@ case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean) {
   def mapped(f: Bound => Bound): Expiring = copy(f(due), f(update), f(emit))
 }
 
-/** Everything a fold needs; environments are (state, row, new, clock, own, other). `part` divides a group, in place. */
+/** Everything a fold needs; environments are (state, row, new, clock). `part` divides a group, in place. */
 case class Recipe(by: Seq[String], row: StructType, state: StructType, out: StructType, part: Bound, update: Bound,
-    emit: Bound, expiring: Option[Expiring], label: String, whole: Boolean, gate: String) {
-  private def at(name: String) = row.getFieldIndex(name).getOrElse(-1)
+    emit: Bound, expiring: Option[Expiring], label: String, whole: Boolean,
+    override val gate: String) extends Work[Array[Byte]] {
   val clock: Int = at("clock")
-  val side: Int = at("side")
-  val partition: Int = at("partition")
-  val offset: Int = at("offset")
-  def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
-  /** The same over the columns alone that it reads, and which these are. */
-  def narrowed: (Recipe, Seq[String]) = {
-    val read = Bound.all((Seq(part, update, emit) ++ expiring.toSeq.flatMap(_.bounds)).map(_.fields(Recipe.Row)))
-    val own = (by.map(at) ++ Seq(clock, side, partition, offset)).filter(_ >= 0)
-    val kept = read.fold(row.indices: Seq[Int])(fields => (fields ++ own).toSeq.sorted)
-    val (places, less) = (kept.zipWithIndex.toMap, StructType(kept.map(row(_))))
-    def moved(bound: Bound) = if (read.isEmpty) bound else bound.moved(Recipe.Row, less, places)
-    val made = copy(row = less, part = moved(part), update = moved(update), emit = moved(emit),
-      expiring = expiring.map(_.mapped(moved)))
-    (made, less.fieldNames.toSeq)
-  }
+  override def codec: StateCodec[Array[Byte]] = Plain
+  override def worker(memory: Memory[Array[Byte]]): Worker = new Folding(this, memory)
+  override protected def own: Seq[String] = Seq("clock", "side", "partition", "offset")
+  override protected def bounds: Seq[Bound] = Seq(part, update, emit) ++ expiring.toSeq.flatMap(_.bounds)
+  override protected def over(less: StructType, moved: Bound => Bound): Recipe =
+    copy(row = less, part = moved(part), update = moved(update), emit = moved(emit), expiring = expiring.map(_.mapped(moved)))
 }
 
 object Recipe {
-  /** The place of `row` in an environment. */
-  val Row = 1
-
   def of(in: DataFrame, text: Map[String, String]): Recipe = {
     val session = in.sparkSession
     val Seq(state, out) = Seq("state", "out").map(name => DataType.fromDDL(text(name)).asInstanceOf[StructType])
     val environment = new StructType().add("state", state).add("row", in.schema).add("new", state)
-      .add("clock", LongType).add("own", LongType).add("other", LongType)
+      .add("clock", LongType)
     def bound(name: String, wanted: DataType) = Bound.of(session, environment, text(name), wanted)
     val made = ArrayType(out)
     val due = new StructType().add("due", LongType).add("order", BinaryType)
@@ -184,10 +175,14 @@ object Recipe {
   }
 }
 
-/** Where a fold keeps its states, and the queue of those that wait for stream time. */
-trait Memory {
-  def get(key: Array[Byte]): Array[Byte]
-  def put(key: Array[Byte], state: Array[Byte]): Unit
+/** Where a worker keeps its states, and the queue of those that wait for stream time. */
+trait Memory[S >: Null <: AnyRef] {
+  def get(key: Array[Byte]): S
+  /** Of a state that was changed in place, too. */
+  def put(key: Array[Byte], state: S): Unit
+  def remove(key: Array[Byte]): Unit
+  /** What a worker has beside the states, in memory alone: made of all states when this memory has none yet. */
+  def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
   def dues: TreeSet[Array[Byte]]
   def enqueue(entry: Array[Byte]): Unit = dues.add(entry)
   def dequeue(entry: Array[Byte]): Unit = dues.remove(entry)
@@ -216,20 +211,19 @@ object Due {
 }
 
 /** One task's fold: gives the outputs of each row. */
-class Folding(recipe: Recipe, memory: Memory) {
+class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe) {
   import recipe._
   private val parting = part.make()
   private val updating = update.make()
   private val emitting = emit.make()
   private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
-  private val environment = new GenericInternalRow(6)
+  private val environment = new GenericInternalRow(4)
 
-  def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
+  override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
     val key = divided(group, in)
     val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
     val now = tick(in, partition)
-    sides(in, partition)
     if (expiring.exists(_.before)) settle(in, partition, now, outs)
     guarded(in) { change(key, in, partition, now, updating, emitting, outs) }
     if (expiring.exists(!_.before)) settle(in, partition, now, outs)
@@ -259,14 +253,6 @@ class Folding(recipe: Recipe, memory: Memory) {
       else { memory.advance(partition, own); own }
     }
   }
-
-  /** Where rows have sides, stream time of the row's own side, with this row's, and of the other. */
-  private def sides(in: UnsafeRow, partition: Int): Unit =
-    if (side >= 0 && !in.isNullAt(side)) {
-      val own = -1 - 2 * partition - in.getInt(side)
-      environment.update(4, tick(in, own))
-      environment.update(5, memory.clock(-1 - 2 * partition - (1 - in.getInt(side))))
-    }
 
   /** One state changed: the outputs, and whether the state is another now. A failure leaves everything as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, partition: Int, now: java.lang.Long,
@@ -339,42 +325,39 @@ class Folding(recipe: Recipe, memory: Memory) {
       next = head
     }
   }
-
-  private def guarded(in: UnsafeRow)(work: => Unit): Unit =
-    try work
-    catch { case e: Throwable => Faults.caught(e, label, number(in, recipe.partition), number(in, offset)) }
-
-  private def number(in: UnsafeRow, at: Int): Long =
-    if (at < 0 || in.isNullAt(at)) -1L
-    else if (recipe.row(at).dataType == IntegerType) in.getInt(at).toLong
-    else in.getLong(at)
 }
 
 /** In the driver's JVM, for one run. */
-class DriverMemory extends Memory {
-  private val states = new JavaHashMap[ByteBuffer, Array[Byte]]
+class DriverMemory[S >: Null <: AnyRef] extends Memory[S] {
+  private val states = new JavaHashMap[ByteBuffer, S]
   private val clocks = new JavaHashMap[Int, java.lang.Long]
   override val dues: TreeSet[Array[Byte]] = Memory.queue()
-  override def get(key: Array[Byte]): Array[Byte] = states.get(ByteBuffer.wrap(key))
-  override def put(key: Array[Byte], state: Array[Byte]): Unit =
-    if (state == null) states.remove(ByteBuffer.wrap(key)) else states.put(ByteBuffer.wrap(key), state)
+  override def get(key: Array[Byte]): S = states.get(ByteBuffer.wrap(key))
+  override def put(key: Array[Byte], state: S): Unit =
+    if (state == null) remove(key) else states.put(ByteBuffer.wrap(key), state)
+  override def remove(key: Array[Byte]): Unit = states.remove(ByteBuffer.wrap(key))
+  override def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = make(Iterator.empty)
   override def clock(partition: Int): java.lang.Long = clocks.get(partition)
   override def advance(partition: Int, clock: Long): Unit = clocks.put(partition, clock)
 }
 
 /** The fold as an expression that remembers: key and row as bytes in, an array of outputs out. */
-case class FoldCall(left: Expression, right: Expression, recipe: Recipe)
+case class FoldCall(left: Expression, right: Expression, recipe: Work[_ >: Null <: AnyRef])
     extends BinaryExpression with Nondeterministic with CodegenFallback {
-  @transient private var folding: Folding = _
+  @transient private var worker: Worker = _
   override def stateful: Boolean = true
   override def nullable: Boolean = false
   override def dataType: DataType = ArrayType(recipe.out)
   override def prettyName: String = "ms_fold"
-  override protected def initializeInternal(partition: Int): Unit = folding = new Folding(recipe, new DriverMemory)
+  override protected def initializeInternal(partition: Int): Unit = worker = FoldCall.worker(recipe)
   override protected def evalInternal(row: InternalRow): Any = {
     val in = Fold.point(right.eval(row).asInstanceOf[Array[Byte]], recipe.row.size)
-    val outs = folding(left.eval(row).asInstanceOf[Array[Byte]], in)
+    val outs = worker(left.eval(row).asInstanceOf[Array[Byte]], in)
     new GenericArrayData(outs.toArray[Any])
   }
   override protected def withNewChildrenInternal(left: Expression, right: Expression): FoldCall = copy(left, right)
+}
+
+object FoldCall {
+  private def worker[S >: Null <: AnyRef](work: Work[S]): Worker = work.worker(new DriverMemory[S])
 }

@@ -24,7 +24,7 @@ import org.apache.spark.util.CompletionIterator
  * and the checks of its state's schema; before it runs, FoldRule puts FoldExec in its place.
  */
 object FoldPlan {
-  def apply(recipe: Recipe, child: LogicalPlan): LogicalPlan = {
+  def apply(recipe: Work[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {
     val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
     val made = AttributeReference("fold", ObjectType(classOf[Array[Byte]]), nullable = false)()
     val never = Literal.create(null, BinaryType)
@@ -43,7 +43,7 @@ case class FoldField(child: Expression, dataType: DataType, override val nullabl
 }
 
 /** Declares what a fold keeps, and carries its recipe through the planner; it is never run. */
-class FoldProcessor(val recipe: Recipe) extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
+class FoldProcessor(val recipe: Work[_ >: Null <: AnyRef]) extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
   override def init(mode: OutputMode, time: TimeMode): Unit =
     StoredMemory.Families.foreach(getHandle.getValueState[Array[Byte]](_, Encoders.BINARY, TTLConfig.NONE))
 
@@ -75,7 +75,7 @@ class Extensions extends (SparkSessionExtensions => Unit) {
  * Runs a fold: a row in, its outputs out. States change in memory; what changed is written to the state store at the
  * end of the batch, before its commit. A task that fails before that begins again from the last commit.
  */
-case class FoldExec(recipe: Recipe, group: Seq[Attribute], columns: Seq[Attribute], output: Seq[Attribute],
+case class FoldExec(recipe: Work[_ >: Null <: AnyRef], group: Seq[Attribute], columns: Seq[Attribute], output: Seq[Attribute],
     stateInfo: Option[StatefulOperatorStateInfo], child: SparkPlan) extends UnaryExecNode with StateStoreWriter {
 
   override def shortName: String = "fold"
@@ -88,19 +88,20 @@ case class FoldExec(recipe: Recipe, group: Seq[Attribute], columns: Seq[Attribut
     metrics // the driver makes them
     child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StoredMemory.Schema, StoredMemory.Schema,
       NoPrefixKeyStateEncoderSpec(StoredMemory.Schema), session.sessionState,
-      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => folded(store, rows) }
+      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => folded(recipe, store, rows) }
   }
 
-  private def folded(store: StateStore, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
-    val memory = FoldMemories.take(store, getStateInfo, TaskContext.getPartitionId())
-    val folding = new Folding(recipe, memory)
+  private def folded[S >: Null <: AnyRef](work: Work[S], store: StateStore,
+      rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val memory = FoldMemories.take(store, getStateInfo, TaskContext.getPartitionId(), work.codec)
+    val worker = work.worker(memory)
     val key = UnsafeProjection.create(group, child.output)
     val (outs, began) = (longMetric("numOutputRows"), System.nanoTime)
     val (in, lane) = (ordered, Gates.lane(recipe.gate))
     val all = rows.flatMap { row =>
       val given = in(row)
       // A copy: the bytes of a projection's row are its buffer where they fill it, and a memory keeps them.
-      val made = folding(key(row).copy().getBytes, given)
+      val made = worker(key(row).copy().getBytes, given)
       if (lane != null && recipe.isRight(given)) lane.arrive(given.getInt(recipe.partition), given.getLong(recipe.offset))
       outs += made.size
       made.iterator

@@ -24,20 +24,22 @@ final class Bytes(val array: Array[Byte]) {
 }
 
 /** A state in memory (null: there is none), and whether the store has it as it is here, and has one at all. */
-final class Held(val key: Array[Byte], var state: Array[Byte], var stored: Boolean) {
+final class Held[S](val key: Array[Byte], var state: S, var stored: Boolean) {
   var clean = true
+  /** What it counts for in memory. */
+  var weight = 0L
 }
 
 /**
  * A partition's states: the latest in memory, all in the state store once they are flushed. `fresh`: the store is
  * empty. It serves one batch after the other, each with its own `store`.
  */
-class StoredMemory(fresh: Boolean) extends Memory {
+class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends Memory[S] {
   import StoredMemory._
 
   private var store: StateStore = _
-  private val latest = new LinkedHashMap[Bytes, Held](1024, 0.75f, true)
-  private val dirty = new ArrayList[Held]
+  private val latest = new LinkedHashMap[Bytes, Held[S]](1024, 0.75f, true)
+  private val dirty = new ArrayList[Held[S]]
   private var size = 0L
   /** No state is in the store alone: what is not in memory is nowhere. */
   private var whole = fresh
@@ -64,31 +66,45 @@ class StoredMemory(fresh: Boolean) extends Memory {
     }
   }
 
-  override def get(key: Array[Byte]): Array[Byte] = held(key).state
+  /** What is nowhere is not remembered to be nowhere, while memory knows. */
+  override def get(key: Array[Byte]): S =
+    if (!whole) held(key).state
+    else {
+      val known = latest.get(new Bytes(key))
+      if (known == null) null else known.state
+    }
 
-  private def held(key: Array[Byte]): Held = {
+  private def held(key: Array[Byte]): Held[S] = {
     val at = new Bytes(key)
     val known = latest.get(at)
     if (known != null) known
     else {
       val found = if (whole) null else read(States, key)
-      val made = new Held(key, found, stored = found != null)
+      val made = new Held[S](key, if (found == null) null else codec.decode(found), stored = found != null)
       latest.put(at, made)
-      size += weight(key, found)
+      weigh(made)
       shed()
       made
     }
   }
 
-  override def put(key: Array[Byte], state: Array[Byte]): Unit = {
+  override def put(key: Array[Byte], state: S): Unit = {
     val at = held(key)
     if (at.state == null && state != null) count += 1
     if (at.state != null && state == null) count -= 1
     if (state == null) removals += 1 else updates += 1
-    size += length(state) - length(at.state)
     at.state = state
+    weigh(at)
     if (at.clean) dirty.add(at)
     at.clean = false
+  }
+
+  override def remove(key: Array[Byte]): Unit = put(key, null)
+
+  private def weigh(held: Held[S]): Unit = {
+    val now = weight(held.key) + (if (held.state == null) 0 else codec.weight(held.state))
+    size += now - held.weight
+    held.weight = now
   }
 
   /** Lets the states go that were not wanted for longest, until there is room. */
@@ -100,18 +116,37 @@ class StoredMemory(fresh: Boolean) extends Memory {
         val eldest = all.next().getValue
         write(eldest)
         if (eldest.state != null) whole = false
-        size -= weight(eldest.key, eldest.state)
+        size -= eldest.weight
         all.remove()
       }
     }
 
-  private def write(held: Held): Unit =
+  /** One that is gone, unless it let go of its place before. */
+  private def drop(held: Held[S]): Unit = {
+    val key = new Bytes(held.key)
+    if (latest.get(key) eq held) {
+      latest.remove(key)
+      size -= held.weight
+    }
+  }
+
+  private def write(held: Held[S]): Unit =
     if (!held.clean) {
-      if (held.state != null) store.put(row(out, held.key), row(in, held.state), States)
+      if (held.state != null) store.put(row(out, held.key), row(in, codec.encode(held.state)), States)
       else if (held.stored) store.remove(row(out, held.key), States)
       held.clean = true
       held.stored = held.state != null
     }
+
+  private var aside: AnyRef = _
+  override def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = {
+    if (aside == null) aside = if (fresh) make(Iterator.empty) else {
+      val all = store.iterator(States)
+      try make(all.map(pair => (pair.key.getBinary(0), codec.decode(pair.value.getBinary(0)))))
+      finally all.close()
+    }
+    aside.asInstanceOf[A]
+  }
 
   override def dues: TreeSet[Array[Byte]] = {
     if (queue == null) {
@@ -150,7 +185,10 @@ class StoredMemory(fresh: Boolean) extends Memory {
 
   /** Everything that changed goes to the store. */
   def flush(): Unit = {
-    dirty.forEach(write(_))
+    dirty.forEach { held =>
+      write(held)
+      if (held.state == null) drop(held)
+    }
     dirty.clear()
     requeued.forEach((entry, now) =>
       if (now) store.put(row(out, entry.array), row(in, Nothing), Dues) else store.remove(row(out, entry.array), Dues))
@@ -184,16 +222,15 @@ object StoredMemory {
 
   private def number(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
   private def long(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
-  private def length(state: Array[Byte]): Int = if (state == null) 0 else state.length
 
-  /** About what a state in memory costs: its bytes, three objects with their headers, and its place in the map. */
-  private def weight(key: Array[Byte], state: Array[Byte]): Long = key.length + length(state) + 168L
+  /** About what a state in memory costs beside itself: its key, three objects with their headers, its place in the map. */
+  private def weight(key: Array[Byte]): Long = key.length + 168L
 }
 
 /** The memories of this JVM between batches. One is taken up again only where it is of the very commit to go on from. */
 object FoldMemories {
   private case class Commit(run: UUID, version: Long, id: Option[Seq[String]])
-  private val kept = new ConcurrentHashMap[StateStoreId, SoftReference[(Commit, StoredMemory)]]
+  private val kept = new ConcurrentHashMap[StateStoreId, SoftReference[(Commit, StoredMemory[_])]]
   private val tasks = new AtomicInteger
 
   /** The bytes of states that a task may hold: a quarter of the heap for all of them. */
@@ -203,18 +240,20 @@ object FoldMemories {
     room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
 
   /** The memory of the task's partition, open for its batch. */
-  def take(store: StateStore, info: StatefulOperatorStateInfo, partition: Int): StoredMemory = {
+  def take[S >: Null <: AnyRef](store: StateStore, info: StatefulOperatorStateInfo, partition: Int,
+      codec: StateCodec[S]): StoredMemory[S] = {
     share(1)
     TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
     val before = Commit(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(partition).map(_.toSeq))
     val found = Option(kept.remove(store.id)).flatMap(known => Option(known.get)).collect { case (`before`, m) => m }
-    val memory = found.getOrElse(new StoredMemory(info.storeVersion == 0))
+    // Of one run, and so of one operator, and its kind of states.
+    val memory = found.fold(new StoredMemory(info.storeVersion == 0, codec))(_.asInstanceOf[StoredMemory[S]])
     memory.open(store)
     memory
   }
 
   /** Writes what the batch changed, and keeps the memory for the next one. */
-  def commit(memory: StoredMemory, store: StateStore, info: StatefulOperatorStateInfo): Unit = {
+  def commit(memory: StoredMemory[_], store: StateStore, info: StatefulOperatorStateInfo): Unit = {
     memory.flush()
     val version = store.commit()
     val id = store.getStateStoreCheckpointInfo().stateStoreCkptId.map(Seq(_))

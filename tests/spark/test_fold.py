@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.spark import sink
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.spark.fold import Expiry, Fold, fold
 from support.kafka import Kafka, wait_for
+from support.spark import past_batch
 
 COUNT = Fold(
     by=("k",),
@@ -128,14 +128,8 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
         try:
             wanted = len(expected) if n else 1 if kind == "windows" else 3
             wait_for(lambda: kafka.ends(topics[1]) >= wanted, f"{wanted} records")  # noqa: B023
-            wait_for(lambda: _past_batch(query, n), "a saved batch")  # noqa: B023
+            wait_for(lambda: past_batch(query, n), "a saved batch")  # noqa: B023
         finally:
             query.stop()
     values = [r.value for r in kafka.consume_all(topics[1], kafka.ends(topics[1]))]
     assert sorted(set(values)) == sorted(set(expected))
-
-
-def _past_batch(query: StreamingQuery, batch: int) -> bool:
-    """Whether a batch with the records so far is saved, so that the next start begins after them."""
-    last = query.lastProgress
-    return last is not None and last["batchId"] > batch

@@ -2,11 +2,10 @@
 
 Its texts are Spark SQL over `state` (before the row; null where there is none), `row` (a struct of all columns
 of the frame), `new` (the state after it) and `clock` (stream time: the greatest column `clock` of the partition
-so far, this row's included; null where the frame has no such column). Where the frame has a column `side` (0 or 1),
-`own` and `other` are the same of the rows of the row's own side, and of the other's; an expiry does not have them.
+so far, this row's included; null where the frame has no such column).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -61,10 +60,18 @@ def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
 
     Raises pyspark's AnalysisException where a text makes no sense.
     """
+    return worked(rows, _texts(what), live)
+
+
+def worked(rows: DataFrame, texts: Mapping[str, str], live: bool) -> DataFrame:
+    """The outputs of what the stateful operator is told to do by `texts`, a fold's or a meeting's.
+
+    Raises pyspark's AnalysisException where a text makes no sense.
+    """
     session = rows.sparkSession
     made = jvm.module(session, "Fold")
     run = made.live if live else made.bounded
-    return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, _texts(what))))
+    return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, texts)))
 
 
 def clock(live: bool) -> str:

@@ -28,10 +28,6 @@ class ForeignTable(Step):
         told = fold(self._all_rows(sent), self._telling(), self.live)
         return fold(told.selectExpr("*", *self._own(self.passing)), self._latest(), self.live)
 
-    def fold(self) -> Fold:
-        """The second of the three."""
-        return self._telling()
-
     # ------------------------------------------------------------ texts
 
     def _passed(self) -> list[str]:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from millstream.catalog.catalog import Kind
 from millstream.plan.nodes import Join, Node
 from millstream.spark import gate
-from millstream.spark.fold import Fold, clock
+from millstream.spark.fold import Fold, clock, fold
 from millstream.spark.foreign import ForeignTable
 from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type, with_key
 from millstream.spark.lower import guarded
@@ -73,7 +73,19 @@ def _key_of(first: Node) -> str:
     return "key" if first.schema.key else "named_struct('K0', cast(null as int))"
 
 
-class StreamTable(Step):
+class _Folded(Step):
+    """A join that is one fold."""
+
+    def run(self, frame: DataFrame) -> DataFrame:
+        """The rows after this join."""
+        return fold(self.given(frame), self.fold(), self.live)
+
+    def fold(self) -> Fold:
+        """The fold of this kind of join."""
+        raise NotImplementedError
+
+
+class StreamTable(_Folded):
     """A stream and a table: the state is the table's row; only rows of the stream are told."""
 
     def fold(self) -> Fold:
@@ -88,7 +100,7 @@ class StreamTable(Step):
         return replace(made, gate=gate.lane(self.query, self.place)) if self.live else made
 
 
-class TableTable(Step):
+class TableTable(_Folded):
     """Two tables by their keys: the state is the last row of either side, and its time."""
 
     def fold(self) -> Fold:

@@ -9,7 +9,7 @@ from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, Node, leaves, windowed
 from millstream.spark.codec import EXPRESSION, report
-from millstream.spark.fold import Expiry, Fold, fold
+from millstream.spark.fold import Fold
 from millstream.spark.groups import HEADERS
 from millstream.spark.lower import guarded
 
@@ -52,6 +52,7 @@ class Step:
         self.right = struct_type("V", join.right.schema.value)
         self.own = struct_type("K", join.schema.key)
         self.out = self._out_type()
+        self.label = f"{query}.join"
 
     def _out_type(self) -> str:
         value = struct_type("V", self.join.schema.value)
@@ -62,7 +63,7 @@ class Step:
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        return fold(self.given(frame), self.fold(), self.live)
+        raise NotImplementedError
 
     def given(self, frame: DataFrame) -> DataFrame:
         """What the fold reads: `j` the key that is compared, null in a lane that passes; `side` 0 or 1."""
@@ -76,10 +77,6 @@ class Step:
         made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
         made = with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
         return made.selectExpr("*", f"if(j is null, {self.spread(self.passing)}, 0L) as h") if self.passing else made
-
-    def fold(self) -> Fold:
-        """The fold of this kind of join."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------ texts
 
@@ -103,26 +100,27 @@ class Step:
         named = ", ".join(f"'V{i}', {text}" for i, text in enumerate(fields))
         return f"named_struct({named})"
 
-    def row(self, key: str, value: str, rowtime: str) -> str:
-        """An output in lane 0."""
+    def row(self, key: str, value: str, rowtime: str, window: str = "row") -> str:
+        """An output in lane 0; `window` has the bounds."""
         nothing = [f"'{p}', cast(null as {right_type(j)})" for p, j in zip(self.passing, self.later, strict=True)]
-        return self.output("0", key, value, rowtime, nothing)
+        return self.output("0", key, value, rowtime, nothing, window)
 
-    def output(self, lane: str, key: str, value: str, rowtime: str, passing: Sequence[str]) -> str:
+    def output(self, lane: str, key: str, value: str, rowtime: str, passing: Sequence[str], window: str = "row") -> str:
         fields = [f"'lane', {lane}", f"'key', {key}", f"'value', {value}", f"'rowtime', {rowtime}"]
-        fields += [f"'{c}', row.{c}" for c in (*PLACE, *self.bounds)]
+        fields += [f"'{c}', row.{c}" for c in PLACE] + [f"'{b}', {window}.{b}" for b in self.bounds]
         return f"named_struct({', '.join([*fields, *passing])})"
 
     def gone(self) -> str:
         return f"cast(null as {struct_type('V', self.join.schema.value)})"
 
-    def made(self, update: str, emit: str, state: str, expiry: Expiry | None = None) -> Fold:
-        """The fold of a join; rows of other lanes pass by."""
+    def passed(self) -> str:
+        """The output of a row of a lane that passes."""
         passing = [f"'{p}', row.{p}" for p in self.passing]
-        nothing = f"cast(null as {self.own})", self.gone()
-        passed = f"array({self.output('row.lane', *nothing, 'row.rowtime', passing)})"
+        return self.output("row.lane", f"cast(null as {self.own})", self.gone(), "row.rowtime", passing)
+
+    def made(self, update: str, emit: str, state: str) -> Fold:
+        """The fold of a join; rows of other lanes pass by."""
         if self.passing:
             update = f"if(row.side is null, null, {update})"
-            emit = f"if(row.side is null, {passed}, {emit})"
-        label = f"{self.query}.join"
-        return Fold(self.by(), state, update, emit, self.out, label, expiry, whole=any(self.join.moves))
+            emit = f"if(row.side is null, array({self.passed()}), {emit})"
+        return Fold(self.by(), state, update, emit, self.out, self.label, whole=any(self.join.moves))

@@ -1,0 +1,229 @@
+"""The meeting of two streams against a naive model of its rules; failures, and that it goes on after a stop."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.model.types import BIGINT, INTEGER, STRING
+from millstream.plan.nodes import Near
+from millstream.spark import sink
+from millstream.spark.evaluate import Evaluator, leaf
+from millstream.spark.fold import worked
+from millstream.spark.meeting import Meeting, Side
+from support.kafka import Kafka, wait_for
+from support.spark import past_batch
+
+COLUMNS = [("k", STRING), ("side", INTEGER), ("rowtime", BIGINT), ("v", BIGINT), ("partition", INTEGER)]
+OUT = [STRING, BIGINT, BIGINT, BIGINT, INTEGER]
+CHECKED = settings(
+    max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
+# Key, side, time, value, partition.
+Row = tuple[str, int | None, int, int, int]
+# Key, the left's and the right's value, time, the partition of the row that it was told at.
+Out = tuple[str, int | None, int | None, int, int]
+
+
+def meeting(near: Near, outer: tuple[bool, bool], whole: bool = False) -> Meeting:
+    """Rows (k, v) that meet by k; a row whose value is 13 can't be told with another."""
+    place = "'p', row.partition"
+    sides = []
+    for side in (0, 1):
+        texts = ("ms_need(if(row.v = 13, null, row.v))", "entry.v")
+        met = texts if side == 0 else texts[::-1]
+        none = ("entry.v", "null") if side == 0 else ("null", "entry.v")
+        sides.append(
+            Side(
+                outer=outer[side],
+                type="struct<v: bigint, k: string>",
+                keep="struct(row.v as v, row.k as k)",
+                meet=f"named_struct('k', row.k, 'l', {met[0]}, 'r', {met[1]}, 't', greatest(t, row.rowtime), {place})",
+                alone=f"named_struct('k', entry.k, 'l', {none[0]}, 'r', {none[1]}, 't', t, {place})",
+                order="encode(entry.k, 'UTF-8')",
+            )
+        )
+    passing = f"named_struct('k', row.k, 'l', row.v, 'r', row.v, 't', -1L, {place})"
+    out = "struct<k: string, l: bigint, r: bigint, t: bigint, p: int>"
+    return Meeting(("k",), near, sides[0], sides[1], passing, out, "q.join", whole)
+
+
+def timed(rows: DataFrame) -> DataFrame:
+    """The columns that a meeting needs."""
+    return rows.selectExpr("*", "rowtime as clock", "rowtime as offset")
+
+
+def runner(spark: SparkSession, what: Meeting) -> Evaluator:
+    return Evaluator(worked(timed(leaf(spark, COLUMNS)), what.texts(), live=False), [t for _, t in COLUMNS], OUT)
+
+
+@dataclass(slots=True)
+class Kept:
+    """A row, and whether it waits to be told without counterpart."""
+
+    k: str
+    t: int
+    v: int
+    waits: bool
+
+
+@dataclass(slots=True)
+class Model:
+    """The rules, row by row over plain lists: one partition."""
+
+    near: Near
+    outer: tuple[bool, bool]
+    own: list[int | None] = field(default_factory=lambda: [None, None])
+    rows: tuple[list[Kept], list[Kept]] = field(default_factory=lambda: ([], []))
+
+    def reach(self, side: int) -> tuple[int, int]:
+        near = self.near
+        return (near.before, near.after) if side == 0 else (near.after, near.before)
+
+    def close(self, side: int, t: int) -> int:
+        """The last moment of stream time at which a row waits."""
+        return t + self.reach(side)[1] + self.near.grace
+
+    def put(self, row: Row) -> Iterator[Out]:
+        k, side, t, v, p = row
+        if side is None:
+            yield (k, v, v, -1, p)
+            return
+        self.own[side] = max(t, self.own[side] or t)
+        clock = max(time for time in self.own if time is not None)
+        yield from self.settled(clock, p)
+        (before, after), keep = self.reach(side), self.near.before + self.near.after + self.near.grace
+        there = [x for x in self.rows[1 - side] if x.k == k and x.t > (self.own[1 - side] or 0) - keep]
+        met = sorted((x for x in there if t - before <= x.t <= t + after), key=lambda x: x.t)
+        for x in met:
+            x.waits = False
+            yield (k, *((v, x.v) if side == 0 else (x.v, v)), max(t, x.t), p)
+        mine = Kept(k, t, v, False)
+        if not met and self.outer[side]:
+            mine.waits = not self.near.eager and self.close(side, t) >= clock
+            if not mine.waits:
+                yield self.alone(side, mine, p)
+        self.rows[side].append(mine)
+
+    def settled(self, clock: int, p: int) -> Iterator[Out]:
+        due = [(x.t, 1 - s, x.k, x, s) for s in (1, 0) for x in self.rows[s] if x.waits and self.close(s, x.t) < clock]
+        for *_, x, side in sorted(due, key=lambda d: d[:3]):
+            x.waits = False
+            yield self.alone(side, x, p)
+
+    def alone(self, side: int, x: Kept, p: int) -> Out:
+        return (x.k, *((x.v, None) if side == 0 else (None, x.v)), x.t, p)
+
+
+# Chunks are as wide as their name says.
+NEARS = {
+    "55": Near(5, 20, 30, False),
+    "one at a time": Near(0, 0, 0, False),
+    "26, no grace": Near(20, 5, 0, False),
+    "10,000": Near(2_000, 1_000, 60_000, False),
+    "4,001": Near(4_000, 0, 1, False),
+    "10,000, eager": Near(500, 100, 86_400_000, True),
+}
+WIDTHS = dict(zip(NEARS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
+
+
+@pytest.mark.parametrize("name", NEARS)
+def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
+    """Times are about the edges of chunks, or near one another, and mostly rise."""
+    near, width = NEARS[name], WIDTHS[name]
+    edges = st.builds(lambda n, d: max(0, n * width + d), st.integers(0, 12), st.integers(-2, 2))
+    times = edges | st.integers(0, 12 * width)
+    keys, sides = st.sampled_from("ab"), st.sampled_from([0, 1, 0, 1, 0, 1, None])
+
+    @CHECKED
+    @given(
+        rows=st.lists(st.tuples(keys, sides, times, st.just(0), st.just(0)), min_size=30, max_size=90),
+        rising=st.integers(0, 3),
+        outer=st.tuples(st.booleans(), st.booleans()),
+    )
+    def holds(rows: list[Row], rising: int, outer: tuple[bool, bool]) -> None:
+        ordered = sorted(rows, key=lambda r: r[2] // (width * 4)) if rising else rows
+        numbered = [(k, s, t, 100 + n, 0) for n, (k, s, t, _, _) in enumerate(ordered)]
+        model = Model(near, outer)
+        assert runner(spark, meeting(near, outer))(numbered) == [list(model.put(row)) for row in numbered]
+
+    holds()
+
+
+SOON = Near(10, 10, 5, False)
+
+
+def test_partitions_have_clocks_of_their_own_unless_it_is_whole(spark: SparkSession) -> None:
+    rows: list[Row] = [("a", 0, 100, 1, 0), ("b", 0, 100, 2, 1), ("c", 1, 116, 3, 1), ("d", 1, 117, 4, 0)]
+    apart = runner(spark, meeting(SOON, (True, False)))(rows)
+    assert apart == [[], [], [("b", 2, None, 100, 1)], [("a", 1, None, 100, 0)]]
+    together = runner(spark, meeting(SOON, (True, False), whole=True))(rows)
+    assert together == [[], [], [("a", 1, None, 100, 1), ("b", 2, None, 100, 1)], []]
+
+
+def test_a_row_that_fails_is_logged_and_changes_nothing(spark: SparkSession) -> None:
+    """The second row met the first and could not be told: the first waits as before, the second is not kept."""
+    sink.log_to_memory(spark, "q")
+    rows: list[Row] = [("a", 0, 100, 1, 0), ("a", 1, 101, 13, 0), ("a", 0, 102, 2, 0), ("b", 0, 200, 3, 0)]
+    told = runner(spark, meeting(SOON, (True, True)))(rows)
+    assert told == [[], [], [], [("a", 1, None, 100, 0), ("a", 2, None, 102, 0)]]
+    assert len(sink.drain_log(spark, "q")) == 1
+
+
+def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    """Rows of before the stop meet and are told after it: chunks, who waits, and clocks are read from the store."""
+    rows: list[Row] = [
+        *[(k, s, 100_000, n, 0) for n, (k, s) in enumerate((("a", 0), ("a", 1), ("b", 0), ("c", 1), ("d", 1)))],
+        *[("e", 0, 100_000 + 10_000 * n, 10 + n, 0) for n in range(3)],
+        *[(k, s, 119_000, n, 0) for n, (k, s) in enumerate((("c", 0), ("a", 0), ("e", 1)), 20)],
+        ("z", 0, 200_000, 30, 0),
+    ]
+    what = meeting(Near(20_000, 20_000, 5_000, False), (True, True))
+    expected = [",".join(map(str, out)) for made in runner(spark, what)(rows) for out in made]
+    assert len(expected) == 8
+    kafka.create_topic("meeting-in")
+    kafka.create_topic("meeting-out")
+    for n, half in enumerate((rows[:8], rows[8:])):
+        for row in half:
+            kafka.produce("meeting-in", row[0].encode(), ",".join(map(str, row)).encode())
+        _run_live(spark, kafka, tmp_path, what, wanted=len(expected) if n else 1, batch=n)
+    values = [(r.value or b"").decode() for r in kafka.consume_all("meeting-out", kafka.ends("meeting-out"))]
+    assert sorted(set(values)) == sorted(expected)
+
+
+def _run_live(spark: SparkSession, kafka: Kafka, folder: Path, what: Meeting, wanted: int, batch: int) -> None:
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
+    source = source.option("subscribe", "meeting-in").option("startingOffsets", "earliest")
+    parts = source.load().selectExpr("split(string(value), ',') as p", "0 as partition")
+    types = ("string", "int", "bigint", "bigint")
+    read = [
+        f"cast(p[{i}] as {type}) as {name}" for i, ((name, _), type) in enumerate(zip(COLUMNS, types, strict=False))
+    ]
+    told = worked(timed(parts.selectExpr(*read, "partition")), what.texts(), live=True)
+    fields = ", ".join(f"coalesce(string({name}), 'None')" for name in ("k", "l", "r", "t", "p"))
+    out = told.selectExpr(
+        "cast(null as binary) as key",
+        f"encode(concat_ws(',', {fields}), 'UTF-8') as value",
+        "0L as rowtime",
+        "cast(null as array<struct<key: string, value: binary>>) as headers",
+    )
+    producer = {"bootstrap.servers": kafka.bootstrap}
+    # One task: its clocks are those of all rows.
+    tasks = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    query = sink.run_realtime(out, "meeting-out", producer, str(folder), "meeting", "2 seconds")
+    spark.conf.set("spark.sql.shuffle.partitions", tasks)
+    try:
+        wait_for(lambda: kafka.ends("meeting-out") >= wanted, f"{wanted} records")
+        wait_for(lambda: past_batch(query, batch), "a saved batch")
+    finally:
+        query.stop()
+
+
+def test_rows_of_no_side_pass(spark: SparkSession) -> None:
+    passing: Sequence[Row] = [("a", None, 100, 7, 3)]
+    assert runner(spark, meeting(SOON, (True, True)))(passing) == [[("a", 7, 7, -1, 3)]]
