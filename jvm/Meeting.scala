@@ -55,8 +55,8 @@ object Meet {
 }
 
 /** A row that waits to be told without counterpart: `arrival` numbers them, `key` is its chunk's. */
-final case class Waiting(time: Long, order: Array[Byte], arrival: Long, key: Array[Byte]) extends Comparable[Waiting] {
-  override def compareTo(that: Waiting): Int =
+final case class Pending(time: Long, order: Array[Byte], arrival: Long, key: Array[Byte]) extends Comparable[Pending] {
+  override def compareTo(that: Pending): Int =
     if (time != that.time) time.compare(that.time)
     else {
       val ordered = Arrays.compareUnsigned(order, that.order)
@@ -67,7 +67,7 @@ final case class Waiting(time: Long, order: Array[Byte], arrival: Long, key: Arr
 /** What stream time will do to the rows of one side of one partition: which chunks go, by number, and which rows wait. */
 final class Agenda {
   val chunks = new TreeMap[Long, ArrayList[Array[Byte]]]
-  val waiting = new TreeSet[Waiting]
+  val waiting = new TreeSet[Pending]
 
   def add(number: Long, key: Array[Byte]): Unit = chunks.computeIfAbsent(number, _ => new ArrayList).add(key)
 }
@@ -91,8 +91,8 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
     def met(theirs: UnsafeRow, in: UnsafeRow, time: Long): UnsafeRow = struct(meeting, theirs, in, time, meet.out.size)
     def alone(entry: Array[Byte], in: UnsafeRow, time: Long): UnsafeRow =
       struct(telling, point(entry), in, time, meet.out.size)
-    def waiting(entry: Array[Byte], time: Long, arrival: Long, key: Array[Byte]): Waiting =
-      Waiting(time, run(ordering, point(entry), null, time).getBinary(0), arrival, key)
+    def waiting(entry: Array[Byte], time: Long, arrival: Long, key: Array[Byte]): Pending =
+      Pending(time, run(ordering, point(entry), null, time).getBinary(0), arrival, key)
     def point(entry: Array[Byte]): UnsafeRow = {
       pointer.pointTo(entry, entry.length)
       pointer
@@ -207,7 +207,7 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
   /** Rows whose window has closed are told, the earliest first, the right one of two at one time. */
   private def settle(in: UnsafeRow, partition: Int, clock: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val sides = agendas(partition)
-    def head(side: Int): Waiting =
+    def head(side: Int): Pending =
       if (sides(side).waiting.isEmpty) null
       else {
         val first = sides(side).waiting.first
