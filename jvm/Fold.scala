@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
-import java.util.{Arrays, HashMap => JavaHashMap, Map => JavaMap, TreeSet}
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, Map => JavaMap, TreeMap}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -137,8 +137,11 @@ object Bound {
   }
 }
 
-/** What the advance of stream time does to a state: when (`due`, ties by `order`), what stays, what comes out. */
-case class Expiring(due: Bound, update: Bound, emit: Bound, before: Boolean) {
+/**
+ * What the advance of stream time does to a state: when (`due`, ties by `order`, and of which `partition`), what stays,
+ * what comes out. `steady`: none of these change as long as there is the state.
+ */
+case class Expiring(due: Bound, update: Bound, emit: Bound, steady: Boolean) {
   def bounds: Seq[Bound] = Seq(due, update, emit)
   def mapped(f: Bound => Bound): Expiring = copy(f(due), f(update), f(emit))
 }
@@ -165,9 +168,9 @@ object Recipe {
       .add("clock", LongType)
     def bound(name: String, wanted: DataType) = Bound.of(session, environment, text(name), wanted)
     val made = ArrayType(out)
-    val due = new StructType().add("due", LongType).add("order", BinaryType)
+    val due = new StructType().add("due", LongType).add("order", BinaryType).add("partition", IntegerType)
     val expiring = text.get("due").map { _ =>
-      Expiring(bound("due", due), bound("expire", state), bound("expired", made), text("before").toBoolean)
+      Expiring(bound("due", due), bound("expire", state), bound("expired", made), text("steady").toBoolean)
     }
     val part = bound("part", BinaryType)
     Recipe(text("by").split(',').toSeq, in.schema, state, out, part, bound("update", state), bound("emit", made), expiring, text("label"),
@@ -175,39 +178,33 @@ object Recipe {
   }
 }
 
-/** Where a worker keeps its states, and the queue of those that wait for stream time. */
-trait Memory[S >: Null <: AnyRef] {
-  def get(key: Array[Byte]): S
-  /** Of a state that was changed in place, too. */
-  def put(key: Array[Byte], state: S): Unit
-  def remove(key: Array[Byte]): Unit
-  /** What a worker has beside the states, in memory alone: made of all states when this memory has none yet. */
-  def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
-  def dues: TreeSet[Array[Byte]]
-  def enqueue(entry: Array[Byte]): Unit = dues.add(entry)
-  def dequeue(entry: Array[Byte]): Unit = dues.remove(entry)
-  def clock(partition: Int): java.lang.Long
-  def advance(partition: Int, clock: Long): Unit
-}
-
-object Memory {
-  def queue(): TreeSet[Array[Byte]] = new TreeSet[Array[Byte]]((a, b) => Arrays.compareUnsigned(a, b))
-}
-
-/** A place in the queue: partition, due time, tie breaker and key as bytes that sort in that order. */
-object Due {
-  def apply(partition: Int, due: Long, order: Array[Byte], key: Array[Byte]): Array[Byte] =
-    ByteBuffer.allocate(16 + order.length + key.length).putInt(partition).putLong(due ^ Long.MinValue)
-      .put(order).put(key).putInt(order.length).array
-
-  def time(entry: Array[Byte]): Long = ByteBuffer.wrap(entry).getLong(4) ^ Long.MinValue
-
-  def key(entry: Array[Byte]): Array[Byte] = {
-    val order = ByteBuffer.wrap(entry).getInt(entry.length - 4)
-    Arrays.copyOfRange(entry, 12 + order, entry.length - 4)
+/** When a state is settled, among others due at the same time by `order` and key. */
+final class Due(val time: Long, val order: Array[Byte], val partition: Int, val key: Array[Byte]) extends Comparable[Due] {
+  override def compareTo(that: Due): Int = {
+    val first = Arrays.compareUnsigned(order, that.order)
+    if (first != 0) first else Arrays.compareUnsigned(key, that.key)
   }
+}
 
-  def first(partition: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(partition).array
+/**
+ * The keys of states that stream time will settle, by partition and due time. It is in memory alone, and made again
+ * from the states. A key stands at its state's due time or before it: one that comes too early is put off.
+ */
+final class DueQueue {
+  private val partitions = new JavaHashMap[Int, TreeMap[java.lang.Long, ArrayList[Array[Byte]]]]
+
+  def add(one: Due): Unit =
+    partitions.computeIfAbsent(one.partition, _ => new TreeMap).computeIfAbsent(one.time, _ => new ArrayList(1)).add(one.key)
+
+  /** The earliest keys that are due by `now`, and their time; they wait no more. Null where there are none. */
+  def take(partition: Int, now: Long): (Long, ArrayList[Array[Byte]]) = {
+    val dues = partitions.get(partition)
+    if (dues == null || dues.isEmpty || dues.firstKey > now) null
+    else {
+      val first = dues.pollFirstEntry()
+      (first.getKey, first.getValue)
+    }
+  }
 }
 
 /** One task's fold: gives the outputs of each row. */
@@ -218,15 +215,20 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
   private val emitting = emit.make()
   private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
   private val environment = new GenericInternalRow(4)
+  private var lately = (0, memory.clock(0))
+  private val queue = if (expiring.isEmpty) null else memory.beside { states =>
+    val made = new DueQueue
+    states.foreach { case (key, state) => Option(dueOf(key, state)).foreach(made.add) }
+    made
+  }
 
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
     val key = divided(group, in)
     val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
     val now = tick(in, partition)
-    if (expiring.exists(_.before)) settle(in, partition, now, outs)
-    guarded(in) { change(key, in, partition, now, updating, emitting, outs) }
-    if (expiring.exists(!_.before)) settle(in, partition, now, outs)
+    guarded(in) { change(key, in, now, updating, emitting, outs) }
+    if (expiring.nonEmpty) settle(in, partition, now, outs)
     outs
   }
 
@@ -245,19 +247,13 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
 
   /** Stream time, with this row's. */
   private def tick(in: UnsafeRow, partition: Int): java.lang.Long = {
-    val known = memory.clock(partition)
-    if (clock < 0 || in.isNullAt(clock)) known
-    else {
-      val own = in.getLong(clock)
-      if (known != null && known >= own) known
-      else { memory.advance(partition, own); own }
-    }
+    if (lately._1 != partition) lately = (partition, memory.clock(partition))
+    if (clock < 0 || in.isNullAt(clock)) lately._2.time else lately._2.at(in.getLong(clock))
   }
 
   /** One state changed: the outputs, and whether the state is another now. A failure leaves everything as it was. */
-  private def change(key: Array[Byte], in: UnsafeRow, partition: Int, now: java.lang.Long,
-      updating: InternalRow => InternalRow, emitting: InternalRow => InternalRow,
-      outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
+  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, updating: InternalRow => InternalRow,
+      emitting: InternalRow => InternalRow, outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
     val old = memory.get(key)
     set(Fold.point(old, state.size), in, null, now)
     val updated = updating(environment)
@@ -274,7 +270,7 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
     }
     val changed = !Arrays.equals(old, next)
     if (changed) {
-      requeue(key, old, next, partition)
+      await(key, old, next)
       memory.put(key, next)
     }
     changed
@@ -289,56 +285,70 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
 
   private def bytesOf(row: InternalRow): Array[Byte] = row.asInstanceOf[UnsafeRow].copy().getBytes
 
-  private def requeue(key: Array[Byte], old: Array[Byte], next: Array[Byte], partition: Int): Unit =
-    if (waiting.nonEmpty) {
-      val (before, after) = (entry(key, old, partition), entry(key, next, partition))
-      if (!Arrays.equals(before, after)) {
-        if (before != null) memory.dequeue(before)
-        if (after != null) memory.enqueue(after)
-      }
+  /** A state that came to be, or is due earlier or elsewhere than before, waits anew: what is due later is put off. */
+  private def await(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit =
+    if (waiting.nonEmpty && next != null && !(old != null && expiring.get.steady)) {
+      val (before, after) = (dueOf(key, old), dueOf(key, next))
+      if (after != null && (before == null || after.time < before.time || after.partition != before.partition))
+        queue.add(after)
     }
 
-  private def entry(key: Array[Byte], bytes: Array[Byte], partition: Int): Array[Byte] =
+  private def dueOf(key: Array[Byte], bytes: Array[Byte]): Due =
     if (bytes == null) null
     else {
       set(Fold.point(bytes, state.size), null, null, null)
-      val made = waiting.get._1(environment).getStruct(0, 2)
+      val made = waiting.get._1(environment).getStruct(0, 3)
       if (made.isNullAt(0)) null
-      else Due(partition, made.getLong(0), if (made.isNullAt(1)) Array.emptyByteArray else made.getBinary(1), key)
+      else {
+        val order = if (made.isNullAt(1)) Array.emptyByteArray else made.getBinary(1)
+        new Due(made.getLong(0), order, if (whole || made.isNullAt(2)) 0 else made.getInt(2), key)
+      }
     }
 
-  /** Settle what stream time has reached, first things first. A place that is no longer its state's is left out. */
+  /** Settle what stream time has reached, first things first. */
   private def settle(in: UnsafeRow, partition: Int, now: java.lang.Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
-    val (from, to) = (Due.first(partition), Due.first(partition + 1))
-    def head = if (now == null) null else memory.dues.ceiling(from)
-    var next = head
-    while (next != null && Arrays.compareUnsigned(next, to) < 0 && Due.time(next) <= now) {
-      val key = Due.key(next)
-      val valid = Arrays.equals(entry(key, memory.get(key), partition), next)
-      memory.dequeue(next)
-      if (valid) guarded(in) {
-        if (change(key, in, partition, now, waiting.get._2, waiting.get._3, outs)) {
-          val again = entry(key, memory.get(key), partition)
-          if (again != null) memory.enqueue(again)
-        }
+    var next = if (now == null) null else queue.take(partition, now)
+    while (next != null) {
+      val dues = reached(partition, next._1, next._2)
+      dues.sort(null)
+      var last: Due = null
+      dues.forEach { one =>
+        if (last == null || last.compareTo(one) != 0) settled(one, in, now, outs)
+        last = one
       }
-      next = head
+      next = queue.take(partition, now)
     }
   }
+
+  /** Of the keys that stood at a time those that are due; others go on to their own. */
+  private def reached(partition: Int, time: Long, keys: ArrayList[Array[Byte]]): ArrayList[Due] = {
+    val found = new ArrayList[Due]
+    keys.forEach { key =>
+      val one = dueOf(key, memory.get(key))
+      if (one != null && one.partition == partition) {
+        if (one.time <= time) found.add(one) else queue.add(one)
+      }
+    }
+    found
+  }
+
+  private def settled(one: Due, in: UnsafeRow, now: java.lang.Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit =
+    guarded(in) {
+      if (change(one.key, in, now, waiting.get._2, waiting.get._3, outs))
+        Option(dueOf(one.key, memory.get(one.key))).foreach(queue.add)
+    }
 }
 
 /** In the driver's JVM, for one run. */
 class DriverMemory[S >: Null <: AnyRef] extends Memory[S] {
   private val states = new JavaHashMap[ByteBuffer, S]
-  private val clocks = new JavaHashMap[Int, java.lang.Long]
-  override val dues: TreeSet[Array[Byte]] = Memory.queue()
+  private val clocks = new JavaHashMap[Int, Clock]
   override def get(key: Array[Byte]): S = states.get(ByteBuffer.wrap(key))
   override def put(key: Array[Byte], state: S): Unit =
     if (state == null) remove(key) else states.put(ByteBuffer.wrap(key), state)
   override def remove(key: Array[Byte]): Unit = states.remove(ByteBuffer.wrap(key))
   override def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = make(Iterator.empty)
-  override def clock(partition: Int): java.lang.Long = clocks.get(partition)
-  override def advance(partition: Int, clock: Long): Unit = clocks.put(partition, clock)
+  override def clock(number: Int): Clock = clocks.computeIfAbsent(number, _ => new Clock(null))
 }
 
 /** The fold as an expression that remembers: key and row as bytes in, an array of outputs out. */

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.lang.ref.SoftReference
 import java.nio.ByteBuffer
-import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap, TreeSet, UUID}
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap, UUID}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -12,19 +12,46 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateStore, StateStoreId}
 import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
+
+/** Where a worker keeps its states and its clocks. */
+trait Memory[S >: Null <: AnyRef] {
+  def get(key: Array[Byte]): S
+  /** Of a state that was changed in place, too. */
+  def put(key: Array[Byte], state: S): Unit
+  def remove(key: Array[Byte]): Unit
+  /** What a worker has beside the states, in memory alone: made of all states when this memory has none yet. */
+  def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
+  def clock(number: Int): Clock
+}
+
+/** A stream time; null while there is none. */
+final class Clock(var time: java.lang.Long) {
+  var moved = false
+
+  /** Stream time, with a row's own. */
+  def at(own: Long): java.lang.Long = {
+    if (time == null || time < own) {
+      time = own
+      moved = true
+    }
+    time
+  }
+}
 
 /** Bytes as the key of a map. */
-final class Bytes(val array: Array[Byte]) {
-  private val hash = Arrays.hashCode(array)
+class Bytes(val key: Array[Byte]) {
+  private val hash = Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42)
   override def hashCode: Int = hash
   override def equals(other: Any): Boolean = other match {
-    case that: Bytes => hash == that.hash && Arrays.equals(array, that.array)
+    case that: Bytes => hash == that.hashCode && Arrays.equals(key, that.key)
     case _ => false
   }
 }
 
 /** A state in memory (null: there is none), and whether the store has it as it is here, and has one at all. */
-final class Held[S](val key: Array[Byte], var state: S, var stored: Boolean) {
+final class Held[S](key: Array[Byte], var state: S, var stored: Boolean) extends Bytes(key) {
   var clean = true
   /** What it counts for in memory. */
   var weight = 0L
@@ -43,11 +70,8 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
   private var size = 0L
   /** No state is in the store alone: what is not in memory is nowhere. */
   private var whole = fresh
-  private val clocks = new JavaHashMap[Int, java.lang.Long]
-  private val moved = new java.util.HashSet[Int]
-  private val requeued = new JavaHashMap[Bytes, java.lang.Boolean]
+  private val clocks = new JavaHashMap[Int, Clock]
   private val (out, in) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
-  private var queue: TreeSet[Array[Byte]] = if (fresh) Memory.queue() else null
   private var count = if (fresh) 0L else -1L
   var updates, removals = 0L
 
@@ -81,7 +105,7 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
     else {
       val found = if (whole) null else read(States, key)
       val made = new Held[S](key, if (found == null) null else codec.decode(found), stored = found != null)
-      latest.put(at, made)
+      latest.put(made, made)
       weigh(made)
       shed()
       made
@@ -119,16 +143,15 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
         size -= eldest.weight
         all.remove()
       }
+      dirty.removeIf(_.clean)
     }
 
   /** One that is gone, unless it let go of its place before. */
-  private def drop(held: Held[S]): Unit = {
-    val key = new Bytes(held.key)
-    if (latest.get(key) eq held) {
-      latest.remove(key)
+  private def drop(held: Held[S]): Unit =
+    if (latest.get(held) eq held) {
+      latest.remove(held)
       size -= held.weight
     }
-  }
 
   private def write(held: Held[S]): Unit =
     if (!held.clean) {
@@ -148,40 +171,10 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
     aside.asInstanceOf[A]
   }
 
-  override def dues: TreeSet[Array[Byte]] = {
-    if (queue == null) {
-      queue = Memory.queue()
-      val all = store.iterator(Dues)
-      try while (all.hasNext) queue.add(all.next().key.getBinary(0))
-      finally all.close()
-    }
-    queue
-  }
-
-  override def enqueue(entry: Array[Byte]): Unit = if (dues.add(entry)) requeue(entry, now = true)
-  override def dequeue(entry: Array[Byte]): Unit = if (dues.remove(entry)) requeue(entry, now = false)
-
-  /** Two changes of one entry in a batch are none. */
-  private def requeue(entry: Array[Byte], now: java.lang.Boolean): Unit = {
-    val key = new Bytes(entry)
-    if (requeued.remove(key) == null) requeued.put(key, now)
-  }
-
-  override def clock(partition: Int): java.lang.Long = {
-    val known = clocks.get(partition)
-    if (known != null || clocks.containsKey(partition)) known
-    else {
-      val found = read(Clocks, number(partition))
-      val time: java.lang.Long = if (found == null) null else ByteBuffer.wrap(found).getLong
-      clocks.put(partition, time)
-      time
-    }
-  }
-
-  override def advance(partition: Int, clock: Long): Unit = {
-    clocks.put(partition, clock)
-    moved.add(partition)
-  }
+  override def clock(number: Int): Clock = clocks.computeIfAbsent(number, _ => {
+    val found = read(Clocks, bytes(number))
+    new Clock(if (found == null) null else Long.box(ByteBuffer.wrap(found).getLong))
+  })
 
   /** Everything that changed goes to the store. */
   def flush(): Unit = {
@@ -190,11 +183,11 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
       if (held.state == null) drop(held)
     }
     dirty.clear()
-    requeued.forEach((entry, now) =>
-      if (now) store.put(row(out, entry.array), row(in, Nothing), Dues) else store.remove(row(out, entry.array), Dues))
-    requeued.clear()
-    moved.forEach(partition => store.put(row(out, number(partition)), row(in, long(clocks.get(partition))), Clocks))
-    moved.clear()
+    clocks.forEach((number, clock) =>
+      if (clock.moved) {
+        store.put(row(out, bytes(number)), row(in, long(clock.time)), Clocks)
+        clock.moved = false
+      })
     store.put(row(out, Nothing), row(in, long(count)), Clocks)
     shed()
   }
@@ -207,9 +200,8 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
 
 object StoredMemory {
   val States = "states"
-  val Dues = "dues"
   val Clocks = "clocks"
-  val Families: Seq[String] = Seq(States, Dues, Clocks)
+  val Families: Seq[String] = Seq(States, Clocks)
   val Schema: StructType = new StructType().add("value", BinaryType)
   private val Nothing = Array.emptyByteArray
 
@@ -220,11 +212,11 @@ object StoredMemory {
     writer.getRow
   }
 
-  private def number(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
+  private def bytes(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
   private def long(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
 
   /** About what a state in memory costs beside itself: its key, three objects with their headers, its place in the map. */
-  private def weight(key: Array[Byte]): Long = key.length + 168L
+  private def weight(key: Array[Byte]): Long = key.length + 120L
 }
 
 /** The memories of this JVM between batches. One is taken up again only where it is of the very commit to go on from. */

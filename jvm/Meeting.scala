@@ -125,17 +125,14 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
   private case class Moment(partition: Int, side: Int, clock: Long, own: Long)
 
   /** A clock, with the row's. */
-  private def tick(id: Int, in: UnsafeRow): Long = {
-    val (known, time) = (memory.clock(id), in.getLong(meet.clock))
-    if (known != null && known >= time) known else { memory.advance(id, time); time }
-  }
+  private def tick(id: Int, in: UnsafeRow): Long = memory.clock(id).at(in.getLong(meet.clock))
 
   // ------------------------------------------------------------ the row at hand
 
   /** All that may fail comes first: then nothing has changed. */
   private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val (hand, time, told) = (hands(at.side), in.getLong(meet.time), outs.size)
-    val known = memory.clock(Meeting.ownClock(at.partition, 1 - at.side))
+    val known = memory.clock(Meeting.ownClock(at.partition, 1 - at.side)).time
     // A side forgets by its own time.
     val from = Math.max(time - hand.side.before, (if (known == null) 0L else known.longValue) - keep + 1)
     val to = time + hand.side.after

@@ -23,14 +23,16 @@ COUNT = Fold(
 WINDOWS = Fold(
     by=("k",),
     part="cast(row.w as binary)",
-    state="struct<k: string, w: bigint, n: bigint>",
-    update="if(row.w + 10 <= clock, state, named_struct('k', row.k, 'w', row.w, 'n', coalesce(state.n, 0) + 1))",
+    state="struct<k: string, p: int, w: bigint, n: bigint>",
+    update="if(row.w + 10 <= clock, state, "
+    "named_struct('k', row.k, 'p', row.partition, 'w', row.w, 'n', coalesce(state.n, 0) + 1))",
     emit="array()",
     out="struct<k: string, n: bigint>",
     label="q.windows",
     expiry=Expiry(
         due="state.w + 10",
-        update="cast(null as struct<k: string, w: bigint, n: bigint>)",
+        partition="state.p",
+        update="cast(null as struct<k: string, p: int, w: bigint, n: bigint>)",
         emit="array(struct(concat(state.k, '@', state.w) as k, state.n as n))",
         order="encode(state.k, 'UTF-8')",
     ),

@@ -18,17 +18,19 @@ from millstream.spark import jvm
 class Expiry:
     """What the advance of stream time alone does to a state; rows of other groups advance it too.
 
-    `due` (over state) is the stream time, bigint, at which a state is settled, null for never. States that are due
-    are settled one by one in the order of (due, `order`, group), `order` being a binary (over state); `update` gives
-    the state that stays (null deletes it), `emit` the array of outputs, as a fold's do, `row` being the row that
-    moved the clock. `before`: that row is folded after them, else before.
+    `due` (over state) is the stream time, bigint, at which a state is settled, null for never, and `partition` (over
+    state) the source partition whose time counts. States that are due are settled one by one in the order of (due,
+    `order`, group), `order` being a binary (over state); `update` gives the state that stays (null deletes it), `emit`
+    the array of outputs, as a fold's do, `row` being the row that moved the clock, which was folded before. `steady`:
+    as long as there is a state, its `due` and `partition` do not change.
     """
 
     due: str
+    partition: str
     update: str
     emit: str
     order: str = "cast(null as binary)"
-    before: bool = False
+    steady: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,11 @@ def _texts(what: Fold) -> dict[str, str]:
     expiry = what.expiry
     if expiry is None:
         return texts
-    due = f"named_struct('due', cast({expiry.due} as bigint), 'order', cast({expiry.order} as binary))"
-    before = str(expiry.before).lower()
-    return {**texts, "due": due, "expire": expiry.update, "expired": expiry.emit, "before": before}
+    when = f"'due', cast({expiry.due} as bigint), 'order', cast({expiry.order} as binary)"
+    return {
+        **texts,
+        "due": f"named_struct({when}, 'partition', {expiry.partition})",
+        "expire": expiry.update,
+        "expired": expiry.emit,
+        "steady": str(expiry.steady).lower(),
+    }

@@ -200,7 +200,7 @@ class _Texts:
         late = f"row.wstart + {window.size + window.grace}L <= clock"
         added = ", ".join(f"'s{i}', {self._add(i, self._before(i))}" for i in range(len(self.calls)))
         kept = ("'k', row.k, ", f"k: {self.key}, ") if window.final else ("", "")
-        state = f"struct<t: bigint, w: bigint, {kept[1]}{self.states}>"
+        state = f"struct<t: bigint, p: int, w: bigint, {kept[1]}{self.states}>"
         bounds = ", 'wstart', {0}, 'wend', {0} + " + f"{window.size}L"
         row = self._row(
             "row.k",
@@ -211,20 +211,23 @@ class _Texts:
         )
         closed = self._row("state.k", self._result("state"), "null", "state.t", bounds.format("state.w"))
         # As the store that Kafka Streams reads it from: what is older than the retention is gone.
+        place = "'p', if(state is null, row.partition, state.p)"
         alive = f"state.w >= clock - clock % {window.advance}L - {window.retention}L"
         return Fold(
             by=("k",),
             part="cast(row.wstart as binary)",
             state=state,
-            update=f"if({late}, state, named_struct({self._LATEST}, 'w', row.wstart, {kept[0]}{added}))",
+            update=f"if({late}, state, named_struct({self._LATEST}, {place}, 'w', row.wstart, {kept[0]}{added}))",
             emit=f"if({late}, {self._late()}, {'array()' if window.final else f'array({row})'})",
             out=f"{self.out}, wstart: bigint, wend: bigint>",
             label=self.label,
             expiry=Expiry(
                 due=f"state.w + {window.size + window.grace}L",
+                partition="state.p",
                 update="null",
                 emit=f"if({alive}, array({closed}), array())" if window.final else "array()",
                 order=self._order() if window.final else "cast(null as binary)",
+                steady=True,
             ),
         )
 
@@ -263,14 +266,16 @@ class _Texts:
         kept = "'k', state.k, " if window.final else ""
         return Fold(
             by=("k",),
-            state=f"struct<{key[1]}sessions: array<{one}>>",
-            update=f"if({late}, state, named_struct({key[0]}'sessions', concat({before}, array({merged}), {after})))",
+            state=f"struct<{key[1]}p: int, sessions: array<{one}>>",
+            update=f"if({late}, state, named_struct({key[0]}'p', row.partition, 'sessions', "
+            f"concat({before}, array({merged}), {after})))",
             emit=f"if({late}, {self._late()}, {'array()' if window.final else self._session_rows(touched)})",
             out=f"{self.out}, wstart: bigint, wend: bigint>",
             label=self.label,
             expiry=Expiry(
                 due=f"state.sessions[0].e + {closing} + 1L",
-                update=f"if(size({left}) = 0, null, named_struct({kept}'sessions', {left}))",
+                partition="state.p",
+                update=f"if(size({left}) = 0, null, named_struct({kept}'p', state.p, 'sessions', {left}))",
                 emit=f"transform({shut}, x9 -> {closed})" if window.final else "array()",
                 order=self._order() if window.final else "cast(null as binary)",
             ),
