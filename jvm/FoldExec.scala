@@ -1,5 +1,7 @@
 package org.apache.spark.sql.millstream
 
+import java.util.{Collections, WeakHashMap}
+
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.TaskContext
@@ -12,6 +14,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, SerializeFromObject, TransformWithState}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult, StateStore, StateStoreOps}
@@ -64,9 +68,23 @@ object FoldRule extends Rule[SparkPlan] {
   }
 }
 
+/**
+ * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better done
+ * while the query still warms up.
+ */
+object FirstBatchRule extends Rule[SparkPlan] {
+  private val Short = 10000L
+  private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Boolean])
+
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: RealTimeStreamScanExec if begun.put(scan.stream, true) == null && !plan.exists(_.isInstanceOf[GateExec]) =>
+      scan.copy(batchDurationMs = Math.min(Short, scan.batchDurationMs))
+  }
+}
+
 /** Named by `spark.sql.extensions`. */
 class Extensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = Seq(FoldRule, GateRule).foreach { rule =>
+  override def apply(extensions: SparkSessionExtensions): Unit = Seq(FoldRule, GateRule, FirstBatchRule).foreach { rule =>
     extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
   }
 }

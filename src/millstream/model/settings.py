@@ -192,7 +192,13 @@ _KSQL = (
     _server("listeners", "http://0.0.0.0:8088", "where the REST server listens"),
 )
 _OWN = (
-    _session("millstream.batch.duration", "1 minute", "how often a query's position is saved", _anything, Scope.OWN),
+    _session(
+        "millstream.batch.duration",
+        "1 minute",
+        "how often a query's position is saved; the first time after 10 seconds",
+        _anything,
+        Scope.OWN,
+    ),
     _server("millstream.data.dir", "millstream-data", "where checkpoints are: a path or a Hadoop URL", scope=Scope.OWN),
     _server("millstream.slots", "512", "how many partitions may be read at once by this server", _whole, Scope.OWN),
     _server("millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=Scope.OWN),

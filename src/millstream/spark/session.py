@@ -33,6 +33,9 @@ MEASURED = {
     "spark.sql.shuffle.partitions": "2",
     # The fold counts its states itself, and a put need not read first whether there was one.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # For all stores of the process together: a server with many queries has hundreds.
+    "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
     # The fold is an operator of our own (jvm/FoldExec.scala), which Spark's list of operators cannot know.
     "spark.sql.extensions": f"{jvm.PACKAGE}.Extensions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
