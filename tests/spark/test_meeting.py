@@ -133,9 +133,10 @@ WIDTHS = dict(zip(NEARS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
 
 @pytest.mark.parametrize("name", NEARS)
 def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
-    """Times are about the edges of chunks, or near one another, and mostly rise."""
+    """Times are at the edges of chunks, or as far from them as rows still meet; else random. Mostly they rise."""
     near, width = NEARS[name], WIDTHS[name]
-    edges = st.builds(lambda n, d: max(0, n * width + d), st.integers(0, 12), st.integers(-2, 2))
+    far = [sign * (reach + d) for sign in (-1, 1) for reach in (0, near.before, near.after) for d in (-1, 0, 1)]
+    edges = st.builds(lambda n, d: max(0, n * width + d), st.integers(0, 12), st.sampled_from([0, 0, *far]))
     times = edges | st.integers(0, 12 * width)
     keys, sides = st.sampled_from("ab"), st.sampled_from([0, 1, 0, 1, 0, 1, None])
 
