@@ -224,10 +224,12 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
 
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
-    val key = divided(group, in)
     val partition = if (whole || recipe.partition < 0) 0 else in.getInt(recipe.partition)
-    val now = tick(in, partition)
-    guarded(in) { change(key, in, now, updating, emitting, outs) }
+    val now = advanced(in, partition)
+    if (!ticks(in)) {
+      val key = divided(group, in)
+      guarded(in) { change(key, in, now, updating, emitting, outs) }
+    }
     if (expiring.nonEmpty) settle(in, partition, now, outs)
     outs
   }
@@ -246,7 +248,7 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
   }
 
   /** Stream time, with this row's. */
-  private def tick(in: UnsafeRow, partition: Int): java.lang.Long = {
+  private def advanced(in: UnsafeRow, partition: Int): java.lang.Long = {
     if (lately._1 != partition) lately = (partition, memory.clock(partition))
     if (clock < 0 || in.isNullAt(clock)) lately._2.time else lately._2.at(in.getLong(clock))
   }

@@ -62,7 +62,8 @@ object FoldRule extends Rule[SparkPlan] {
       (planned.statefulProcessor: Any) match {
         case fold: FoldProcessor =>
           val (group, columns) = (planned.groupingAttributes, planned.dataAttributes)
-          FoldExec(fold.recipe, group, columns, out.output, planned.stateInfo, planned.child)
+          val child = Ticks.routed(planned.child, planned.stateInfo.get.numPartitions)
+          FoldExec(fold.recipe, group, columns, out.output, planned.stateInfo, child)
         case _ => out
       }
   }
@@ -113,7 +114,7 @@ case class FoldExec(recipe: Work[_ >: Null <: AnyRef], group: Seq[Attribute], co
       rows: Iterator[InternalRow]): Iterator[InternalRow] = {
     val memory = FoldMemories.take(store, getStateInfo, TaskContext.getPartitionId(), work.codec)
     val worker = work.worker(memory)
-    val key = UnsafeProjection.create(group, child.output)
+    val key = UnsafeProjection.create(group.filter(_.name != Ticks.Column), child.output)
     val (outs, began) = (longMetric("numOutputRows"), System.nanoTime)
     val (in, lane) = (ordered, Gates.lane(recipe.gate))
     val all = rows.flatMap { row =>

@@ -115,9 +115,9 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
       val own = tick(Meeting.ownClock(partition, side), in)
       settle(in, partition, clock, outs)
       forget(agendas(partition)(side), own)
-      // A row that only moves clocks ends here.
       val told = outs.size
-      if (!guarded(in) { join(group, in, Moment(partition, side, clock, own), outs) }) outs.takeInPlace(told)
+      if (!meet.ticks(in) && !guarded(in) { join(group, in, Moment(partition, side, clock, own), outs) })
+        outs.takeInPlace(told)
     }
     outs
   }

@@ -22,6 +22,9 @@ trait Work[S >: Null <: AnyRef] {
   lazy val side: Int = at("side")
   lazy val partition: Int = at("partition")
   lazy val offset: Int = at("offset")
+  private lazy val tick = at(Ticks.Column)
+  /** Whether a row only tells the time. */
+  def ticks(in: UnsafeRow): Boolean = tick >= 0 && !in.isNullAt(tick)
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
   protected def bounds: Seq[Bound]

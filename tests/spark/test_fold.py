@@ -1,14 +1,18 @@
 """The fold, over given rows and over a real topic: states, outputs, failures and what stream time settles."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.types import BIGINT, INTEGER, STRING
-from millstream.spark import sink
+from millstream.spark import jvm, sink
 from millstream.spark.evaluate import Evaluator, leaf
-from millstream.spark.fold import Expiry, Fold, fold
+from millstream.spark.fold import Expiry, Fold, Ticks, fold
 from support.kafka import Kafka, wait_for
 from support.spark import past_batch
 
@@ -115,18 +119,9 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
     for n, half in enumerate(halves):
         for key, value in half:
             kafka.produce(topics[0], key.encode(), str(value).encode())
-        source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-        source = source.option("subscribe", topics[0]).option("startingOffsets", "earliest")
-        given = source.load().selectExpr(*columns, "partition", "offset")
-        made = fold(given, what, live=True)
-        out = (made.selectExpr("v.k as k", "v.n as n") if kind == "fields" else made).selectExpr(
-            "cast(null as binary) as key",
-            "encode(concat(k, '=', coalesce(string(n), 'null')), 'UTF-8') as value",
-            "0L as rowtime",
-            "cast(null as array<struct<key: string, value: binary>>) as headers",
-        )
-        producer = {"bootstrap.servers": kafka.bootstrap}
-        query = sink.run_realtime(out, topics[1], producer, str(tmp_path), f"fold-{kind}", "2 seconds")
+        made = fold(read(spark, kafka, topics[0], columns), what, live=True)
+        out = made.selectExpr("v.k as k", "v.n as n") if kind == "fields" else made
+        query = write(out, kafka, topics[1], tmp_path, f"fold-{kind}")
         try:
             wanted = len(expected) if n else 1 if kind == "windows" else 3
             wait_for(lambda: kafka.ends(topics[1]) >= wanted, f"{wanted} records")  # noqa: B023
@@ -135,3 +130,68 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
             query.stop()
     values = [r.value for r in kafka.consume_all(topics[1], kafka.ends(topics[1]))]
     assert sorted(set(values)) == sorted(set(expected))
+
+
+def read(spark: SparkSession, kafka: Kafka, topic: str, columns: Sequence[str]) -> DataFrame:
+    """The records of a topic as a fold's rows, in real time."""
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
+    source = source.option("subscribe", topic).option("startingOffsets", "earliest")
+    return source.load().selectExpr(*columns, "partition", "offset")
+
+
+def write(out: DataFrame, kafka: Kafka, topic: str, checkpoint: Path, name: str) -> StreamingQuery:
+    """A query that writes k=n of each row to a topic."""
+    records = out.selectExpr(
+        "cast(null as binary) as key",
+        "encode(concat(k, '=', coalesce(string(n), 'null')), 'UTF-8') as value",
+        "0L as rowtime",
+        "cast(null as array<struct<key: string, value: binary>>) as headers",
+    )
+    return sink.run_realtime(records, topic, {"bootstrap.servers": kafka.bootstrap}, str(checkpoint), name, "2 seconds")
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 5, 16])
+def test_a_tick_goes_where_its_number_says(spark: SparkSession, tasks: int) -> None:
+    routes = [jvm.module(spark, "Ticks").routes(tasks).apply(task) for task in range(tasks)]
+    column = f"pmod(hash(named_struct('a', cast(null as struct<K0: string>)).a, number), {tasks}) as task"
+    made = spark.sql(f"select {column} from (select explode(array({', '.join(f'{n}L' for n in routes)})) as number)")
+    assert [row.task for row in made.collect()] == list(range(tasks))
+
+
+@contextmanager
+def shuffled(spark: SparkSession, tasks: int) -> Iterator[None]:
+    """Queries that begin here, but not those that go on, have so many tasks."""
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", tasks)
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
+
+
+def test_stream_time_reaches_every_task(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+    """Rows of many groups, then of one alone; the checkpoint, not the session, says how many tasks there are."""
+    topics = [kafka.create_topic() for _ in "io"]
+    columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
+    ticking = replace(WINDOWS, ticks=Ticks(10, 10))
+    told: set[bytes | None] = set()
+    for n, (tasks, last) in enumerate([(3, 12), (2, 99)]):
+        for key in "abcdefgh":
+            kafka.produce(topics[0], key, str(last - 10))
+        kafka.produce(topics[0], "a", str(last))
+        with shuffled(spark, tasks):
+            query = write(
+                fold(read(spark, kafka, topics[0], columns), ticking, live=True), kafka, topics[1], tmp_path, "ticks"
+            )
+        try:
+            told |= {f"{key}@{start}=1".encode() for key in "abcdefgh" for start in {(last - 10) // 10 * 10}}
+            told |= {b"a@10=1"} if n else set()
+            wait_for(lambda: told <= _values(kafka, topics[1]), f"every window before {last}")  # noqa: B023
+            wait_for(lambda: past_batch(query, n), "a saved batch")  # noqa: B023
+        finally:
+            query.stop()
+    assert _values(kafka, topics[1]) == told
+
+
+def _values(kafka: Kafka, topic: str) -> set[bytes | None]:
+    return {record.value for record in kafka.consume_all(topic, kafka.ends(topic))}

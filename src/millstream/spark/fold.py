@@ -34,6 +34,17 @@ class Expiry:
 
 
 @dataclass(frozen=True, slots=True)
+class Ticks:
+    """When the tasks that a row does not go to are told of stream time, in ms: at `first`, `first` + `step`, … .
+
+    Nothing may be due between. The frame has the columns clock and partition (int).
+    """
+
+    first: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """A fold: `by` are the frame's columns that are the group.
 
@@ -42,7 +53,8 @@ class Fold:
     nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's columns.
     `part` (over row: binary) divides a group: each part has a state of its own, but they share the group's task, and
     with it stream time. `whole`: one clock for all partitions. `gate` is the lane (gate.py) of which rows with `side` 1
-    are, "" for none.
+    are, "" for none. `ticks`: when other tasks are told of stream time; without, a task knows that of the rows that
+    reach it.
     """
 
     by: Sequence[str]
@@ -55,6 +67,7 @@ class Fold:
     part: str = "cast(null as binary)"
     whole: bool = False
     gate: str = ""
+    ticks: Ticks | None = None
 
 
 def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
@@ -62,16 +75,18 @@ def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
 
     Raises pyspark's AnalysisException where a text makes no sense.
     """
-    return worked(rows, _texts(what), live)
+    return worked(rows, _texts(what), live, what.ticks)
 
 
-def worked(rows: DataFrame, texts: Mapping[str, str], live: bool) -> DataFrame:
+def worked(rows: DataFrame, texts: Mapping[str, str], live: bool, ticks: Ticks | None = None) -> DataFrame:
     """The outputs of what the stateful operator is told to do by `texts`, a fold's or a meeting's.
 
     Raises pyspark's AnalysisException where a text makes no sense.
     """
     session = rows.sparkSession
     made = jvm.module(session, "Fold")
+    if live and ticks is not None:
+        rows, texts = _ticking(rows, texts["by"].split(","), ticks), {**texts, "by": f"{texts['by']},tick"}
     run = made.live if live else made.bounded
     return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, texts)))
 
@@ -82,6 +97,17 @@ def clock(live: bool) -> str:
     Needs the columns partition and rowtime. What the driver evaluates sees every row, where rowtime will do.
     """
     return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
+
+
+def _ticking(rows: DataFrame, by: Sequence[str], ticks: Ticks) -> DataFrame:
+    """The rows, and behind one that moves stream time its ticks: they have the column `tick`, and are of no group."""
+    told = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
+    side = "side" if "side" in rows.columns else "cast(null as int)"
+    made = f"ms_ticks('{uuid4().hex}', {ticks.first}L, {ticks.step}L, partition, clock, {side}, {', '.join(by)})"
+    rest = [c for c in rows.columns if c not in told]
+    frame = rows.selectExpr(*rest, f"{made} as (t_partition, t_clock, t_side, tick)")
+    kept = [f"if(tick is null, {c}, null) as {c}" if c in by else c for c in rest]
+    return frame.selectExpr(*kept, *(f"t_{c} as {c}" for c in told), "tick")
 
 
 def _texts(what: Fold) -> dict[str, str]:

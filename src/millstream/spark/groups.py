@@ -16,7 +16,7 @@ from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregation, Group, Window, known, leaves
 from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.constants import quoted
-from millstream.spark.fold import Expiry, Fold, clock, fold
+from millstream.spark.fold import Expiry, Fold, Ticks, clock, fold
 from millstream.spark.lower import guarded
 
 HEADERS = "array<struct<key: string, value: binary>>"
@@ -229,6 +229,7 @@ class _Texts:
                 order=self._order() if window.final else "cast(null as binary)",
                 steady=True,
             ),
+            ticks=Ticks(window.size + window.grace, window.advance) if window.final else None,
         )
 
     def _late(self) -> str:
@@ -279,6 +280,7 @@ class _Texts:
                 emit=f"transform({shut}, x9 -> {closed})" if window.final else "array()",
                 order=self._order() if window.final else "cast(null as binary)",
             ),
+            ticks=Ticks(window.size + window.grace + 1, 1) if window.final else None,
         )
 
     def _merged(self, touched: str, one: str) -> str:

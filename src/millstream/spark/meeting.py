@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from millstream.plan.nodes import Near
-from millstream.spark.fold import worked
+from millstream.spark.fold import Ticks, worked
 from millstream.spark.groups import sorted_bytes
 from millstream.spark.lanes import Step
 
@@ -75,7 +75,10 @@ class StreamStream(Step):
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        return worked(self.given(frame), self.meeting().texts(), self.live)
+        near, outer = self.join.near, self.join.outer
+        assert near is not None
+        waits = not near.eager and (outer.left or outer.right)
+        return worked(self.given(frame), self.meeting().texts(), self.live, Ticks(0, 1) if waits else None)
 
     def meeting(self) -> Meeting:
         """Its texts."""
