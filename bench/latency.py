@@ -10,7 +10,8 @@ from confluent_kafka import Producer, TopicPartition
 from bench.engines import Millstream, Peer, Running
 from bench.topics import KEYS, PARTITIONS, Topics, name_keys, new_topics, raw, reader
 
-WARM_UP = 10.0
+# Longer than the first batch, whose end is slow: a JVM does it for the first time.
+WARM_UP = 15.0
 WARM = b"warm"
 
 

@@ -74,7 +74,7 @@ object FoldRule extends Rule[SparkPlan] {
  * while the query still warms up.
  */
 object FirstBatchRule extends Rule[SparkPlan] {
-  private val Short = 10000L
+  private val Short = 15000L
   private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Boolean])
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {

@@ -195,7 +195,7 @@ _OWN = (
     _session(
         "millstream.batch.duration",
         "1 minute",
-        "how often a query's position is saved; the first time after 10 seconds",
+        "how often a query's position is saved; the first time after 15 seconds",
         _anything,
         Scope.OWN,
     ),
