@@ -97,6 +97,13 @@ case class Bound(steps: Seq[Seq[Expression]]) {
     row => projections.foldLeft(row)((in, project) => project(in))
   }
 
+  /** The one expression that it is, where the optimizer made no more of it. */
+  def single: Option[Expression] = steps match {
+    case Seq(Seq(Alias(made, _))) => Some(made)
+    case Seq(Seq(made)) => Some(made)
+    case _ => None
+  }
+
   /** The fields that are read of the environment's column `at`; None where it is taken whole. */
   def fields(at: Int): Option[Set[Int]] = {
     def read(e: Expression): Option[Set[Int]] = e match {
@@ -207,13 +214,77 @@ final class DueQueue {
   }
 }
 
+/**
+ * The structs that an expression gives, each as a row of its own. A struct inside of another row, or of an array in one,
+ * is written, pointed to and copied; what is known to be a struct, an array of structs, or one of two, is not.
+ */
+object Structs {
+  type Rows = (InternalRow, UnsafeRow => Unit) => Unit
+
+  /** Of an array of structs; of null none. */
+  def all(bound: Bound, fields: Int): Rows = bound.single.fold(array(bound.make(), fields))(all(_, fields))
+
+  private def all(made: Expression, fields: Int): Rows = made match {
+    case CreateArray(structs, _) if structs.forall(_.isInstanceOf[CreateNamedStruct]) =>
+      val flat = structs.map { case struct: CreateNamedStruct => projection(struct.valExprs) }
+      (row, to) => flat.foreach(one => to(one(row)))
+    case If(test, yes, no) =>
+      val (decide, first, second) = (predicate(test), all(yes, fields), all(no, fields))
+      (row, to) => if (decide.eval(row)) first(row, to) else second(row, to)
+    case other => array(projection(Seq(other)), fields)
+  }
+
+  private def array(make: InternalRow => InternalRow, fields: Int): Rows = (row, to) => {
+    val made = make(row)
+    if (!made.isNullAt(0)) {
+      val array = made.getArray(0)
+      var i = 0
+      while (i < array.numElements) {
+        to(array.getStruct(i, fields).asInstanceOf[UnsafeRow])
+        i += 1
+      }
+    }
+  }
+
+  /** Of one struct; null for null. */
+  def one(bound: Bound, fields: Int): InternalRow => UnsafeRow = bound.single.fold(field(bound.make(), fields))(one(_, fields))
+
+  private def one(made: Expression, fields: Int): InternalRow => UnsafeRow = made match {
+    case struct: CreateNamedStruct => projection(struct.valExprs)
+    case BoundReference(at, _, _) => _.getStruct(at, fields).asInstanceOf[UnsafeRow]
+    case If(test, yes, no) =>
+      val (decide, first, second) = (predicate(test), one(yes, fields), one(no, fields))
+      row => if (decide.eval(row)) first(row) else second(row)
+    case other => field(projection(Seq(other)), fields)
+  }
+
+  private def field(make: InternalRow => InternalRow, fields: Int): InternalRow => UnsafeRow = row => {
+    val made = make(row)
+    if (made.isNullAt(0)) null else made.getStruct(0, fields).asInstanceOf[UnsafeRow]
+  }
+
+  private def projection(made: Seq[Expression]): InternalRow => UnsafeRow = {
+    val project = UnsafeProjection.create(made)
+    project.initialize(0)
+    project(_)
+  }
+
+  private def predicate(test: Expression): BasePredicate = {
+    val made = Predicate.create(test)
+    made.initialize(0)
+    made
+  }
+}
+
 /** One task's fold: gives the outputs of each row. */
 class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe) {
   import recipe._
   private val parting = part.make()
-  private val updating = update.make()
-  private val emitting = emit.make()
-  private val waiting = expiring.map(e => (e.due.make(), e.update.make(), e.emit.make()))
+  private val updating = Structs.one(update, state.size)
+  private val emitting = Structs.all(emit, out.size)
+  private val waiting = expiring.map { e =>
+    (Structs.one(e.due, 3), Structs.one(e.update, state.size), Structs.all(e.emit, out.size))
+  }
   private val environment = new GenericInternalRow(4)
   private var lately = (0, memory.clock(0))
   private val queue = if (expiring.isEmpty) null else memory.beside { states =>
@@ -254,23 +325,16 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
   }
 
   /** One state changed: the outputs, and whether the state is another now. A failure leaves everything as it was. */
-  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, updating: InternalRow => InternalRow,
-      emitting: InternalRow => InternalRow, outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
+  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, updating: InternalRow => UnsafeRow,
+      emitting: Structs.Rows, outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
     val old = memory.get(key)
-    set(Fold.point(old, state.size), in, null, now)
+    val before = Fold.point(old, state.size)
+    set(before, in, null, now)
     val updated = updating(environment)
-    val next = if (updated.isNullAt(0)) null else bytesOf(updated.getStruct(0, state.size))
+    val next = if (updated == null) null else if (updated eq before) old else updated.copy().getBytes
     environment.update(2, Fold.point(next, state.size))
-    val made = emitting(environment)
-    if (!made.isNullAt(0)) {
-      val array = made.getArray(0)
-      var i = 0
-      while (i < array.numElements) {
-        outs += array.getStruct(i, out.size).asInstanceOf[UnsafeRow].copy()
-        i += 1
-      }
-    }
-    val changed = !Arrays.equals(old, next)
+    emitting(environment, made => outs += made.copy())
+    val changed = (old ne next) && !Arrays.equals(old, next)
     if (changed) {
       await(key, old, next)
       memory.put(key, next)
@@ -285,8 +349,6 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
     environment.update(3, now)
   }
 
-  private def bytesOf(row: InternalRow): Array[Byte] = row.asInstanceOf[UnsafeRow].copy().getBytes
-
   /** A state that came to be, or is due earlier or elsewhere than before, waits anew: what is due later is put off. */
   private def await(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit =
     if (waiting.nonEmpty && next != null && !(old != null && expiring.get.steady)) {
@@ -299,7 +361,7 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
     if (bytes == null) null
     else {
       set(Fold.point(bytes, state.size), null, null, null)
-      val made = waiting.get._1(environment).getStruct(0, 3)
+      val made = waiting.get._1(environment)
       if (made.isNullAt(0)) null
       else {
         val order = if (made.isNullAt(1)) Array.emptyByteArray else made.getBinary(1)
