@@ -50,6 +50,15 @@ QUERIES = {
         ),
         naive.windows,
     ),
+    "a window that is told when it closes": Query(
+        (
+            STREAM.format("s"),
+            SELECT.format(" WINDOW TUMBLING (SIZE 1 SECOND, RETENTION 1 HOUR, GRACE PERIOD 400 MILLISECONDS)").replace(
+                ";", " EMIT FINAL;"
+            ),
+        ),
+        naive.closed,
+    ),
     "a group of a table": Query((TABLE.format("s"), SELECT.format("")), naive.undone, tombstones=True),
     "a stream with a table": Query(
         (
