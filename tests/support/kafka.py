@@ -100,7 +100,7 @@ class Kafka:
         """How many records the topic was given so far, over all partitions."""
         with _reader(self.bootstrap) as reader:
             partitions = [TopicPartition(topic, n) for n in range(self.topics()[topic])]
-            return sum(reader.get_watermark_offsets(partition, timeout=10)[1] for partition in partitions)
+            return sum(reader.get_watermark_offsets(partition, timeout=PATIENCE)[1] for partition in partitions)
 
     def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[Record]:
         """The first `n` records of a topic; AssertionError when fewer arrive in `timeout` seconds.
