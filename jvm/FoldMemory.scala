@@ -41,17 +41,17 @@ final class Clock(var time: java.lang.Long) {
 }
 
 /** Bytes as the key of a map. */
-class Bytes(val key: Array[Byte]) {
-  private val hash = Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42)
+class Bytes(val key: Array[Byte], hash: Int) {
+  def this(key: Array[Byte]) = this(key, Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42))
   override def hashCode: Int = hash
   override def equals(other: Any): Boolean = other match {
-    case that: Bytes => hash == that.hashCode && Arrays.equals(key, that.key)
+    case that: Bytes => hash == that.hashCode && ((key eq that.key) || Arrays.equals(key, that.key))
     case _ => false
   }
 }
 
 /** A state in memory (null: there is none), and whether the store has it as it is here, and has one at all. */
-final class Held[S](key: Array[Byte], var state: S, var stored: Boolean) extends Bytes(key) {
+final class Held[S](at: Bytes, var state: S, var stored: Boolean) extends Bytes(at.key, at.hashCode) {
   var clean = true
   /** What it counts for in memory. */
   var weight = 0L
@@ -73,6 +73,8 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
   private val clocks = new JavaHashMap[Int, Clock]
   private val (out, in) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
   private var count = if (fresh) 0L else -1L
+  private var asked: Bytes = _
+  private var answered: Held[S] = _
   var updates, removals = 0L
 
   /** How many states there are. */
@@ -81,6 +83,7 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
   /** A batch begins. */
   def open(batch: StateStore): Unit = {
     store = batch
+    asked = null
     updates = 0
     removals = 0
     Families.foreach(store.createColFamilyIfAbsent(_, Schema, Schema, NoPrefixKeyStateEncoderSpec(Schema)))
@@ -91,21 +94,28 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
   }
 
   /** What is nowhere is not remembered to be nowhere, while memory knows. */
-  override def get(key: Array[Byte]): S =
-    if (!whole) held(key).state
-    else {
-      val known = latest.get(new Bytes(key))
-      if (known == null) null else known.state
+  override def get(key: Array[Byte]): S = {
+    val known = look(key)
+    if (known != null) known.state else if (whole) null else held(key).state
+  }
+
+  /** What is in memory of a key. What is asked for is mostly changed next: it is looked for once. */
+  private def look(key: Array[Byte]): Held[S] = {
+    if (asked == null || !(asked.key eq key)) {
+      asked = new Bytes(key)
+      answered = latest.get(asked)
     }
+    answered
+  }
 
   private def held(key: Array[Byte]): Held[S] = {
-    val at = new Bytes(key)
-    val known = latest.get(at)
+    val known = look(key)
     if (known != null) known
     else {
       val found = if (whole) null else read(States, key)
-      val made = new Held[S](key, if (found == null) null else codec.decode(found), stored = found != null)
+      val made = new Held[S](asked, if (found == null) null else codec.decode(found), stored = found != null)
       latest.put(made, made)
+      answered = made
       weigh(made)
       shed()
       made
@@ -144,6 +154,7 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
         all.remove()
       }
       dirty.removeIf(_.clean)
+      asked = null
     }
 
   /** One that is gone, unless it let go of its place before. */
@@ -151,6 +162,7 @@ class StoredMemory[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) ex
     if (latest.get(held) eq held) {
       latest.remove(held)
       size -= held.weight
+      asked = null
     }
 
   private def write(held: Held[S]): Unit =

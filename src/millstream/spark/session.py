@@ -97,7 +97,9 @@ def _java(options: SessionOptions) -> list[str]:
     # Half of the processor time of a short life goes into the second compiler. With one compiler Java keeps room for
     # a fifth of the code, which many queries fill.
     brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
-    return ["-Duser.timezone=UTC", *(brief if options.brief else [])]
+    # A million states in our heap of a GiB: 1.2 times the rate of Java's own choice, which is better for large heaps.
+    lasting = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC"]
+    return ["-Duser.timezone=UTC", *(brief if options.brief else lasting)]
 
 
 def beside(session: Session) -> Session:
