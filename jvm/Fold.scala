@@ -1,6 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.nio.ByteBuffer
 import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, Map => JavaMap, TreeMap}
 
 import scala.collection.mutable
@@ -89,11 +88,7 @@ case class Pack(child: Expression) extends UnaryExpression with CodegenFallback 
 /** Expressions bound to an environment; several projections where the optimizer made several of one. */
 case class Bound(steps: Seq[Seq[Expression]]) {
   def make(): InternalRow => InternalRow = {
-    val projections = steps.map { expressions =>
-      val made = UnsafeProjection.create(expressions)
-      made.initialize(0)
-      made
-    }
+    val projections = steps.map(Structs.projection)
     row => projections.foldLeft(row)((in, project) => project(in))
   }
 
@@ -263,7 +258,7 @@ object Structs {
     if (made.isNullAt(0)) null else made.getStruct(0, fields).asInstanceOf[UnsafeRow]
   }
 
-  private def projection(made: Seq[Expression]): InternalRow => UnsafeRow = {
+  def projection(made: Seq[Expression]): InternalRow => UnsafeRow = {
     val project = UnsafeProjection.create(made)
     project.initialize(0)
     project(_)
@@ -405,12 +400,12 @@ class Folding(recipe: Recipe, memory: Memory[Array[Byte]]) extends Worker(recipe
 
 /** In the driver's JVM, for one run. */
 class DriverMemory[S >: Null <: AnyRef] extends Memory[S] {
-  private val states = new JavaHashMap[ByteBuffer, S]
+  private val states = new JavaHashMap[Bytes, S]
   private val clocks = new JavaHashMap[Int, Clock]
-  override def get(key: Array[Byte]): S = states.get(ByteBuffer.wrap(key))
+  override def get(key: Array[Byte]): S = states.get(new Bytes(key))
   override def put(key: Array[Byte], state: S): Unit =
-    if (state == null) remove(key) else states.put(ByteBuffer.wrap(key), state)
-  override def remove(key: Array[Byte]): Unit = states.remove(ByteBuffer.wrap(key))
+    if (state == null) remove(key) else states.put(new Bytes(key), state)
+  override def remove(key: Array[Byte]): Unit = states.remove(new Bytes(key))
   override def beside[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = make(Iterator.empty)
   override def clock(number: Int): Clock = clocks.computeIfAbsent(number, _ => new Clock(null))
 }

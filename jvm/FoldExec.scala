@@ -71,7 +71,7 @@ object FoldRule extends Rule[SparkPlan] {
 
 /**
  * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better done
- * while the query still warms up.
+ * while the query still warms up. Where streams wait for tables, nothing would be warm yet, and waiting would be cut up.
  */
 object FirstBatchRule extends Rule[SparkPlan] {
   private val Short = 15000L

@@ -85,12 +85,13 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
 
   /** A side's expressions, at work. */
   private class Hand(val side: Side) {
-    private val Seq(keeping, meeting, telling, ordering) = side.bounds.map(_.make())
+    private val keeping = Structs.one(side.keep, side.entry.size)
+    private val Seq(meeting, telling) = Seq(side.meet, side.alone).map(Structs.one(_, meet.out.size))
+    private val ordering = side.order.make()
     val waits: Boolean = side.outer && !eager
-    def kept(in: UnsafeRow): Array[Byte] = struct(keeping, null, in, 0, side.entry.size).getBytes
-    def met(theirs: UnsafeRow, in: UnsafeRow, time: Long): UnsafeRow = struct(meeting, theirs, in, time, meet.out.size)
-    def alone(entry: Array[Byte], in: UnsafeRow, time: Long): UnsafeRow =
-      struct(telling, point(entry), in, time, meet.out.size)
+    def kept(in: UnsafeRow): Array[Byte] = run(keeping, null, in, 0).copy().getBytes
+    def met(theirs: UnsafeRow, in: UnsafeRow, time: Long): UnsafeRow = run(meeting, theirs, in, time).copy()
+    def alone(entry: Array[Byte], in: UnsafeRow, time: Long): UnsafeRow = run(telling, point(entry), in, time).copy()
     def waiting(entry: Array[Byte], time: Long, arrival: Long, key: Array[Byte]): Pending =
       Pending(time, run(ordering, point(entry), null, time).getBinary(0), arrival, key)
     def point(entry: Array[Byte]): UnsafeRow = {
@@ -102,13 +103,13 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
 
   private val environment = new GenericInternalRow(3)
   private val hands = meet.sides.map(new Hand(_)).toArray
-  private val passing = meet.pass.make()
+  private val passing = Structs.one(meet.pass, meet.out.size)
   private val agendas = memory.beside(remembered)
   private val near = new mutable.ArrayBuffer[(Array[Byte], Chunk)]
 
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
-    if (in.isNullAt(meet.side)) guarded(in) { outs += struct(passing, null, in, 0, meet.out.size) }
+    if (in.isNullAt(meet.side)) guarded(in) { outs += run(passing, null, in, 0).copy() }
     else {
       val (side, partition) = (in.getInt(meet.side), if (meet.whole) 0 else in.getInt(meet.partition))
       val clock = tick(partition, in)
@@ -137,14 +138,15 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
     val from = Math.max(time - hand.side.before, (if (known == null) 0L else known.longValue) - keep + 1)
     val to = time + hand.side.after
     find(group, 1 - at.side, from, to)
-    near.foreach { case (_, chunk) => tell(chunk, hand, in, time, from, to, outs) }
+    near.foreach { case (_, chunk) => tell(chunk, at.side, in, from, to, outs) }
     val alone = outs.size == told && hand.side.outer
     val late = time + hand.side.after + grace < at.clock
     val waits = alone && !eager && !late
-    val entry = if (waits || alone || time > at.own - keep) hand.kept(in) else null
+    val meets = time > at.own - keep
+    val entry = if (alone || meets) hand.kept(in) else null
     if (alone && !waits) outs += hand.alone(entry, in, time)
     if (hands(1 - at.side).waits) near.foreach { case (key, chunk) => met(key, chunk, at, from, to) }
-    if (waits || time > at.own - keep) add(group, at, time, entry, waits)
+    if (waits || meets) add(group, at, time, entry, waits)
   }
 
   /** The chunks of a side in which rows from a time to a time are. */
@@ -159,9 +161,9 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
     }
   }
 
-  private def tell(chunk: Chunk, hand: Hand, in: UnsafeRow, time: Long, from: Long, to: Long,
+  private def tell(chunk: Chunk, side: Int, in: UnsafeRow, from: Long, to: Long,
       outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
-    val other = hands(if (hand eq hands(0)) 1 else 0)
+    val (hand, other) = (hands(side), hands(1 - side))
     var i = chunk.from(from)
     while (i < chunk.size && chunk.time(i) <= to) {
       outs += hand.met(other.point(chunk.entry(i)), in, chunk.time(i))
@@ -248,15 +250,12 @@ class Meeting(meet: Meet, memory: Memory[Chunk]) extends Worker(meet) {
 
   // ------------------------------------------------------------ expressions
 
-  private def run(bound: InternalRow => InternalRow, entry: UnsafeRow, in: UnsafeRow, time: Long): InternalRow = {
+  private def run[A](bound: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
     environment.update(0, entry)
     environment.update(1, in)
     environment.update(2, time)
     bound(environment)
   }
-
-  private def struct(bound: InternalRow => InternalRow, entry: UnsafeRow, in: UnsafeRow, time: Long, fields: Int): UnsafeRow =
-    run(bound, entry, in, time).getStruct(0, fields).asInstanceOf[UnsafeRow].copy()
 }
 
 object Meeting {

@@ -210,8 +210,8 @@ class _Texts:
             bounds.format("row.wstart"),
         )
         closed = self._row("state.k", self._result("state"), "null", "state.t", bounds.format("state.w"))
-        # As the store that Kafka Streams reads it from: what is older than the retention is gone.
         place = "'p', if(state is null, row.partition, state.p)"
+        # As the store that Kafka Streams reads it from: what is older than the retention is gone.
         alive = f"state.w >= clock - clock % {window.advance}L - {window.retention}L"
         return Fold(
             by=("k",),
