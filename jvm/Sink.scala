@@ -79,10 +79,12 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
   @transient private var first: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
   @transient private var count: Counts.Count = _
+  @transient private var fence: Fence = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
     producer = Producers.get(settings)
     count = Counts.of(query)
+    fence = Fences.of(query)
     first = new AtomicReference
     val failed = first
     callback = (_, e) => if (e != null) { failed.compareAndSet(null, e); Sink.fail(query, e) }
@@ -91,6 +93,7 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
 
   override def process(row: InternalRow): Unit = {
     check()
+    if (fence != null) fence.await()
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)

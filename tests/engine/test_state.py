@@ -43,7 +43,7 @@ def test_a_declared_source_is_in_the_catalog() -> None:
 
 def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
     state = after(SOURCE, MADE)
-    (wanted,) = state.wanted.values()
+    (wanted,) = state.desired.values()
     assert (wanted.query.id, wanted.starts, wanted.slots, wanted.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
     assert state.slots == 3
 
@@ -57,27 +57,27 @@ def test_topics_are_made_and_deleted_by_steps() -> None:
 
 def test_pause_takes_no_slots_and_resume_takes_them_again() -> None:
     paused = after(SOURCE, MADE, "PAUSE CSAS_BIG_0;")
-    assert not paused.wanted["CSAS_BIG_0"].running
+    assert not paused.desired["CSAS_BIG_0"].running
     assert paused.slots == 0
     assert after(SOURCE, MADE, "PAUSE ALL;", "RESUME ALL;").slots == 3
 
 
 def test_a_terminated_query_is_gone_and_its_sink_stays() -> None:
     state = after(SOURCE, MADE, "TERMINATE CSAS_BIG_0;")
-    assert not state.wanted
+    assert not state.desired
     assert "BIG" in state.catalog.sources
 
 
 def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on() -> None:
     insert = "INSERT INTO t WITH (QUERY_ID='mine') SELECT * FROM s;"
     other = "CREATE STREAM t (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON');"
-    one = after(SOURCE, other, insert).wanted["MINE"]
-    two = after(SOURCE, other, insert, "TERMINATE mine;", insert).wanted["MINE"]
+    one = after(SOURCE, other, insert).desired["MINE"]
+    two = after(SOURCE, other, insert, "TERMINATE mine;", insert).desired["MINE"]
     assert one.birth != two.birth
     before = after(SOURCE, MADE)
     replaced = applied(before, 2, said(MADE.replace("CREATE STREAM", "CREATE OR REPLACE STREAM").replace("> 1", "> 2")))
     assert replaced.failure is None
-    (old,), (new,) = before.wanted.values(), replaced.state.wanted.values()
+    (old,), (new,) = before.desired.values(), replaced.state.desired.values()
     assert (new.birth, new.starts, new.running) == (old.birth, old.starts, True)
     assert new.plan != old.plan
 
@@ -95,7 +95,7 @@ def test_the_same_log_gives_the_same_state() -> None:
     texts = (SOURCE, MADE, "CREATE TYPE pair AS STRUCT<a INT>;", "PAUSE ALL;")
     one, two = after(*texts), after(*texts)
     assert one.catalog == two.catalog
-    assert list(one.wanted) == list(two.wanted)
+    assert list(one.desired) == list(two.desired)
 
 
 def test_a_command_survives_its_record() -> None:
@@ -108,7 +108,7 @@ def test_a_command_survives_its_record() -> None:
 
 
 def test_a_query_knows_how_its_sinks_topic_is_made_if_it_made_it() -> None:
-    made = after(SOURCE, MADE).wanted["CSAS_BIG_0"].topic
+    made = after(SOURCE, MADE).desired["CSAS_BIG_0"].topic
     assert made == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
-    there = applied(after(SOURCE), 1, said(MADE, {**TOPICS, "BIG": TopicFacts(1)})).state.wanted["CSAS_BIG_0"].topic
+    there = applied(after(SOURCE), 1, said(MADE, {**TOPICS, "BIG": TopicFacts(1)})).state.desired["CSAS_BIG_0"].topic
     assert there is None

@@ -1,5 +1,6 @@
 """The supervisor over a runner of a few lines and a clock that is turned by hand."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from support.kafka import wait_for
 class FakeRunning:
     why: str | None = None
     stopped: bool = False
+    aborted: bool = False
 
     def failure(self) -> str | None:
         return self.why
@@ -26,6 +28,9 @@ class FakeRunning:
     def stop(self) -> None:
         self.stopped = True
 
+    def abort(self) -> None:
+        self.aborted = True
+
 
 @dataclass
 class FakeRunner:
@@ -34,14 +39,14 @@ class FakeRunner:
     refuse: str = ""
     now: float = 1000.0
 
-    def start(self, wanted: DesiredQuery) -> FakeRunning:
+    def start(self, desired: DesiredQuery) -> FakeRunning:
         if self.refuse:
             raise CannotRun(self.refuse)
         self.started.append(FakeRunning())
         return self.started[-1]
 
-    def forget(self, wanted: DesiredQuery) -> None:
-        self.forgotten.append(wanted.birth)
+    def forget(self, desired: DesiredQuery) -> None:
+        self.forgotten.append(desired.birth)
 
 
 @pytest.fixture
@@ -57,8 +62,8 @@ def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
     made.end()
 
 
-def wanted(*more: str) -> dict[str, DesiredQuery]:
-    return dict(after(SOURCE, MADE, *more).wanted)
+def desired(*more: str) -> dict[str, DesiredQuery]:
+    return dict(after(SOURCE, MADE, *more).desired)
 
 
 ID = "CSAS_BIG_0"
@@ -72,8 +77,8 @@ def state(supervisor: Supervisor) -> str:
 def test_what_is_wanted_runs_and_what_is_not_is_stopped_and_forgotten(
     supervisor: Supervisor, runner: FakeRunner
 ) -> None:
-    one = wanted()
-    supervisor.want(one)
+    one = desired()
+    supervisor.set_desired(one)
     wait_for(lambda: runner.started, "the start")
     supervisor.stop_others({})
     assert runner.started[0].stopped
@@ -82,23 +87,23 @@ def test_what_is_wanted_runs_and_what_is_not_is_stopped_and_forgotten(
 
 
 def test_a_paused_query_is_stopped_and_keeps_its_checkpoint(supervisor: Supervisor, runner: FakeRunner) -> None:
-    one = wanted()[ID]
-    supervisor.want({ID: one})
+    one = desired()[ID]
+    supervisor.set_desired({ID: one})
     wait_for(lambda: runner.started, "the start")
-    paused = replace(wanted("PAUSE ALL;")[ID], birth=one.birth)
+    paused = replace(desired("PAUSE ALL;")[ID], birth=one.birth)
     supervisor.stop_others({ID: paused})
-    supervisor.want({ID: paused})
+    supervisor.set_desired({ID: paused})
     wait_for(lambda: state(supervisor) == "PAUSED", "the pause")
     assert runner.started[0].stopped
     assert not runner.forgotten
-    supervisor.want({ID: one})
+    supervisor.set_desired({ID: one})
     wait_for(lambda: len(runner.started) == 2, "the resume")
 
 
 def test_a_failed_query_waits_and_starts_again_and_its_first_failure_is_kept(
     supervisor: Supervisor, runner: FakeRunner
 ) -> None:
-    supervisor.want(wanted())
+    supervisor.set_desired(desired())
     for n in range(12):
         wait_for(lambda n=n: len(runner.started) == n + 1, "a start")  # type: ignore[misc]
         runner.started[n].why = f"failure {n}"
@@ -106,32 +111,73 @@ def test_a_failed_query_waits_and_starts_again_and_its_first_failure_is_kept(
         runner.now += 1000
     health = supervisor.health(ID)
     assert health is not None
-    messages = [t.message for t in health.troubles]
+    messages = [f.message for f in health.failures]
     assert (messages[0], messages[-1], len(messages)) == ("failure 0", "failure 11", 10)
 
 
 def test_a_query_that_cannot_start_is_tried_later(supervisor: Supervisor, runner: FakeRunner) -> None:
     runner.refuse = "waiting for topic x"
-    supervisor.want(wanted())
+    supervisor.set_desired(desired())
     wait_for(lambda: state(supervisor) == "ERROR", "the refusal")
     runner.refuse = ""
     runner.now += 1.5
     wait_for(lambda: state(supervisor) == "RUNNING", "the second try")
 
 
-def test_halt_stops_all_and_forgets_nothing(supervisor: Supervisor, runner: FakeRunner) -> None:
-    supervisor.want(wanted())
+def test_abandoning_aborts_all_and_forgets_nothing(supervisor: Supervisor, runner: FakeRunner) -> None:
+    supervisor.set_desired(desired())
     wait_for(lambda: runner.started, "the start")
-    supervisor.halt()
-    assert runner.started[0].stopped
+    supervisor.abandon()
+    assert runner.started[0].aborted
+    assert not runner.started[0].stopped
     assert not runner.forgotten
 
 
 def test_a_query_whose_place_is_gone_begins_anew(supervisor: Supervisor, runner: FakeRunner) -> None:
-    one = wanted()
-    supervisor.want(one)
+    one = desired()
+    supervisor.set_desired(one)
     wait_for(lambda: runner.started, "the start")
     runner.started[0].why = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position …"
     wait_for(lambda: runner.forgotten, "the checkpoint is removed")
     runner.now += 2
     wait_for(lambda: len(runner.started) == 2, "the new start")
+
+
+def test_a_stop_that_fails_keeps_no_other_from_stopping(supervisor: Supervisor, runner: FakeRunner) -> None:
+    def broken() -> None:
+        raise RuntimeError("no")
+
+    supervisor.set_desired(desired("CREATE STREAM other AS SELECT id, v FROM s;"))
+    wait_for(lambda: len(runner.started) == 2, "the starts")
+    runner.started[0].stop = broken  # type: ignore[method-assign]
+    supervisor.stop_others({})
+    assert runner.started[1].stopped
+    assert supervisor.health(ID) is None
+
+
+def test_a_start_that_raises_is_a_failure_of_that_query_alone(supervisor: Supervisor, runner: FakeRunner) -> None:
+    start, bad = runner.start, desired()[ID].birth
+
+    def some(query: DesiredQuery) -> FakeRunning:
+        if query.birth == bad:
+            raise RuntimeError("a setting that nobody checked")
+        return start(query)
+
+    runner.start = some  # type: ignore[method-assign]
+    queries = desired("CREATE STREAM other AS SELECT id, v FROM s;")
+    bad = queries[ID].birth
+    supervisor.set_desired(queries)
+    wait_for(lambda: state(supervisor) == "ERROR", "the failure")
+    wait_for(lambda: len(runner.started) == 1, "the other query runs")
+
+
+def test_queries_start_side_by_side(supervisor: Supervisor, runner: FakeRunner) -> None:
+    both, start = threading.Barrier(2, timeout=30), runner.start
+
+    def together(query: DesiredQuery) -> FakeRunning:
+        both.wait()
+        return start(query)
+
+    runner.start = together  # type: ignore[method-assign]
+    supervisor.set_desired(desired("CREATE STREAM other AS SELECT id, v FROM s;"))
+    wait_for(lambda: len(runner.started) == 2, "two starts at once")

@@ -125,6 +125,12 @@ class FakeEngine:
     def health(self) -> Entity:
         return {"isHealthy": True, "details": {"kafka": {"isHealthy": True}}, "serverState": "READY"}
 
+    def fatal(self) -> str:
+        return ""
+
+    def kill(self) -> None:
+        pass
+
     def status(self, command_id: str) -> Entity | None:
         known = command_id == "stream/`ORDERS`/create"
         return {"status": "SUCCESS", "message": "Stream created", "queryId": None} if known else None

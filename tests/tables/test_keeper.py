@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import RelationKind, Serde, Source
-from millstream.engine.kafka import BrokerClientClient as Client
+from millstream.engine.kafka import KafkaClient as Client
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import INTEGER, STRING
 from millstream.tables.materializer import MaterializedTable, Materializer, TopicReader

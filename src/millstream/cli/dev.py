@@ -11,7 +11,7 @@ from millstream.cli.client import RestClient
 from millstream.cli.main import formatter
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.properties import settings_of
-from millstream.cli.service import terminable, until_told
+from millstream.cli.service import stop_requested, terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
 from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, StackOptions, data_folder, running, tell
@@ -74,9 +74,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wait(out: Console) -> None:
-    with until_told() as told:
+    with stop_requested() as stop:
         out.print("everything runs; Ctrl-C stops it")
-        told.wait()
+        stop.wait()
 
 
 def _short(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.cli.main import formatter
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import LISTENERS, serving, terminable, until_told
+from millstream.cli.service import LISTENERS, serving, stop_requested, terminable, wait_or_die
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
     )
     logging.getLogger("py4j").setLevel(logging.WARNING)
     print("starting …", file=sys.stderr, flush=True)
-    with terminable(), serving(properties(args)) as server, until_told() as told:
+    with terminable(), serving(properties(args)) as server, stop_requested() as stop:
         print(f"millstream answers at {server.url}", file=sys.stderr, flush=True)
-        told.wait()
+        wait_or_die(server, stop)
         print("stopping …", file=sys.stderr, flush=True)
     return 0
 

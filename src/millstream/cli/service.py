@@ -1,6 +1,8 @@
 """An engine and its REST server as one thing that is started and stopped."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -14,6 +16,7 @@ from millstream.services.errors import SetupError
 from millstream.services.ports import need_free
 
 LISTENERS = "listeners"
+WATCH = 1.0
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -64,21 +67,31 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def until_told() -> Iterator[threading.Event]:
+def stop_requested() -> Iterator[threading.Event]:
     """An event that SIGTERM and the first Ctrl-C set while the block runs; a second Ctrl-C breaks off."""
-    told = threading.Event()
+    requested = threading.Event()
 
-    def tell(number: int, _: FrameType | None) -> None:
-        if told.is_set() and number == signal.SIGINT:
+    def request(number: int, _: FrameType | None) -> None:
+        if requested.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
-        told.set()
+        requested.set()
 
-    before = {number: signal.signal(number, tell) for number in STOPPING}
+    before = {number: signal.signal(number, request) for number in STOPPING}
     try:
-        yield told
+        yield requested
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def wait_or_die(server: Server, stop: threading.Event) -> None:
+    """Return when `stop` is set. Where only a new process will mend the engine, end this one and its JVM with 1."""
+    while not stop.wait(WATCH):
+        why = server.engine.fatal()
+        if why:
+            print(f"millstream: {why}; this process ends, so that it can be started anew", file=sys.stderr, flush=True)
+            server.engine.kill()
+            os._exit(1)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ HIDDEN_TOPICS = "ksql.hidden.topics"
 
 
 @singledispatch
-def answer(statement: tree.Statement, said: StatementContext, parts: EngineContext) -> Entity:
+def answer(statement: tree.Statement, context: StatementContext, engine: EngineContext) -> Entity:
     """The entity that answers the statement. Raises StatementError."""
     raise NotImplementedError(type(statement).__name__)
 
@@ -36,107 +36,107 @@ def answer(statement: tree.Statement, said: StatementContext, parts: EngineConte
 
 
 @answer.register
-def _(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
-    catalog, text = parts.state.catalog, said.text
+def _(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
+    catalog, text = engine.state.catalog, context.text
     match statement.what:
         case Listing.STREAMS | Listing.TABLES:
-            return _sources(RelationKind[statement.what.value[:-1]], statement.extended, said, parts)
+            return _sources(RelationKind[statement.what.value[:-1]], statement.extended, context, engine)
         case Listing.TOPICS:
-            return _topics(statement, said, parts)
+            return _topics(statement, context, engine)
         case Listing.QUERIES:
-            return _queries(statement, said, parts)
+            return _queries(statement, context, engine)
         case Listing.FUNCTIONS:
             return listings.functions(text, library(catalog.functions))
         case Listing.PROPERTIES:
-            return listings.properties(text, parts.server, parts.given, said.session.properties)
+            return listings.properties(text, engine.server, engine.given, context.session.properties)
         case Listing.TYPES:
             return listings.types(text, catalog)
         case Listing.VARIABLES:
-            return listings.variables(text, said.session.variables)
+            return listings.variables(text, context.session.variables)
     raise NotSupported(f"SHOW {statement.what.value} is not supported yet", statement.span)
 
 
-def _sources(kind: RelationKind, extended: bool, said: StatementContext, parts: EngineContext) -> Entity:
+def _sources(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
     if not extended:
-        return listings.sources(said.text, parts.state.catalog, kind)
-    return _described(kind, True, said, parts)
+        return listings.sources(context.text, engine.state.catalog, kind)
+    return _described(kind, True, context, engine)
 
 
-def _described(kind: RelationKind, extended: bool, said: StatementContext, parts: EngineContext) -> Entity:
-    catalog = parts.state.catalog
+def _described(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
+    catalog = engine.state.catalog
     found = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
-    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, parts)) for s in found]
-    return entity("source_descriptions", said.text, sourceDescriptions=bodies)
+    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, engine)) for s in found]
+    return entity("source_descriptions", context.text, sourceDescriptions=bodies)
 
 
-def _topics(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
-    found, hidden = parts.kafka.topics(), said.settings[HIDDEN_TOPICS]
+def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
+    found, hidden = engine.kafka.topics(), context.settings[HIDDEN_TOPICS]
     if statement.extended:
-        readers = parts.kafka.readers_of()
-        return listings.topics_extended(said.text, found, readers, parts.state.catalog, hidden, statement.all)
-    return listings.topics(said.text, found, hidden, statement.all)
+        readers = engine.kafka.readers_of()
+        return listings.topics_extended(context.text, found, readers, engine.state.catalog, hidden, statement.all)
+    return listings.topics(context.text, found, hidden, statement.all)
 
 
-def _queries(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
+def _queries(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
     if not statement.extended:
-        push = {id: query.statement for id, query in list(parts.push.items())}
-        return listings.queries(said.text, parts.state.catalog, parts.query_state, push)
-    bodies = [_query_body(query, parts) for query in parts.state.catalog.queries.values()]
-    return entity("query_descriptions", said.text, queryDescriptions=bodies)
+        push = {id: query.statement for id, query in list(engine.push.items())}
+        return listings.queries(context.text, engine.state.catalog, engine.query_state, push)
+    bodies = [_query_body(query, engine) for query in engine.state.catalog.queries.values()]
+    return entity("query_descriptions", context.text, queryDescriptions=bodies)
 
 
 # ---------------------------------------------------------------- DESCRIBE
 
 
 @answer.register
-def _(statement: tree.Describe, said: StatementContext, parts: EngineContext) -> Entity:
-    catalog = parts.state.catalog
+def _(statement: tree.Describe, context: StatementContext, engine: EngineContext) -> Entity:
+    catalog = engine.state.catalog
     source = catalog.sources.get(statement.name)
     if source is None:
         hint = did_you_mean(statement.name, catalog.sources)
         raise StatementError(f"Could not find STREAM/TABLE '{statement.name}' in the Metastore", statement.span, hint)
-    observed = _observed(source, statement.extended, parts)
-    return describe.source_entity(said.text, source.name, catalog, statement.extended, observed)
+    observed = _observed(source, statement.extended, engine)
+    return describe.source_entity(context.text, source.name, catalog, statement.extended, observed)
 
 
 @answer.register
-def _(statement: tree.DescribeAll, said: StatementContext, parts: EngineContext) -> Entity:
-    return _described(RelationKind[statement.kind.value], statement.extended, said, parts)
+def _(statement: tree.DescribeAll, context: StatementContext, engine: EngineContext) -> Entity:
+    return _described(RelationKind[statement.kind.value], statement.extended, context, engine)
 
 
 @answer.register
-def _(statement: tree.DescribeFunction, said: StatementContext, parts: EngineContext) -> Entity:
-    own = parts.state.catalog.functions
+def _(statement: tree.DescribeFunction, context: StatementContext, engine: EngineContext) -> Entity:
+    own = engine.state.catalog.functions
     functions = library(own)
     function = functions.lookup(statement.name)
     if function is None:
         hint = did_you_mean(statement.name.upper(), functions.names)
         raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
-    return describe.function_entity(said.text, function, own.get(function.name))
+    return describe.function_entity(context.text, function, own.get(function.name))
 
 
-def _observed(source: Source, extended: bool, parts: EngineContext) -> Observed:
+def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:
     """What can be seen of a source now; the costly part only for EXTENDED."""
-    catalog = parts.state.catalog
+    catalog = engine.state.catalog
     ids = {*catalog.readers(source.name), *catalog.writers(source.name)}
-    states = {id: parts.query_state(id) for id in ids}
+    states = {id: engine.query_state(id) for id in ids}
     if not extended:
         return Observed(states=states)
-    topic = parts.kafka.facts([source.topic]).get(source.topic)
-    found = {id: describe.statistics(parts.supervisor.progress(id)) for id in sorted(ids)}
+    topic = engine.kafka.facts([source.topic]).get(source.topic)
+    found = {id: describe.statistics(engine.supervisor.progress(id)) for id in sorted(ids)}
     lines = [describe.statistics_text(id, one) for id, one in found.items()]
-    cluster = [s for id, one in found.items() for s in describe.statistics_of_host(parts.host, id, one, time.time())]
-    healths = {id: parts.supervisor.health(id) for id in sorted(ids)}
-    troubles = [describe.trouble_text(id, h.troubles[-1]) for id, h in healths.items() if h and h.troubles]
-    text, errors = ("\n".join(filter(None, some)) for some in (lines, troubles))
-    return Observed(topic, text, tuple(cluster), errors, _places(source, parts), states)
+    cluster = [s for id, one in found.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())]
+    healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
+    failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
+    text, errors = ("\n".join(filter(None, some)) for some in (lines, failures))
+    return Observed(topic, text, tuple(cluster), errors, _places(source, engine), states)
 
 
-def _places(source: Source, parts: EngineContext) -> tuple[dict[str, Any], ...]:
+def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]:
     """How far each query that reads the source has come, by its last batch."""
-    bounds = parts.kafka.bounds(source.topic)
-    readers = parts.state.catalog.readers(source.name)
-    found = ((id, describe.places(source.topic, parts.supervisor.progress(id), bounds)) for id in readers)
+    bounds = engine.kafka.bounds(source.topic)
+    readers = engine.state.catalog.readers(source.name)
+    found = ((id, describe.places(source.topic, engine.supervisor.progress(id), bounds)) for id in readers)
     return tuple({"groupId": id, "topicSummaries": [summary]} for id, summary in found if summary)
 
 
@@ -144,15 +144,15 @@ def _places(source: Source, parts: EngineContext) -> tuple[dict[str, Any], ...]:
 
 
 @answer.register
-def _(statement: tree.Explain, said: StatementContext, parts: EngineContext) -> Entity:
+def _(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     if statement.statement is not None:
-        return _explained(statement.statement, said, parts)
-    query = _asked_query(statement, parts)
-    return entity("queryDescription", said.text, queryDescription=_query_body(query, parts))
+        return _explained(statement.statement, context, engine)
+    query = _asked_query(statement, engine)
+    return entity("queryDescription", context.text, queryDescription=_query_body(query, engine))
 
 
-def _asked_query(statement: tree.Explain, parts: EngineContext) -> PersistentQuery:
-    known = parts.state.catalog.queries
+def _asked_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
+    known = engine.state.catalog.queries
     asked = str(statement.query)
     id = next((q for q in known if q.upper() == asked.upper()), None)
     if id is None:
@@ -163,32 +163,32 @@ def _asked_query(statement: tree.Explain, parts: EngineContext) -> PersistentQue
     return known[id]
 
 
-def _query_body(query: PersistentQuery, parts: EngineContext) -> Entity:
-    state, health = parts.query_state(query.id), parts.supervisor.health(query.id)
-    wanted = parts.state.wanted.get(query.id)
-    told = explain(wanted.plan) if wanted else FOLLOWED.format(", ".join(map(identifier, query.sources)))
+def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:
+    state, health = engine.query_state(query.id), engine.supervisor.health(query.id)
+    desired = engine.state.desired.get(query.id)
+    told = explain(desired.plan) if desired else FOLLOWED.format(", ".join(map(identifier, query.sources)))
     plan = _told(told, explained(query.functions))
-    return describe.query_body(query, parts.state.catalog, plan, parts.host, state, health)
+    return describe.query_body(query, engine.state.catalog, plan, engine.host, state, health)
 
 
 def _told(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _explained(inner: tree.Statement, said: StatementContext, parts: EngineContext) -> Entity:
+def _explained(inner: tree.Statement, context: StatementContext, engine: EngineContext) -> Entity:
     """EXPLAIN of a statement: what it would come to; nothing is done."""
-    catalog, settings = parts.state.catalog, said.settings
-    text = said.text.split(None, 1)[1]
+    catalog, settings = engine.state.catalog, context.settings
+    text = context.text.split(None, 1)[1]
     if isinstance(inner, tree.QueryStatement):
         query = transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
         plan = _told(explain(query.plan), explained(called(inner, catalog)))
-        return describe.unstarted(said.text, text, query.plan.schema, names, [], plan)
-    facts = look_up(inner, catalog, settings, parts.kafka, parts.schemas)
+        return describe.unstarted(context.text, text, query.plan.schema, names, [], plan)
+    facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:
         raise StatementError("The provided statement does not run a query", inner.span)
     plan = _told(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
     sink = started.plan.sink
-    return describe.unstarted(said.text, text, sink.schema, list(started.query.sources), [sink.name], plan)
+    return describe.unstarted(context.text, text, sink.schema, list(started.query.sources), [sink.name], plan)

@@ -96,6 +96,14 @@ class Engine(Protocol):
         """The body of GET /healthcheck."""
         ...
 
+    def fatal(self) -> str:
+        """Why only a new process will mend the engine, "" where it is well or mends itself; costs little."""
+        ...
+
+    def kill(self) -> None:
+        """End the engine's JVM at once, as a crash would."""
+        ...
+
     def status(self, command_id: str) -> Entity | None:
         """The status of one command by its id type/name/action, None where unknown."""
         ...

@@ -4,6 +4,7 @@ import hashlib
 import re
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from confluent_kafka import KafkaException
 
@@ -11,17 +12,18 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.functions import UserFunction
 from millstream.engine.context import EngineContext
 from millstream.engine.extensions import BadExtension, functions
-from millstream.engine.follower import Follower
+from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
-from millstream.engine.state import kept
+from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.model.settings import SettingRefused, check, effective, given, switched
 from millstream.services.errors import SetupError
+from millstream.services.loop import Loops
 from millstream.spark.session import Session
 from millstream.tables.materializer import Materializer, TopicReader
 
@@ -33,49 +35,73 @@ class EngineCannotStart(Exception):
 
 
 def open_engine(properties: Mapping[str, str], shared: Session | None = None) -> EngineContext:
-    """The parts of an engine, at work, caught up with the command log. `shared`: see Workshop.
+    """The parts of an engine, at work, caught up with the command log. `shared`: see SparkRuntime.
 
-    Raises EngineCannotStart.
+    Raises EngineCannotStart; then nothing that was started is left.
     """
     server = _server(properties)
     settings = effective(server)
     service, name = settings["ksql.service.id"], _name(settings)
     kafka = KafkaClient(settings)
     own = _functions(settings)
-    try:
-        kafka.cluster()
-        log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
-        logging = _processing_log(settings, kafka)
-        schemas = RegistryAccess(settings)
-        workshop = SparkRuntime(settings, kafka, logging, schemas.access, shared)
-        remove_leftovers(kafka, service, name)
-    except KafkaException as failure:
-        raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
-    except SetupError as failure:
-        raise EngineCannotStart(str(failure)) from failure
-    supervisor = Supervisor(workshop)
-    lease = Lease(kafka, log.topic, service, name, int(settings["millstream.lease.timeout.ms"]))
-    tables = Materializer(workshop.local / "tables" / service / name, _topics(kafka), workshop.skipped)
-    begin = Catalog(functions=own)
-    follower = Follower(log, lease, kafka, supervisor, name, begin, lambda state: tables.want(kept(state)))
-    supervisor.begin()
-    lease.start()
-    tables.start()
-    follower.start()
-    who = (settings, frozenset(server), name, _host(settings), logging.topic)
-    return EngineContext(*who, kafka, log, lease, follower, supervisor, workshop, schemas, tables)
+    with ExitStack() as started:
+        try:
+            kafka.cluster()
+            log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+            logging = _processing_log(settings, kafka)
+            schemas = RegistryAccess(settings)
+            started.callback(schemas.close)
+            spark_runtime = SparkRuntime(settings, kafka, logging, schemas.access, shared)
+            started.callback(spark_runtime.close)
+            remove_leftovers(kafka, service, name)
+        except KafkaException as failure:
+            raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
+        except SetupError as failure:
+            raise EngineCannotStart(str(failure)) from failure
+        lease_ms = int(settings["millstream.lease.timeout.ms"])
+        lease = Lease(kafka, log.topic, service, name, lease_ms, spark_runtime.extend_lease)
+        lease.start()
+        started.callback(lease.close)
+        supervisor = Supervisor(spark_runtime)
+        supervisor.begin()
+        started.callback(supervisor.end)
+        tables = Materializer(spark_runtime.local / "tables" / service / name, _topics(kafka), spark_runtime.skipped)
+        tables.start()
+        started.callback(tables.close)
+        follower = Follower(
+            log, lease, kafka, supervisor, name, Catalog(functions=own), lambda s: tables.want(materialized_tables(s))
+        )
+        try:
+            follower.start()
+        except LogUnreadable as failure:
+            raise EngineCannotStart(str(failure)) from failure
+        started.callback(follower.close)
+        loops = Loops()
+        loops.add(follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
+        return EngineContext(
+            server=settings,
+            given=frozenset(server),
+            name=name,
+            host=_host(settings),
+            log_topic=logging.topic,
+            kafka=kafka,
+            log=log,
+            lease=lease,
+            follower=follower,
+            supervisor=supervisor,
+            spark=spark_runtime,
+            schemas=schemas,
+            tables=tables,
+            loops=loops,
+            close=started.pop_all().close,
+        )
 
 
-def close_engine(parts: EngineContext) -> None:
+def close_engine(context: EngineContext) -> None:
     """End the parts, those that need others first."""
-    for query in list(parts.push.values()):
+    for query in list(context.push.values()):
         query.close()
-    parts.follower.close()
-    parts.tables.close()
-    parts.supervisor.end()
-    parts.lease.close()
-    parts.workshop.close()
-    parts.schemas.close()
+    context.close()
 
 
 def _topics(kafka: KafkaClient) -> TopicReader:

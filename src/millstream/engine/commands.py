@@ -84,7 +84,7 @@ def load(record: bytes) -> Command:
     """The command of a record. Raises CommandUnreadable."""
     try:
         return _load(json.loads(record))
-    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as failure:
         raise CommandUnreadable(f"a record of the command topic is none of ours: {record[:80]!r}") from failure
 
 

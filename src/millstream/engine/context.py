@@ -1,7 +1,7 @@
 """What an engine is made of, and what a statement is carried out with."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from millstream.engine.follower import Follower
@@ -13,6 +13,7 @@ from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import SparkRuntime
 from millstream.engine.state import EngineState
 from millstream.engine.supervisor import Supervisor
+from millstream.services.loop import Loops
 from millstream.syntax import tree
 from millstream.tables.materializer import Materializer
 
@@ -29,7 +30,7 @@ class ClosableQuery:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """The parts of a running engine.
+    """The parts of a running engine, and the loops among them; `close` ends them all.
 
     `server` are the server's settings as they are in effect, `given` the names of those that its owner gave,
     `name` its own name, `host` its address, `log_topic` that of the processing log.
@@ -45,9 +46,11 @@ class EngineContext:
     lease: Lease
     follower: Follower
     supervisor: Supervisor
-    workshop: SparkRuntime
+    spark: SparkRuntime
     schemas: RegistryAccess
     tables: Materializer
+    loops: Loops
+    close: Callable[[], None]
     push: dict[str, "ClosableQuery"] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -28,57 +28,57 @@ class MillstreamEngine:
 
         `spark` is a session that it shares with others, else it makes its own. Raises EngineCannotStart.
         """
-        self._parts: EngineContext = bootstrap.open_engine(properties, spark)
-        self._cluster = self._parts.kafka.cluster()
-        log_stream.declare(self._parts)
+        self._context: EngineContext = bootstrap.open_engine(properties, spark)
+        self._cluster = self._context.kafka.cluster()
+        log_stream.declare(self._context)
 
     def close(self) -> None:
         """Stop all that runs here; the next start goes on from the checkpoints."""
-        bootstrap.close_engine(self._parts)
+        bootstrap.close_engine(self._context)
 
     @property
     def catalog(self) -> Catalog:
         """The sources, types and queries that the statements have made."""
-        return self._parts.state.catalog
+        return self._context.state.catalog
 
     # ------------------------------------------------------------ statements
 
     def execute(self, request: Request) -> list[Entity]:
         """See api.Engine."""
-        return execute.execute(request, self._parts)
+        return execute.execute(request, self._context)
 
     def query(self, request: Request) -> Rows:
         """See api.Engine."""
-        execute.catch_up(request.sequence, self._parts)
-        said = execute.only(request, self._parts)
-        if not isinstance(said.statement, tree.QueryStatement):
-            raise RequestFailed(40000, "only SELECT and PRINT answer with rows: send this to /ksql", said.text)
-        with execute.refusals(lambda: said.text):
-            return transient.start(said, self._parts)
+        execute.catch_up(request.sequence, self._context)
+        context = execute.only(request, self._context)
+        if not isinstance(context.statement, tree.QueryStatement):
+            raise RequestFailed(40000, "only SELECT and PRINT answer with rows: send this to /ksql", context.text)
+        with execute.refusals(lambda: context.text):
+            return transient.start(context, self._context)
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
         """See api.Engine."""
-        said = execute.only(request, self._parts)
-        if not isinstance(said.statement, tree.Print):
-            raise RequestFailed(40000, "this is no PRINT statement", said.text)
-        with execute.refusals(lambda: said.text):
-            printing.check(said.statement, self._parts.kafka)
-        return printing.lines(said.statement, self._parts.kafka, SchemaIdRecords(self._parts.schemas))
+        context = execute.only(request, self._context)
+        if not isinstance(context.statement, tree.Print):
+            raise RequestFailed(40000, "this is no PRINT statement", context.text)
+        with execute.refusals(lambda: context.text):
+            printing.check(context.statement, self._context.kafka)
+        return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
 
     def is_print(self, request: Request) -> bool:
         """See api.Engine."""
-        return isinstance(execute.only(request, self._parts).statement, tree.Print)
+        return isinstance(execute.only(request, self._context).statement, tree.Print)
 
     def close_query(self, query_id: str) -> bool:
         """See api.Engine."""
-        query = self._parts.push.get(query_id)
+        query = self._context.push.get(query_id)
         if query is not None:
             query.close()
         return query is not None
 
     def inserter(self, target: str, properties: Mapping[str, Any]) -> Inserter:
         """See api.Engine."""
-        return RowWriter(target, RequestSession(Request("", properties), self._parts.server), self._parts)
+        return RowWriter(target, RequestSession(Request("", properties), self._context.server), self._context)
 
     # ------------------------------------------------------------ facts about the server
 
@@ -87,33 +87,52 @@ class MillstreamEngine:
         body = {
             "version": version("millstream"),
             "kafkaClusterId": self._cluster,
-            "ksqlServiceId": self._parts.server["ksql.service.id"],
+            "ksqlServiceId": self._context.server["ksql.service.id"],
             "serverStatus": "RUNNING",
         }
         return {"KsqlServerInfo": body}
 
     def health(self) -> Entity:
+        """See api.Engine. Beside ksqlDB's three details, each loop of the server that fails, and why."""
+        context = self._context
+        loops = context.loops.health()
+        errors = {name: health.error for name, health in loops.items() if health.error}
+        kafka = context.kafka.answers()
+        log = errors.pop(context.follower.loop.name, "")
+        details: Entity = {
+            "metastore": _detail(log),
+            "kafka": _detail("" if kafka else "no broker answers"),
+            "commandRunner": _detail(log),
+            **{name: _detail(error) for name, error in errors.items()},
+        }
+        if context.follower.skipped:
+            details["commandRunner"]["skippedCommands"] = list(context.follower.skipped)
+        healthy = all(detail["isHealthy"] for detail in details.values())
+        return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
+
+    def fatal(self) -> str:
+        """Why only a new process will mend this engine: a loop fails for long, or the JVM is dead; else ""."""
+        return self._context.loops.fatal()
+
+    def kill(self) -> None:
         """See api.Engine."""
-        kafka, log = self._parts.kafka.answers(), self._parts.follower.alive
-        details = {"metastore": log, "kafka": kafka, "commandRunner": log}
-        shown = {name: {"isHealthy": healthy} for name, healthy in details.items()}
-        return {"isHealthy": kafka and log, "details": shown, "serverState": "READY"}
+        self._context.spark.kill()
 
     def status(self, command_id: str) -> Entity | None:
         """See api.Engine."""
-        wanted = _plain(command_id)
-        found = (status for path, status in self._parts.state.statuses.items() if _plain(path) == wanted)
+        desired = _plain(command_id)
+        found = (status for path, status in self._context.state.statuses.items() if _plain(path) == desired)
         status = next(found, None)
         return None if status is None else build.status_body(status)
 
     def statuses(self) -> dict[str, str]:
         """See api.Engine."""
-        return {path: status.state for path, status in self._parts.state.statuses.items()}
+        return {path: status.state for path, status in self._context.state.statuses.items()}
 
     def is_valid_property(self, name: str) -> bool:
         """See api.Engine."""
         try:
-            check_session(name, None, self._parts.server)
+            check_session(name, None, self._context.server)
         except SettingRefused as refused:
             raise RequestFailed(40000, str(refused)) from refused
         return True
@@ -121,19 +140,24 @@ class MillstreamEngine:
     def cluster_status(self) -> Entity:
         """See api.Engine. Nothing is kept on a server but what Spark's checkpoints and Kafka have."""
         alive = {"hostAlive": True, "lastStatusUpdateTimeMs": 0, "activeStandbyPerQuery": {}, "hostStoreLags": {}}
-        return {"clusterStatus": {self._parts.host: alive}}
+        return {"clusterStatus": {self._context.host: alive}}
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         """See api.Engine."""
-        state, kafka = self._parts.state, self._parts.kafka
-        if state.wanted:
+        state, kafka = self._context.state, self._context.kafka
+        if state.desired:
             self.execute(Request("TERMINATE ALL;"))
         sinks = {s.topic for s in state.catalog.sources.values()}
         doomed = [t for t in sinks if any(re.fullmatch(pattern, t) for pattern in delete_topics)]
         try:
-            kafka.delete(*doomed, self._parts.log.topic)
+            kafka.delete(*doomed, self._context.log.topic)
         except KafkaException as failure:
             raise RequestFailed(50000, f"could not delete the topics: {failure}") from failure
+
+
+def _detail(error: str) -> Entity:
+    """One line of /healthcheck, as ksqlDB has it, and what is wrong."""
+    return {"isHealthy": not error, **({"message": error} if error else {})}
 
 
 def _plain(path: str) -> str:

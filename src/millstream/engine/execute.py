@@ -36,15 +36,15 @@ CHANGING = (
 )
 
 
-def execute(request: Request, parts: EngineContext) -> list[Entity]:
+def execute(request: Request, engine: EngineContext) -> list[Entity]:
     """Carry out the statements of a request; the entities of those that answer. Raises RequestFailed."""
-    session = RequestSession(request, parts.server)
-    catch_up(request.sequence, parts)
+    session = RequestSession(request, engine.server)
+    catch_up(request.sequence, engine)
     done: list[Entity] = []
     with refusals(lambda: request.text, done):
-        for said in statements(request.text, session):
-            with refusals(lambda said=said: said.text, done):  # type: ignore[misc]
-                answer = one(said, parts)
+        for context in statements(request.text, session):
+            with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
+                answer = one(context, engine)
             if answer is not None:
                 done.append(answer)
     return done
@@ -57,47 +57,49 @@ def statements(text: str, session: RequestSession) -> Iterator[StatementContext]
         yield StatementContext(parsed.statement, parsed.text, session)
 
 
-def one(said: StatementContext, parts: EngineContext) -> Entity | None:
+def one(context: StatementContext, engine: EngineContext) -> Entity | None:
     """Carry out one statement; its entity, if it answers. Raises what `refusals` turns into RequestFailed."""
-    statement = said.statement
-    if said.session.hear(statement):
+    statement = context.statement
+    if context.session.hear(statement):
         return None
     match statement:
         case tree.InsertValues():
-            insert.values(said, parts)
+            insert.values(context, engine)
             return None
         case tree.ControlQuery():
-            return changes.control(said, parts)
+            return changes.control(context, engine)
         case tree.AssertTopic():
-            return assertions.topic(said, parts)
+            return assertions.topic(context, engine)
         case tree.AssertSchema():
-            return assertions.schema(said, parts)
+            return assertions.schema(context, engine)
         case tree.QueryStatement() | tree.Print():
             what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
-            raise RequestFailed(USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", said.text)
+            raise RequestFailed(
+                USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", context.text
+            )
     if isinstance(statement, ASKING):
-        return answers.answer(statement, said, parts)
+        return answers.answer(statement, context, engine)
     if isinstance(statement, CHANGING):
-        return changes.change(said, parts)
+        return changes.change(context, engine)
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
 
 
-def only(request: Request, parts: EngineContext) -> StatementContext:
+def only(request: Request, engine: EngineContext) -> StatementContext:
     """The one statement of a request that answers with rows; SETs and DEFINEs may stand before it.
 
     Raises RequestFailed where there is none, or more.
     """
-    session = RequestSession(request, parts.server)
+    session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
-        found = [said for said in statements(request.text, session) if not session.hear(said.statement)]
+        found = [context for context in statements(request.text, session) if not session.hear(context.statement)]
     if len(found) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(found)} instead")
     return found[0]
 
 
-def catch_up(sequence: int | None, parts: EngineContext) -> None:
+def catch_up(sequence: int | None, engine: EngineContext) -> None:
     """Wait until command number `sequence` was applied. Raises RequestFailed 50301 where that takes too long."""
-    if sequence is not None and sequence >= 0 and not parts.follower.wait(sequence + 1, CATCH_UP):
+    if sequence is not None and sequence >= 0 and not engine.follower.wait(sequence + 1, CATCH_UP):
         message = f"Timed out while waiting for a previous command to execute. command sequence number: {sequence}"
         raise RequestFailed(CATCH_UP_TIMEOUT, message)
 

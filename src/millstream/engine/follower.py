@@ -1,9 +1,18 @@
-"""The reader of the command log: what it says is understood, remembered and, under the lease, carried out."""
+"""The reader of the command log: each command is understood, remembered and, by the server that leads, carried out.
+
+    command topic:  0 CREATE STREAM s …   1 CREATE STREAM big AS SELECT …   2 PAUSE CSAS_BIG_1
+    state after 1:  sources S, BIG; desired queries CSAS_BIG_1 (running)
+    carried out:    the topic BIG is created, the query handed to the supervisor, position 2 committed with the lease
+
+The same code brings a server up to date at its start, and applies what was appended a moment ago. A server that does
+not lead keeps the steps that concern Kafka, and carries them out if it takes over before the leader has.
+"""
 
 import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from confluent_kafka import KafkaException
@@ -18,23 +27,29 @@ from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, 
 from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic
+from millstream.services.loop import Loop, attempt
 
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
-REMEMBERED = 1000
-Heard = Callable[[EngineState], None]
+RESULTS_KEPT = 1000
+# At a start, Kafka may be slow or just coming up; after this many seconds of failure the server says why and ends.
+START_PATIENCE = 30.0
+
+
+class LogUnreadable(Exception):
+    """The command log cannot be read at a server's start, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSteps:
-    """Steps of the command at `offset` that concern Kafka, not known to be carried out by anyone."""
+    """Steps of the command at `offset` that concern Kafka, not known to be carried out by any server."""
 
     offset: int
     steps: Sequence[CreateTopic | DeleteTopic]
 
 
 class Follower:
-    """Follows the log; the same code brings a server up to date and carries out what was said a moment ago."""
+    """Reads the command log on a thread of its own; `state` is what it says so far."""
 
     def __init__(
         self,
@@ -44,22 +59,23 @@ class Follower:
         supervisor: Supervisor,
         server: str,
         catalog: Catalog,
-        heard: Heard,
+        on_state: Callable[[EngineState], None],
     ) -> None:
-        """`catalog` is what there is before the first command.
+        """`catalog` is what there is before the first command, `server` the name of this server.
 
-        `heard` is called with every new state, from the first that is up to date.
+        `on_state` is called with every new state, from the first that is up to date.
         """
-        self._heard = heard
+        self._on_state = on_state
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
         self._state = EngineState(catalog)
-        self._moved = threading.Condition()
-        self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=REMEMBERED)
-        self._owed: deque[PendingSteps] = deque()
-        self._leading = False
-        self._closing = threading.Event()
+        self._unreadable: deque[str] = deque(maxlen=RESULTS_KEPT)
+        self._changed = threading.Condition()
+        self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=RESULTS_KEPT)
+        self._pending: deque[PendingSteps] = deque()
+        self._term = 0
+        self._end: int | None = None
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="command log", daemon=True)
+        self.loop = Loop("command log", self._step, self._reader, outages=(KafkaException,))
 
     @property
     def state(self) -> EngineState:
@@ -69,129 +85,126 @@ class Follower:
     @property
     def leading(self) -> bool:
         """Whether this server runs the queries."""
-        return self._leading
+        return bool(self._term)
 
     @property
-    def alive(self) -> bool:
-        """Whether the log is being read."""
-        return self._thread.is_alive()
+    def skipped(self) -> Sequence[str]:
+        """Why commands were left out that could not be read or understood, the latest last."""
+        return tuple(self._unreadable)
 
     def start(self) -> None:
-        """Read what there is, and go on reading in the background."""
-        self._thread.start()
-        self._ready.wait()
+        """Read what there is, and go on reading in the background. Raises LogUnreadable where that fails for long."""
+        self.loop.start()
+        while not self._ready.wait(PULSE):
+            health = self.loop.health()
+            if health.error and health.seconds > START_PATIENCE:
+                self.loop.stop()
+                raise LogUnreadable(f"the command topic {self._log.topic} cannot be read: {health.error}")
 
     def wait(self, position: int, seconds: float) -> bool:
         """Whether the command before `position` was applied, waiting for it no longer than that."""
-        with self._moved:
-            return self._moved.wait_for(lambda: self._state.position >= position, seconds)
+        with self._changed:
+            return self._changed.wait_for(lambda: self._state.position >= position, seconds)
 
     def result(self, offset: int) -> AppliedCommand | None:
         """What became of the command at `offset`, if it was applied lately."""
-        with self._moved:
-            return next((done for at, done in self._results if at == offset), None)
+        with self._changed:
+            return next((result for at, result in self._results if at == offset), None)
 
     def close(self) -> None:
         """Stop reading."""
-        self._closing.set()
-        self._thread.join()
+        self.loop.stop()
 
-    def _run(self) -> None:
-        end = self._log.end()
-        with self._log.reading() as reading:
-            while self._state.position < end and not self._closing.is_set():
-                self._take(reading, PULSE)
+    def _reader(self) -> AbstractContextManager[LogReader]:
+        return self._log.reading(self._state.position)
+
+    def _step(self, reader: LogReader) -> None:
+        if self._ready.is_set():
+            self._follow_lease()
+        elif self._state.position >= self._end_at_start():
             self._ready.set()
-            self._heard(self._state)
-            while not self._closing.is_set():
-                self._mind_lease()
-                self._take(reading, PULSE)
-
-    def _take(self, reading: LogReader, patience: float) -> None:
-        entry = reading.next(patience)
+            self._on_state(self._state)
+        entry = reader.next(PULSE)
         if entry is not None and entry.offset >= self._state.position:
             self._apply(entry)
+
+    def _end_at_start(self) -> int:
+        if self._end is None:
+            self._end = self._log.end()
+        return self._end
 
     def _apply(self, entry: LogEntry) -> None:
         if entry.command is None:
             LOG.error("command %d is left out: %s", entry.offset, entry.reason)
-            self._publish(entry.offset, AppliedCommand(_after(self._state, entry), None))
+            self._unreadable.append(f"command {entry.offset}: {entry.reason}")
+            self._publish(entry.offset, AppliedCommand(replace(self._state, position=entry.offset + 1), None))
             return
-        done = self._understood(entry.offset, entry.command)
+        result = self._understood(entry.offset, entry.command)
         mine = entry.command.origin == self._server
-        self._publish(entry.offset, self._carried_out(done, entry.offset, mine))
+        self._publish(entry.offset, self._carried_out(result, entry.offset, mine))
 
     def _understood(self, offset: int, command: Command) -> AppliedCommand:
-        try:
-            return applied(self._state, offset, command)
-        except Exception as failure:
-            LOG.exception("command %d (%s) is left out", offset, command.text)
-            status = CommandStatus("ERROR", f"internal error: {failure!r}")
-            after = with_status(replace(self._state, position=offset + 1), command.path, status)
-            return AppliedCommand(after, None, StatementError(status.message))
+        result = attempt(f"command {offset} ({command.text})", lambda: applied(self._state, offset, command))
+        if isinstance(result, AppliedCommand):
+            return result
+        status = CommandStatus("ERROR", f"internal error: {result!r}")
+        self._unreadable.append(f"command {offset}: {status.message}")
+        after = with_status(replace(self._state, position=offset + 1), command.path, status)
+        return AppliedCommand(after, None, StatementError(status.message))
 
-    def _carried_out(self, done: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
-        """Make the world agree: under the lease wholly; else later, but a topic that our caller needs now."""
-        if not self._leading:
-            self._owed.append(PendingSteps(offset, done.topics))
-            now = [s for s in done.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
-            return self._with_topics(done, now)
-        try:
-            self._supervisor.stop_others(done.state.wanted)
-        except Exception:
-            LOG.exception("a query did not stop as it should")
-        done = self._with_topics(done, done.topics)
-        self._supervisor.want(done.state.wanted)
+    def _carried_out(self, result: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
+        """Carry out a command: all of it on the leader, else only a topic that a client of ours waits for."""
+        if not self._term:
+            self._pending.append(PendingSteps(offset, result.topics))
+            now = [s for s in result.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
+            return self._with_topics(result, now)
+        attempt("stopping queries", lambda: self._supervisor.stop_others(result.state.desired))
+        result = self._with_topics(result, result.topics)
+        self._supervisor.set_desired(result.state.desired)
         self._lease.commit(offset + 1)
-        return done
+        return result
 
-    def _with_topics(self, done: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
+    def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         try:
             for step in steps:
                 topics.carry_out(step, self._kafka)
         except KafkaException as failure:
-            assert done.outcome is not None
-            LOG.error("%s: %s", done.outcome.path, reason(failure))
-            status = CommandStatus("ERROR", reason(failure), done.outcome.query_id)
-            return AppliedCommand(with_status(done.state, done.outcome.path, status), done.outcome)
-        return done
+            assert result.outcome is not None
+            LOG.error("%s: %s", result.outcome.path, reason(failure))
+            status = CommandStatus("ERROR", reason(failure), result.outcome.query_id)
+            return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
+        return result
 
-    def _publish(self, offset: int, done: AppliedCommand) -> None:
-        with self._moved:
-            self._state = done.state
-            self._results.append((offset, done))
-            self._moved.notify_all()
+    def _publish(self, offset: int, result: AppliedCommand) -> None:
+        with self._changed:
+            self._state = result.state
+            self._results.append((offset, result))
+            self._changed.notify_all()
         if self._ready.is_set():
-            self._heard(done.state)
+            self._on_state(result.state)
 
-    def _mind_lease(self) -> None:
-        if self._lease.held and not self._leading:
-            try:
-                self._take_over()
-            except KafkaException as failure:
-                LOG.warning("cannot take over yet: %s", reason(failure))
-        elif self._leading and not self._lease.held:
-            self._leading = False
-            self._supervisor.halt()
+    def _follow_lease(self) -> None:
+        term = self._lease.term
+        if self._term and term != self._term:
+            self._term = 0
+            self._supervisor.abandon()
+        if term and not self._term:
+            self._take_over(term)
 
-    def _take_over(self) -> None:
-        """Carry out what the last holder left undone, and run the queries."""
+    def _take_over(self, term: int) -> None:
+        """Carry out what the last leader left undone, and run the queries."""
         since = self._lease.carried_out()
-        for owed in self._owed:
-            if owed.offset >= since:
-                self._carry_out_late(owed)
-        self._owed.clear()
-        self._supervisor.want(self._state.wanted)
+        for pending in self._pending:
+            if pending.offset >= since:
+                self._carry_out_late(pending)
+        self._pending.clear()
+        self._supervisor.set_desired(self._state.desired)
         self._lease.commit(self._state.position)
-        self._leading = True
+        self._term = term
 
-    def _carry_out_late(self, owed: PendingSteps) -> None:
-        for step in owed.steps:
+    def _carry_out_late(self, pending: PendingSteps) -> None:
+        for step in pending.steps:
             try:
                 topics.carry_out(step, self._kafka)
             except KafkaException as failure:
                 LOG.error("%s: %s", step.sentence, reason(failure))
-
-
-def _after(state: EngineState, entry: LogEntry) -> EngineState:
-    return replace(state, position=entry.offset + 1)

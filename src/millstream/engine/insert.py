@@ -25,31 +25,31 @@ BAD_REQUEST, SERVER_ERROR = 40000, 50000
 TIMESTAMP_COLUMN = "ROWTIME"
 
 
-def values(said: StatementContext, parts: EngineContext) -> None:
+def values(context: StatementContext, engine: EngineContext) -> None:
     """Carry out an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
-    assert isinstance(said.statement, tree.InsertValues)
-    row = inserts.row(said.statement, parts.state.catalog, said.settings)
-    _check_topic(row.sink, said.statement.span, parts)
+    assert isinstance(context.statement, tree.InsertValues)
+    row = inserts.row(context.statement, engine.state.catalog, context.settings)
+    _check_topic(row.sink, context.statement.span, engine)
     try:
-        record = parts.workshop.constant(row)
+        record = engine.spark.constant(row)
     except ValueError as failure:
-        raise StatementError(f"the row cannot be written: {failure}", said.statement.span) from failure
+        raise StatementError(f"the row cannot be written: {failure}", context.statement.span) from failure
     if record.rowtime is not None and record.rowtime < 0:
-        raise StatementError(f"ROWTIME is negative: {record.rowtime}", said.statement.span)
-    parts.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+        raise StatementError(f"ROWTIME is negative: {record.rowtime}", context.statement.span)
+    engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
 
 
-def _check_topic(sink: Source, at: Span | None, parts: EngineContext) -> None:
-    if matches(sink.topic, parts.server.get("ksql.readonly.topics", "")):
+def _check_topic(sink: Source, at: Span | None, engine: EngineContext) -> None:
+    if matches(sink.topic, engine.server.get("ksql.readonly.topics", "")):
         raise StatementError(f"topic {sink.topic} is read-only", at)
 
 
-def writable(target: str, parts: EngineContext) -> Source:
+def writable(target: str, engine: EngineContext) -> Source:
     """The source that rows can be written to: by its exact name, else in upper case. Raises RequestFailed."""
-    name = target if target in parts.state.catalog.sources else _bare(target)
+    name = target if target in engine.state.catalog.sources else _bare(target)
     try:
-        source = inserts.writable(name, Span(1, 1), parts.state.catalog)
-        _check_topic(source, None, parts)
+        source = inserts.writable(name, Span(1, 1), engine.state.catalog)
+        _check_topic(source, None, engine)
     except StatementError as error:
         raise RequestFailed(BAD_REQUEST, error.fact + (f"\n  hint: {error.hint}" if error.hint else "")) from error
     return source
@@ -65,11 +65,11 @@ def _bare(name: str) -> str:
 class RowWriter:
     """Writes JSON rows to one source; see api.Inserter."""
 
-    def __init__(self, target: str, session: RequestSession, parts: EngineContext) -> None:
+    def __init__(self, target: str, session: RequestSession, engine: EngineContext) -> None:
         """Raises RequestFailed where the source is none that can be written to."""
         if session.settings[inserts.ENABLED] == "false":
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
-        self._source, self._parts = writable(target, parts), parts
+        self._source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self._source.schema}
         if len(self._types) < len(self._source.schema.columns):
             hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … says which"
@@ -88,7 +88,7 @@ class RowWriter:
         """See api.Inserter."""
         records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
-        outcomes = iter(self._parts.kafka.write_all(self._source.topic, sent))
+        outcomes = iter(self._context.kafka.write_all(self._source.topic, sent))
         return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class RowWriter:
         """The record of each row, or why it has none; all that can be written are encoded in one go."""
         named = [self._checked(row) for row in rows]
         fit = [given for given in named if not isinstance(given, RequestFailed)]
-        encoded = iter(self._parts.workshop.records(self._source, fit))
+        encoded = iter(self._context.spark.records(self._source, fit))
         now = int(time.time() * 1000)
         return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in named]
 

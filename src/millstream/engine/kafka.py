@@ -4,13 +4,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import (
     OFFSET_END,
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -97,9 +98,9 @@ class KafkaClient:
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """What planning may know of those of `names` that exist."""
         existing = self.topics()
-        wanted = [name for name in names if name in existing]
-        retentions = self._retentions(wanted)
-        return {n: TopicFacts(len(existing[n]), min(existing[n], default=1), retentions.get(n)) for n in wanted}
+        desired = [name for name in names if name in existing]
+        retentions = self._retentions(desired)
+        return {n: TopicFacts(len(existing[n]), min(existing[n], default=1), retentions.get(n)) for n in desired}
 
     def _retentions(self, names: Sequence[str]) -> dict[str, int]:
         if not names:
@@ -108,7 +109,7 @@ class KafkaClient:
         found = {}
         for resource, answer in asked.items():
             try:
-                value = answer.result(PATIENCE)["retention.ms"].value
+                value = _answer(answer)["retention.ms"].value
             except KafkaException as failure:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
@@ -130,7 +131,7 @@ class KafkaClient:
         """
         topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
         try:
-            self._admin.create_topics([topic], validate_only=only_ask)[name].result(PATIENCE)
+            _answer(self._admin.create_topics([topic], validate_only=only_ask)[name])
         except KafkaException as failure:
             if failure.args[0].code() != ERROR_EXISTS:
                 raise
@@ -146,7 +147,7 @@ class KafkaClient:
             return
         for answer in self._admin.delete_topics(existing).values():
             try:
-                answer.result(PATIENCE)
+                _answer(answer)
             except KafkaException as failure:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
@@ -181,7 +182,7 @@ class KafkaClient:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(topic, p.id): latest for p in found.partitions}
         answers = self._admin.list_offsets(asked, request_timeout=PATIENCE)
-        return {at.partition: answer.result(PATIENCE).offset for at, answer in answers.items()}
+        return {at.partition: _answer(answer).offset for at, answer in answers.items()}
 
     def identity(self, topic: str) -> str:
         """What tells a topic from a later one of the same name. Raises KafkaException."""
@@ -189,8 +190,8 @@ class KafkaClient:
 
     def _described(self, topic: str) -> TopicDescription:
         answers = self._admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)
-        found: TopicDescription = answers[topic].result(PATIENCE)
-        return found
+        description: TopicDescription = _answer(answers[topic])
+        return description
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
         """The offset of the first record, and that after the last one, of each partition. Raises KafkaException."""
@@ -241,6 +242,8 @@ class KafkaClient:
                 producer.poll(0.1)
             except KafkaException as failure:
                 sent.failure, sent.done = failure, True
+                if failure.args[0].fatal():
+                    self._replace_writer()
                 return sent
             else:
                 return sent
@@ -252,6 +255,8 @@ class KafkaClient:
         for sent in records:
             if not sent.done:
                 sent.failure = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            if sent.failure is not None and sent.failure.args[0].fatal():
+                self._replace_writer()
             if whole and sent.failure is not None:
                 raise sent.failure
         return records
@@ -262,9 +267,14 @@ class KafkaClient:
                 self._producer = Producer({**self.client, **WRITER}, logger=LOG)
             return self._producer
 
+    def _replace_writer(self) -> None:
+        """An idempotent producer that met a fatal error takes no more records: the next one is made anew."""
+        with self._lock:
+            self._producer = None
+
     def groups(self) -> list[ConsumerGroup]:
         """The consumer groups there are."""
-        listed = self._admin.list_consumer_groups(request_timeout=PATIENCE).result(PATIENCE).valid
+        listed = _answer(self._admin.list_consumer_groups(request_timeout=PATIENCE)).valid
         return [ConsumerGroup(g.group_id, str(g.state), 0) for g in listed]
 
     def readers_of(self) -> dict[str, tuple[int, int]]:
@@ -275,24 +285,26 @@ class KafkaClient:
         counts: dict[str, tuple[int, int]] = {}
         described = self._admin.describe_consumer_groups(ids, request_timeout=PATIENCE)
         for answer in described.values():
-            members = answer.result(PATIENCE).members
+            members = _answer(answer).members
             topics = [{p.topic for p in m.assignment.topic_partitions} for m in members]
             for topic in set().union(*topics):
                 consumers, groups = counts.get(topic, (0, 0))
                 counts[topic] = (consumers + sum(topic in t for t in topics), groups + 1)
         return counts
 
-    def committed(self, group: str, topic: str) -> int:
-        """The position that a group has committed in partition 0 of a topic; 0 where there is none."""
-        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
-        answer = self._admin.list_consumer_group_offsets([asked])[group].result(PATIENCE)
-        return max(0, *(p.offset for p in answer.topic_partitions)) if answer.topic_partitions else 0
-
 
 def client_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of a Kafka client that are among a server's: its address and how to sign in."""
     secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
     return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
+
+
+def _answer(future: "Future[Any]") -> Any:
+    """What the admin client answers. Raises KafkaException, also where no answer comes in time."""
+    try:
+        return future.result(PATIENCE)
+    except TimeoutError as none:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from none
 
 
 def reason(failure: KafkaException) -> str:

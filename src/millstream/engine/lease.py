@@ -1,98 +1,180 @@
 """The lease: of the servers of one service id, the one that runs the queries (docs/design/002-command-log.md).
 
-It is membership in a consumer group on the command topic: whoever is assigned its one partition holds the lease,
-and the group's committed offset says up to which command the world agrees with the log.
+It is membership in a consumer group on the command topic. The server that is assigned its one partition leads; the
+group's committed offset says which commands have been carried out, and the commit's metadata which server led last.
+
+A leader proves about once a second that the group's coordinator still takes it for the partition's owner: it commits,
+and a commit of a member that was replaced is refused. A commit that was sent at time t (monotonic) and accepted holds
+the lease until t + `timeout_ms`: before, the coordinator gives the partition to no other member. `on_extended` gets the
+rest of that time, so that sinks stop writing when it is over, even in a process that was frozen and does not know it:
+
+    t=0.0  commit accepted      lease until 6.0
+    t=1.0  commit accepted      lease until 7.0
+    t=1.5  frozen (SIGSTOP)
+    t=7.5                       the coordinator assigns the partition to another server, which starts the queries
+    t=60   thawed               7.0 is past: sinks wait; the commit is refused, the queries are abandoned
+
+Where Kafka is away, the sinks wait too. Once it is back, the metadata of the last commit says whether another server
+has led meanwhile: if not, the term goes on, and the queries with it.
 """
 
-import contextlib
 import logging
 import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from millstream.engine.kafka import KafkaClient
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.services.loop import Loop
 
 LOG = logging.getLogger(__name__)
+POLL = 0.2
+RENEW_AFTER = 1.0
+# The coordinator's words for a member that it has replaced.
+REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
 
 
 class Lease:
-    """One server's hope for the lease; `server` is its name, which a restarted server must keep."""
+    """Membership in the lease's consumer group; `server` is the member's name, which a restarted server keeps."""
 
-    def __init__(self, kafka: KafkaClient, topic: str, service: str, server: str, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        kafka: KafkaClient,
+        topic: str,
+        service: str,
+        server: str,
+        timeout_ms: int,
+        on_extended: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
+        """`topic` is the command topic, `timeout_ms` how long a leader that is not heard of keeps the lease.
+
+        `on_extended` is called with the seconds, from now, for which the lease is held for certain.
+        """
         self.group = f"_millstream-{service}"
-        self._kafka, self._topic, self._server, self._timeout = kafka, topic, server, timeout_ms
-        self._held = threading.Event()
-        self._position = self._committed = -1
-        self._closing = threading.Event()
-        self._consumer = Consumer(
-            {
-                **kafka.client,
-                "group.id": self.group,
-                "group.instance.id": server,
-                "enable.auto.commit": False,
-                "session.timeout.ms": timeout_ms,
-                "heartbeat.interval.ms": max(500, timeout_ms // 4),
-                "auto.offset.reset": "earliest",
-            },
-            logger=LOG,
-        )
-        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        self._topic, self._server, self._timeout = topic, server, timeout_ms / 1000
+        self._on_extended = on_extended
+        self._token = uuid.uuid4().hex
+        self._terms = self._term = 0
+        self._leads = threading.Event()
+        self._assigned = self._confirmed = False
+        self._position = self._carried_out = 0
+        self._renew_at = 0.0
+        self._settings = {
+            **kafka.client,
+            "group.id": self.group,
+            "group.instance.id": server,
+            "enable.auto.commit": False,
+            "session.timeout.ms": timeout_ms,
+            "heartbeat.interval.ms": max(500, timeout_ms // 4),
+            "socket.timeout.ms": max(1000, timeout_ms),
+            "auto.offset.reset": "earliest",
+            # A member that joins does not take the partition from the one that has it.
+            "partition.assignment.strategy": "cooperative-sticky",
+        }
+        self.loop = Loop("lease", self._step, self._member, outages=(KafkaException,))
 
     def start(self) -> None:
-        """Begin to hope."""
-        self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._gone, on_lost=self._gone)
-        self._thread.start()
+        """Join the group."""
+        self.loop.start()
 
     @property
-    def held(self) -> bool:
-        """Whether this server holds the lease."""
-        return self._held.is_set()
+    def term(self) -> int:
+        """The number of this server's term as the leader, 0 while it does not lead; a new term has a new number.
+
+        A term goes on while Kafka cannot be asked: then the sinks wait.
+        """
+        return self._term
 
     def wait(self, seconds: float) -> bool:
-        """Whether the lease is held, waiting for it no longer than that."""
-        return self._held.wait(seconds)
+        """Whether this server leads, waiting for it no longer than that."""
+        return self._leads.wait(seconds)
 
     def carried_out(self) -> int:
-        """The first command that no holder has carried out."""
-        return self._kafka.committed(self.group, self._topic)
+        """The first command that no leader before this term has carried out."""
+        return self._carried_out
 
     def commit(self, position: int) -> None:
-        """Say that the commands before `position` were carried out; the next holder may repeat them if this fails."""
-        self._position = position
+        """Note that the commands before `position` were carried out; the next leader may repeat the last ones."""
+        self._position = max(position, self._position)
 
     def close(self) -> None:
-        """Give the lease up. (A static member stays in the group until its timeout: a restart gets it back at once.)"""
-        self._closing.set()
-        self._thread.join()
-        self._save()
-        self._consumer.close()
-        self._held.clear()
+        """Leave. (A static member stays in the group until its timeout: a restart gets the lease back at once.)"""
+        self.loop.stop()
 
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            message = self._consumer.poll(0.2)
-            error = message.error() if message is not None else None
-            if error is not None and error.fatal():
-                LOG.error("the lease is lost for good: %s; is another server named %s?", error, self._server)
-                self._held.clear()
-                return
-            self._save()
+    @contextmanager
+    def _member(self) -> Iterator[Consumer]:
+        consumer = Consumer(self._settings, logger=LOG)
+        consumer.subscribe([self._topic], on_assign=self._on_assign, on_revoke=self._on_gone, on_lost=self._on_gone)
+        try:
+            yield consumer
+            if self._confirmed:
+                self._extend(consumer)
+                self._end_term()
+        finally:
+            self._assigned = self._confirmed = False
+            consumer.close()
 
-    def _save(self) -> None:
-        """Commit what the holder said. Here, as a consumer is for one thread."""
-        position = self._position
-        if position == self._committed or not self.held:
+    def _step(self, consumer: Consumer) -> None:
+        message = consumer.poll(POLL)
+        error = message.error() if message is not None else None
+        if error is not None and error.fatal():
+            LOG.error("the lease is lost: %s; is another server named %s?", error, self._server)
+            self._end_term()
+            raise KafkaException(error)
+        if time.monotonic() < self._renew_at or not (self._assigned or self._term):
             return
-        with contextlib.suppress(KafkaException):
-            self._consumer.commit(offsets=[TopicPartition(self._topic, 0, position)], asynchronous=False)
-            self._committed = position
+        self._renew_at = time.monotonic() + RENEW_AFTER
+        if not self._confirmed:
+            self._confirm(consumer)
+        if self._confirmed:
+            self._extend(consumer)
 
-    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        if partitions:
-            consumer.assign(partitions)
-            consumer.pause(partitions)
+    def _confirm(self, consumer: Consumer) -> None:
+        """Find out, from who committed last, whether the term goes on, a new one begins, or another server leads."""
+        (place,) = consumer.committed([TopicPartition(self._topic, 0)], timeout=self._timeout)
+        if place.error is not None:
+            raise KafkaException(place.error)
+        mine = bool(self._term) and place.metadata == self._token
+        if self._term and not mine:
+            LOG.warning("another server has led meanwhile: the queries that run here are abandoned")
+            self._end_term()
+        if self._assigned:
+            if not mine:
+                self._position = self._carried_out = max(0, place.offset)
+            self._confirmed = True
+
+    def _extend(self, consumer: Consumer) -> None:
+        """Commit as the partition's owner; the lease is held for so long from before the commit."""
+        sent = time.monotonic()
+        place = TopicPartition(self._topic, 0, self._position, self._token)
+        try:
+            consumer.commit(offsets=[place], asynchronous=False)
+        except KafkaException as failure:
+            if failure.args[0].code() in REPLACED:
+                self._assigned = self._confirmed = False
+            LOG.warning("the lease could not be extended: %s", reason(failure))
+            return
+        self._on_extended(sent + self._timeout - time.monotonic())
+        if not self._term:
+            self._terms += 1
+            self._term = self._terms
+            self._leads.set()
             LOG.info("%s runs the queries of %s", self._server, self.group)
-            self._held.set()
 
-    def _gone(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-        self._held.clear()
+    def _end_term(self) -> None:
+        self._term = 0
+        self._leads.clear()
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if partitions:
+            consumer.incremental_assign(partitions)
+            consumer.pause(partitions)
+            self._assigned, self._confirmed, self._renew_at = True, False, 0.0
+
+    def _on_gone(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if partitions:
+            consumer.incremental_unassign(partitions)
+            self._assigned = self._confirmed = False

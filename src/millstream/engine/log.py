@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
@@ -39,10 +39,10 @@ class CommandLog:
         return self._kafka.ends(self.topic)[0]
 
     @contextmanager
-    def reading(self) -> Iterator["LogReader"]:
-        """A reader of the log from its beginning."""
+    def reading(self, position: int = 0) -> Iterator["LogReader"]:
+        """A reader of the log that begins at the command of that number."""
         with self._kafka.reader(fetch_wait_max_ms=500) as consumer:
-            consumer.assign([TopicPartition(self.topic, 0, 0)])
+            consumer.assign([TopicPartition(self.topic, 0, position)])
             yield LogReader(consumer)
 
 
@@ -53,10 +53,13 @@ class LogReader:
         self._consumer = consumer
 
     def next(self, patience: float = PATIENCE) -> LogEntry | None:
-        """The next record, or None if none came in `patience` seconds."""
+        """The next record, or None if none came in `patience` seconds. Raises KafkaException where Kafka is away."""
         message = self._consumer.poll(patience)
-        if message is None or message.error() is not None:
+        if message is None:
             return None
+        error = message.error()
+        if error is not None:
+            raise KafkaException(error)
         offset = message.offset() or 0
         try:
             return LogEntry(offset, commands.load(message.value() or b""))

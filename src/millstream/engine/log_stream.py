@@ -26,7 +26,7 @@ def statement(topic: str) -> str:
     return f"CREATE STREAM IF NOT EXISTS {NAME} ({columns}) WITH (kafka_topic={literal(topic)}, value_format='JSON');"
 
 
-def declare(parts: EngineContext) -> None:
+def declare(engine: EngineContext) -> None:
     """Declare the log where the server's owner wants it. Raises RequestFailed."""
-    if switched(parts.server, WANTED):
-        execute(Request(statement(parts.log_topic)), parts)
+    if switched(engine.server, WANTED):
+        execute(Request(statement(engine.log_topic)), engine)

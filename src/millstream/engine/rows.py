@@ -106,8 +106,8 @@ def fitted(value: Any, type: SqlType) -> Any:
         raise ValueMismatch(f"{value!r} is not a value of type {type}") from failure
 
 
-def _as(wanted: Any, value: Any, type: SqlType) -> Any:
-    if not isinstance(value, wanted):
+def _as(desired: Any, value: Any, type: SqlType) -> Any:
+    if not isinstance(value, desired):
         raise ValueMismatch(f"{value!r} is not a value of type {type}")
     return value
 
@@ -141,9 +141,9 @@ def _double(value: Any) -> float:
     return float(value)
 
 
-def _exactly(wanted: type) -> Callable[[Any], Any]:
+def _exactly(desired: type) -> Callable[[Any], Any]:
     def fit(value: Any) -> Any:
-        if not isinstance(value, wanted):
+        if not isinstance(value, desired):
             raise ValueError(value)
         return value
 

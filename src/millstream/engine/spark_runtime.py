@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from confluent_kafka import KafkaException
 
@@ -19,7 +20,8 @@ from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, looked_up, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
-from millstream.spark import session, sink
+from millstream.services.loop import Loop, no_resource
+from millstream.spark import jvm, session, sink
 from millstream.spark.bounded import PULL, Bounded, Record
 from millstream.spark.checkpoint import location
 from millstream.spark.codec import UnreadableRecord, one_record
@@ -64,6 +66,10 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
 
 
+class JvmDied(Exception):
+    """The JVM that runs the queries has ended; only a new process has another."""
+
+
 class SparkRuntime:
     """One Spark session at the engine's service. It is made when this is; that takes some seconds.
 
@@ -90,38 +96,65 @@ class SparkRuntime:
         self._session = session.create(options) if shared is None else session.beside(shared)
         self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
         self._kafka, self._log = kafka, log
+        # Engines that share a JVM have fences of their own.
+        self._fence = uuid4().hex
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
         self._realtime = RealTimeQueries(self._session, kafka.client)
         self._bounded = Bounded(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
+        self._closing = threading.Event()
+        self._jvm_watch = Loop("spark", self._check_jvm, no_resource, hopeless=(JvmDied,))
+        self._jvm_watch.start()
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
     def _warm(self) -> None:
         """Have Spark compile its first expression now: it takes a second or two, once."""
         evaluate(self._session, ["1"], [INTEGER])
 
+    @property
+    def loops(self) -> Sequence[Loop[None]]:
+        """What watches over the JVM and its queries."""
+        return [self._jvm_watch]
+
+    def _check_jvm(self, _: None) -> None:
+        if not jvm.alive(self._session):
+            raise JvmDied("Spark's JVM has ended")
+        self._closing.wait(1)
+
+    def kill(self) -> None:
+        """End the JVM at once."""
+        jvm.kill(self._session)
+
+    def extend_lease(self, seconds: float) -> None:
+        """Let the sinks of persistent queries write for so long from now, and wait after that (jvm/Fence.scala)."""
+        if jvm.alive(self._session):
+            sink.extend_fence(self._session, self._fence, seconds)
+
     def close(self) -> None:
         """End the session, unless it is others' too."""
+        self._closing.set()
+        self._jvm_watch.stop()
         self._realtime.close()
         if not self._shared:
             self._session.stop()
 
-    def start(self, wanted: DesiredQuery) -> StartedQuery:
+    def start(self, desired: DesiredQuery) -> StartedQuery:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
-        there = self._need_topics(wanted)
-        starts = self._possible(wanted.starts)
-        job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, starts)
-        shared = tasks(len(there[source.topic]) for source in reads(wanted.plan))
-        job = replace(job, tasks=shared, ends=self._ends(wanted.plan))
+        there = self._need_topics(desired)
+        starts = self._possible(desired.starts)
+        job = self._job(desired.query.id, f"{desired.query.id}-{desired.birth[:12]}", desired.settings, starts)
+        shared = tasks(len(there[source.topic]) for source in reads(desired.plan))
+        job = replace(job, tasks=shared, ends=self._ends(desired.plan))
+        sink.guard(self._session, job.id, self._fence)
         try:
-            return self._realtime.write(wanted.plan, job)
+            return self._realtime.write(desired.plan, job)
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
 
-    def forget(self, wanted: DesiredQuery) -> None:
+    def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a query that is no longer wanted."""
-        self._realtime.forget(f"{self._checkpoints}/{wanted.query.id}-{wanted.birth[:12]}")
+        self._realtime.forget(f"{self._checkpoints}/{desired.query.id}-{desired.birth[:12]}")
 
     def push(
         self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts
@@ -199,16 +232,16 @@ class SparkRuntime:
         except KafkaException as failure:
             raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
 
-    def _need_topics(self, wanted: DesiredQuery) -> Mapping[str, Sequence[int]]:
+    def _need_topics(self, desired: DesiredQuery) -> Mapping[str, Sequence[int]]:
         """The topics that are there, those that the query reads and writes among them. Raises CannotRun."""
         try:
             there = self._kafka.topics()
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-        needed = [s.topic for s in (*reads(wanted.plan), wanted.plan.sink)]
+        needed = [s.topic for s in (*reads(desired.plan), desired.plan.sink)]
         missing = [topic for topic in needed if topic not in there]
-        if wanted.topic is not None and missing == [wanted.topic.name]:
-            self._make(wanted.topic)
+        if desired.topic is not None and missing == [desired.topic.name]:
+            self._make(desired.topic)
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
         return there
@@ -224,6 +257,6 @@ def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
     return value if isinstance(value, UnreadableRecord) else (key, value)
 
 
-def _within(wanted: Mapping[int, int], there: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+def _within(desired: Mapping[int, int], there: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     """The wanted place in each partition that has it, else the partition's beginning."""
-    return {p: at if low <= (at := wanted.get(p, low)) <= end else low for p, (low, end) in there.items()}
+    return {p: at if low <= (at := desired.get(p, low)) <= end else low for p, (low, end) in there.items()}

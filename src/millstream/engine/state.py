@@ -67,14 +67,14 @@ class EngineState:
     """What a reader of the log knows after the record before `position`. `known` are the topics last told of."""
 
     catalog: Catalog = field(default_factory=Catalog)
-    wanted: Mapping[str, DesiredQuery] = field(default_factory=dict)
+    desired: Mapping[str, DesiredQuery] = field(default_factory=dict)
     statuses: Mapping[str, CommandStatus] = field(default_factory=dict)
     position: int = 0
 
     @property
     def slots(self) -> int:
         """How many task slots the queries that should run take."""
-        return sum(w.slots for w in self.wanted.values() if w.running)
+        return sum(w.slots for w in self.desired.values() if w.running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand
         meant = understood(command, state.catalog)
     except StatementError as failure:
         return AppliedCommand(with_status(before, command.path, CommandStatus("ERROR", str(failure))), None, failure)
-    wanted = dict(state.wanted)
+    desired = dict(state.desired)
     for step in meant.steps:
-        _want(step, wanted, command, meant)
+        _set_desired(step, desired, command, meant)
     status = CommandStatus("SUCCESS", meant.message, meant.query_id)
-    after = replace(before, catalog=meant.catalog, wanted=wanted)
+    after = replace(before, catalog=meant.catalog, desired=desired)
     return AppliedCommand(with_status(after, meant.path, status), meant)
 
 
@@ -116,34 +116,34 @@ def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineS
     return replace(state, statuses={**state.statuses, path: status})
 
 
-def _want(step: Step, wanted: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
+def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
     """Change the wanted queries as the step says; topics are none of its business."""
     match step:
         case StartQuery(query, plan):
-            old = wanted.get(query.id)
+            old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
             topic = old.topic if old else _made(plan.sink.topic, meant)
-            wanted[query.id] = DesiredQuery(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
+            desired[query.id] = DesiredQuery(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
         case StopQuery(id):
-            wanted.pop(id, None)
-        case PauseQuery(id) if id in wanted:
-            wanted[id] = _turned(wanted[id], QueryState.PAUSED)
-        case ResumeQuery(id) if id in wanted:
-            wanted[id] = _turned(wanted[id], QueryState.RUNNING)
+            desired.pop(id, None)
+        case PauseQuery(id) if id in desired:
+            desired[id] = _turned(desired[id], QueryState.PAUSED)
+        case ResumeQuery(id) if id in desired:
+            desired[id] = _turned(desired[id], QueryState.RUNNING)
 
 
 def _made(topic: str, meant: Outcome) -> CreateTopic | None:
     return next((s for s in meant.steps if isinstance(s, CreateTopic) and s.name == topic), None)
 
 
-def _turned(wanted: DesiredQuery, state: QueryState) -> DesiredQuery:
-    return replace(wanted, query=replace(wanted.query, state=state))
+def _turned(desired: DesiredQuery, state: QueryState) -> DesiredQuery:
+    return replace(desired, query=replace(desired.query, state=state))
 
 
-def kept(state: EngineState) -> list[MaterializedTable]:
+def materialized_tables(state: EngineState) -> list[MaterializedTable]:
     """The tables that may be read by key: those that a query makes, and SOURCE tables, read even before."""
     tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
-    made = {id: retention(wanted.plan) for id, wanted in state.wanted.items()}
+    made = {id: retention(desired.plan) for id, desired in state.desired.items()}
     return [MaterializedTable(s, s.read_only, made.get(str(s.created_by))) for s in tables]
 
 

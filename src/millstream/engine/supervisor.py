@@ -1,20 +1,28 @@
-"""Keeps the wanted queries running: starts them, restarts those that fail, remembers why they failed first."""
+"""Keeps the desired queries running: starts them, restarts those that fail, remembers why they failed first.
+
+desired          {Q1: running, Q2: paused}
+Q1 starts        RUNNING
+Q1 fails         ERROR, next try after 15 s, then 30 s, … (ksql.query.retry.backoff.*)
+desired          {}            Q1 is stopped in an orderly way and its checkpoint removed
+"""
 
 import logging
 import queue
-import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from millstream.engine.state import DesiredQuery
+from millstream.services.loop import Loop, attempt, no_resource
 
 LOG = logging.getLogger(__name__)
-# A query that ran this long is well: the next failure is a new one, and is tried again soon.
-WELL_AFTER = 60.0
+# A query that ran for so many seconds has recovered: the next failure is a new one, and is tried again soon.
+HEALTHY_AFTER = 60.0
 PULSE = 0.5
+# Queries that start or stop at the same time: planning one takes about half a second of a core.
+AT_ONCE = 8
 PLACE_LOST = "OffsetOutOfRange"
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
@@ -33,19 +41,23 @@ class RunningQuery(Protocol):
         ...
 
     def stop(self) -> None:
-        """End it; its checkpoint stays."""
+        """End it in an orderly way: what it has read is written, and its checkpoint says so."""
+        ...
+
+    def abort(self) -> None:
+        """End it at once, as a crash would."""
         ...
 
 
 class QueryRunner(Protocol):
     """Starts queries."""
 
-    def start(self, wanted: DesiredQuery) -> RunningQuery:
+    def start(self, desired: DesiredQuery) -> RunningQuery:
         """Start a query from its checkpoint. Raises CannotRun."""
         ...
 
-    def forget(self, wanted: DesiredQuery) -> None:
-        """Remove the checkpoint of a query that is no longer wanted, or that leads nowhere."""
+    def forget(self, desired: DesiredQuery) -> None:
+        """Remove the checkpoint of a query that is no longer desired, or whose place is gone."""
         ...
 
 
@@ -65,20 +77,21 @@ class QueryFailure:
 class QueryHealth:
     """How a query is: RUNNING, PAUSED, or ERROR while it waits for its next try.
 
-    `troubles` are its first failure, then the latest ones.
+    `failures` are its first failure, then the latest ones.
     """
 
     state: str
-    troubles: tuple[QueryFailure, ...] = ()
+    failures: tuple[QueryFailure, ...] = ()
     restarts: int = 0
 
 
 @dataclass(slots=True)
 class _SupervisedQuery:
-    """A wanted query in the supervisor's hands."""
+    """A desired query and how it is; `starting` while a thread of the pool starts it. Times are in seconds."""
 
-    wanted: DesiredQuery
+    desired: DesiredQuery
     running: RunningQuery | None = None
+    starting: Future[RunningQuery | Exception] | None = None
     since: float = 0.0
     tries: int = 0
     next_try: float = 0.0
@@ -86,149 +99,151 @@ class _SupervisedQuery:
 
 
 class Supervisor:
-    """Runs what is wanted. One thread does everything; others ask it."""
+    """Runs the desired queries. One thread decides, a pool starts and stops; any thread may call the methods."""
 
     def __init__(self, runner: QueryRunner, clock: Callable[[], float] = time.time) -> None:
         self._runner, self._clock = runner, clock
-        self._jobs: dict[str, _SupervisedQuery] = {}
-        self._asked: queue.SimpleQueue[tuple[Callable[[], None], Future[None]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
+        self._queries: dict[str, _SupervisedQuery] = {}
+        self._requests: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="query")
+        self.loop = Loop("supervisor", self._step, no_resource)
 
     def begin(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        self.loop.start()
 
     def end(self) -> None:
         """Stop all queries and the thread; checkpoints stay."""
-        self.halt()
-        self._asked.put(None)
-        self._thread.join()
+        self._submit(lambda: self._stop(self._queries)).result()
+        self.loop.stop()
+        self._pool.shutdown()
 
-    def stop_others(self, wanted: Mapping[str, DesiredQuery]) -> None:
-        """Stop the queries that `wanted` does not have, or has otherwise, and wait until they have stopped."""
-        self._ask(lambda: self._stop_others(wanted)).result()
+    def stop_others(self, desired: Mapping[str, DesiredQuery]) -> None:
+        """Stop the queries that `desired` does not have, or has otherwise, and wait until they have stopped."""
+        self._submit(lambda: self._stop_others(desired)).result()
 
-    def want(self, wanted: Mapping[str, DesiredQuery]) -> None:
+    def set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
         """From now on run these, and no others; does not wait until they run."""
-        self._ask(lambda: self._want(wanted))
+        self._submit(lambda: self._set_desired(desired))
 
-    def halt(self) -> None:
-        """Stop all queries, to be run by another server or later; their checkpoints stay."""
-        self._ask(self._halt).result()
+    def abandon(self) -> None:
+        """End all queries at once, since another server runs them now; waits until they have ended."""
+        self._submit(lambda: self._stop(self._queries, orderly=False)).result()
 
     def health(self, id: str) -> QueryHealth | None:
         """How a query is, None where this server does not run it."""
-        job = self._jobs.get(id)
-        return job.health if job else None
+        query = self._queries.get(id)
+        return query.health if query else None
 
     def progress(self, id: str) -> Mapping[str, Any]:
         """Spark's last report of a query."""
-        job = self._jobs.get(id)
-        running = job.running if job else None
+        query = self._queries.get(id)
+        running = query.running if query else None
         return running.progress() if running else {}
 
-    def _ask(self, what: Callable[[], None]) -> Future[None]:
+    # ------------------------------------------------------------ the thread
+
+    def _submit(self, action: Callable[[], None]) -> Future[None]:
         done: Future[None] = Future()
-        self._asked.put((what, done))
+        self._requests.put((action, done))
         return done
 
-    def _run(self) -> None:
-        while True:
-            try:
-                asked = self._asked.get(timeout=PULSE)
-            except queue.Empty:
-                self._mind()
-                continue
-            if asked is None:
-                return
-            _do(*asked)
-            self._mind()
+    def _step(self, _: None) -> None:
+        try:
+            action, done = self._requests.get(timeout=PULSE)
+        except queue.Empty:
+            self._check_all()
+            return
+        failure = attempt("a request to the supervisor", action)
+        if failure is None:
+            done.set_result(None)
+        else:
+            done.set_exception(failure)
+        self._check_all()
 
-    def _want(self, wanted: Mapping[str, DesiredQuery]) -> None:
-        self._stop_others(wanted)
-        for id, one in wanted.items():
-            if id not in self._jobs:
-                self._jobs[id] = _SupervisedQuery(one, health=QueryHealth("RUNNING" if one.running else "PAUSED"))
+    def _set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
+        self._stop_others(desired)
+        for id, one in desired.items():
+            if id not in self._queries:
+                self._queries[id] = _SupervisedQuery(one, health=QueryHealth("RUNNING" if one.running else "PAUSED"))
 
-    def _stop_others(self, wanted: Mapping[str, DesiredQuery]) -> None:
-        for id, job in list(self._jobs.items()):
-            now = wanted.get(id)
-            if now == job.wanted:
-                continue
-            _stop(job)
-            del self._jobs[id]
-            if now is None or now.birth != job.wanted.birth:
-                self._runner.forget(job.wanted)
+    def _stop_others(self, desired: Mapping[str, DesiredQuery]) -> None:
+        others = {id: query for id, query in self._queries.items() if desired.get(id) != query.desired}
+        self._stop(others)
+        for id, query in others.items():
+            now = desired.get(id)
+            if now is None or now.birth != query.desired.birth:
+                attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query.desired))  # type: ignore[misc]
 
-    def _halt(self) -> None:
-        for job in self._jobs.values():
-            _stop(job)
-        self._jobs.clear()
+    def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
+        """Stop queries side by side, and know them no more."""
+        stopping = [self._pool.submit(_stop, query, orderly) for query in queries.values()]
+        for stopped in stopping:
+            stopped.result()
+        for id in list(queries):
+            del self._queries[id]
 
-    def _mind(self) -> None:
+    def _check_all(self) -> None:
         """Look after every query: start what should run and does not, notice what has ended."""
-        for job in list(self._jobs.values()):
-            if not job.wanted.running:
-                continue
-            if job.running is not None:
-                self._notice(job, job.running)
-            elif self._clock() >= job.next_try:
-                self._start(job)
-            if not self._asked.empty():
-                return
+        for query in list(self._queries.values()):
+            if query.starting is not None:
+                self._check_start(query, query.starting)
+            elif query.running is not None:
+                self._check_running(query, query.running)
+            elif query.desired.running and self._clock() >= query.next_try:
+                query.starting = self._pool.submit(self._start, query.desired)
 
-    def _notice(self, job: _SupervisedQuery, running: RunningQuery) -> None:
+    def _start(self, desired: DesiredQuery) -> RunningQuery | Exception:
+        try:
+            return self._runner.start(desired)
+        except CannotRun as failure:
+            return failure
+
+    def _check_start(self, query: _SupervisedQuery, starting: Future[RunningQuery | Exception]) -> None:
+        if not starting.done():
+            return
+        query.starting = None
+        outcome = attempt(f"starting {query.desired.query.id}", starting.result)
+        if isinstance(outcome, CannotRun):
+            self._failed(query, str(outcome))
+        elif isinstance(outcome, Exception):
+            self._failed(query, f"internal error: {outcome!r}")
+        else:
+            query.running, query.since = outcome, self._clock()
+            query.health = replace(query.health, state="RUNNING")
+
+    def _check_running(self, query: _SupervisedQuery, running: RunningQuery) -> None:
         why = running.failure()
         if why is None:
             return
-        _stop(job)
+        _stop(query)
         if PLACE_LOST in why:
             # The topic was made anew, or its records expired while the query was halted: read what there is.
-            self._runner.forget(job.wanted)
-        self._failed(job, why or "the query ended without saying why")
+            attempt("removing a checkpoint", lambda: self._runner.forget(query.desired))
+        self._failed(query, why or "the query ended without saying why")
 
-    def _start(self, job: _SupervisedQuery) -> None:
-        try:
-            job.running = self._runner.start(job.wanted)
-        except CannotRun as failure:
-            self._failed(job, str(failure))
-            return
-        except Exception as failure:
-            LOG.exception("query %s", job.wanted.query.id)
-            self._failed(job, f"internal error: {failure!r}")
-            return
-        job.since = self._clock()
-        job.health = replace(job.health, state="RUNNING")
-
-    def _failed(self, job: _SupervisedQuery, why: str) -> None:
-        now, settings = self._clock(), job.wanted.settings
-        if job.since and now - job.since > WELL_AFTER:
-            job.tries = 0
-        wait = min(int(settings[BACKOFF]) * 2 ** min(job.tries, 30), int(settings[BACKOFF_MAX])) / 1000
-        job.tries += 1
-        job.next_try = now + wait
-        LOG.warning("query %s failed, next try in %.0f s: %s", job.wanted.query.id, wait, why)
-        kept = _kept(job.health.troubles, QueryFailure(now, why), int(settings[ERRORS_KEPT]))
-        job.health = QueryHealth("ERROR", kept, job.health.restarts + 1)
+    def _failed(self, query: _SupervisedQuery, why: str) -> None:
+        now, settings = self._clock(), query.desired.settings
+        if query.since and now - query.since > HEALTHY_AFTER:
+            query.tries = 0
+        wait = min(int(settings[BACKOFF]) * 2 ** min(query.tries, 30), int(settings[BACKOFF_MAX])) / 1000
+        query.tries += 1
+        query.next_try = now + wait
+        LOG.warning("query %s failed, next try in %.0f s: %s", query.desired.query.id, wait, why)
+        failures = _limited((*query.health.failures, QueryFailure(now, why)), int(settings[ERRORS_KEPT]))
+        query.health = QueryHealth("ERROR", failures, query.health.restarts + 1)
 
 
-def _kept(before: tuple[QueryFailure, ...], trouble: QueryFailure, limit: int) -> tuple[QueryFailure, ...]:
-    """The first trouble always, then the latest ones."""
-    rest = (*before[1:], trouble) if before else ()
-    return (*(before[:1] or (trouble,)), *rest[-max(limit - 1, 1) :])
+def _limited(failures: tuple[QueryFailure, ...], limit: int) -> tuple[QueryFailure, ...]:
+    """The first failure always, then the latest ones; `limit` in all, but at least two."""
+    return (*failures[:1], *failures[1:][-max(limit - 1, 1) :])
 
 
-def _stop(job: _SupervisedQuery) -> None:
-    if job.running is not None:
-        job.running.stop()
-        job.running = None
-
-
-def _do(what: Callable[[], None], done: "Future[None]") -> None:
-    try:
-        what()
-    except BaseException as failure:
-        done.set_exception(failure)
-        LOG.exception("the supervisor could not do what it was asked")
-    else:
-        done.set_result(None)
+def _stop(query: _SupervisedQuery, orderly: bool = True) -> None:
+    """Stop a query, once its start has ended, whatever goes wrong with it."""
+    if query.starting is not None:
+        outcome = attempt(f"starting {query.desired.query.id}", query.starting.result)
+        query.starting, query.running = None, None if isinstance(outcome, Exception) else outcome
+    if query.running is not None:
+        attempt(f"stopping {query.desired.query.id}", query.running.stop if orderly else query.running.abort)
+        query.running = None

@@ -16,7 +16,7 @@ from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.rows import row_of
 from millstream.engine.slots import need_slots
-from millstream.engine.state import from_beginning, kept, slots
+from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
@@ -37,17 +37,17 @@ PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
-def start(said: StatementContext, parts: EngineContext) -> "PushQuery | StreamPullQuery | TablePullQuery":
+def start(context: StatementContext, engine: EngineContext) -> "PushQuery | StreamPullQuery | TablePullQuery":
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
-    assert isinstance(said.statement, tree.QueryStatement)
-    catalog, settings = parts.state.catalog, said.settings
-    query = transient(said.statement, catalog, settings)
+    assert isinstance(context.statement, tree.QueryStatement)
+    catalog, settings = engine.state.catalog, context.settings
+    query = transient(context.statement, catalog, settings)
     if query.push:
-        return _push(query, said, parts)
-    _check_pull(query, said.statement, settings)
+        return _push(query, context, engine)
+    _check_pull(query, context.statement, settings)
     if query.sources[0].kind is RelationKind.TABLE:
-        return TablePullQuery(query, pulled(query, settings, said.statement.span), parts)
-    return StreamPullQuery(query, settings, parts)
+        return TablePullQuery(query, pulled(query, settings, context.statement.span), engine)
+    return StreamPullQuery(query, settings, engine)
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
@@ -90,30 +90,30 @@ def _id(query: TransientQuery, shared: bool = False) -> str:
     return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{query.sources[0].name}_{secrets.randbits(62)}"
 
 
-def _shared(query: TransientQuery, said: StatementContext, catalog: Catalog) -> bool:
+def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
     """Whether ksqlDB would answer a push query out of the persistent query that writes its source (push v2).
 
     Here each has a query of its own all the same; only its name tells.
     """
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in nodes(query.plan))
     made = bool(catalog.writers(query.sources[0].name))
-    return switched(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
+    return switched(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and made
 
 
 # ---------------------------------------------------------------- push
 
 
-def _push(query: TransientQuery, said: StatementContext, parts: EngineContext) -> "PushQuery":
-    with parts.lock:
-        limit = int(parts.server.get(PUSH_LIMIT) or 100)
-        if len(parts.push) >= limit:
+def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery":
+    with engine.lock:
+        limit = int(engine.server.get(PUSH_LIMIT) or 100)
+        if len(engine.push) >= limit:
             raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
-    facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka, parts.schemas)
+    facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     needed = slots(query.plan, facts.topics)
-    need_slots(parts.state, sum(p.slots for p in parts.push.values()), needed, said.settings)
-    push = PushQuery(query, said, parts, needed)
-    with parts.lock:
-        parts.push[push.query_id] = push
+    need_slots(engine.state, sum(p.slots for p in engine.push.values()), needed, context.settings)
+    push = PushQuery(query, context, engine, needed)
+    with engine.lock:
+        engine.push[push.query_id] = push
     return push
 
 
@@ -122,24 +122,24 @@ class PushQuery(ClientQuery, ClosableQuery):
 
     push = True
 
-    def __init__(self, query: TransientQuery, said: StatementContext, parts: EngineContext, slots: int) -> None:
-        super().__init__(query, _id(query, _shared(query, said, parts.state.catalog)))
-        self.statement, self.slots, self.ending = said.text, slots, LIMIT_REACHED
-        self._limit, self._parts = query.plan.limit, parts
+    def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext, slots: int) -> None:
+        super().__init__(query, _id(query, _shared(query, context, engine.state.catalog)))
+        self.statement, self.slots, self.ending = context.text, slots, LIMIT_REACHED
+        self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
-        self._topic = topic_prefix(parts.server["ksql.service.id"], parts.name) + self.query_id
+        self._topic = topic_prefix(engine.server["ksql.service.id"], engine.name) + self.query_id
         self._running: RunningQuery | None = None
         self._closing = threading.Lock()
         if self._limit != 0:
-            self._start(query, said)
+            self._start(query, context)
 
-    def _start(self, query: TransientQuery, said: StatementContext) -> None:
+    def _start(self, query: TransientQuery, context: StatementContext) -> None:
         """Rows that come after this belong to the answer, even if Spark begins a little later."""
-        settings, kafka = said.settings, self._parts.kafka
+        settings, kafka = context.settings, self._context.kafka
         starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
         kafka.create(self._topic, 1, 1, KEPT)
         try:
-            self._running = self._parts.workshop.push(query.plan, self.query_id, self._topic, settings, starts)
+            self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
         except CannotRun:
             self.close()
             raise
@@ -151,7 +151,7 @@ class PushQuery(ClientQuery, ClosableQuery):
             stack.callback(self.close)
             if left == 0:
                 return
-            consumer = stack.enter_context(self._parts.kafka.reader())
+            consumer = stack.enter_context(self._context.kafka.reader())
             consumer.assign([TopicPartition(self._topic, 0, 0)])
             while not self._closed.is_set():
                 first = consumer.poll(PULSE)
@@ -178,12 +178,12 @@ class PushQuery(ClientQuery, ClosableQuery):
             if self._closed.is_set():
                 return
             self._closed.set()
-            self._parts.push.pop(self.query_id, None)
+            self._context.push.pop(self.query_id, None)
             if self._running is not None:
                 self._running.stop()
             if self._limit != 0:
-                self._parts.workshop.forget_push(self.query_id)
-                self._parts.kafka.delete(self._topic)
+                self._context.spark.forget_push(self.query_id)
+                self._context.kafka.delete(self._topic)
 
 
 def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
@@ -210,22 +210,22 @@ class TablePullQuery(ClientQuery):
 
     push = False
 
-    def __init__(self, query: TransientQuery, asked: PullPlan, parts: EngineContext) -> None:
+    def __init__(self, query: TransientQuery, asked: PullPlan, engine: EngineContext) -> None:
         """Raises RequestFailed where the table's rows are not there yet."""
         super().__init__(query, _id(query))
         self.ending = ""
-        self._asked, self._parts = asked, parts
+        self._asked, self._context = asked, engine
         self._closed = threading.Event()
-        kept_table = next(k for k in kept(parts.state) if k.source.name == asked.source.name)
+        kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == asked.source.name)
         try:
-            self._store = parts.tables.store(kept_table)
+            self._store = engine.tables.store(kept_table)
         except TableNotReady as failure:
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""
         try:
-            for record in self._parts.workshop.rows(self._asked, self._store):
+            for record in self._context.spark.rows(self._asked, self._store):
                 if self._closed.is_set():
                     return
                 yield row_of(record, self.column_types)
@@ -242,10 +242,10 @@ class StreamPullQuery(ClientQuery):
 
     push = False
 
-    def __init__(self, query: TransientQuery, settings: dict[str, str], parts: EngineContext) -> None:
+    def __init__(self, query: TransientQuery, settings: dict[str, str], engine: EngineContext) -> None:
         super().__init__(query, _id(query))
-        self._query, self._settings, self._parts = query, settings, parts
-        self._ends: dict[str, Offsets] = {s.topic: parts.kafka.ends(s.topic) for s in query.sources}
+        self._query, self._settings, self._context = query, settings, engine
+        self._ends: dict[str, Offsets] = {s.topic: engine.kafka.ends(s.topic) for s in query.sources}
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[list[Any] | None]:
@@ -256,7 +256,7 @@ class StreamPullQuery(ClientQuery):
         if limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
             return
         try:
-            found = self._parts.workshop.pull(self._query.plan, self.query_id, self._settings, self._ends)
+            found = self._context.spark.pull(self._query.plan, self.query_id, self._settings, self._ends)
             for record in found:
                 if self._closed.is_set():
                     return

@@ -36,7 +36,7 @@ class Server:
     """
 
     def __init__(self, engine: Engine, host: str = "127.0.0.1", port: int = PORT, allow_origins: str = "") -> None:
-        self.host, self.port = host, port
+        self.engine, self.host, self.port = engine, host, port
         self._app = app(engine, allow_origins)
         self._ready, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None

@@ -88,6 +88,19 @@ def machine(session: SparkSession) -> Any:
     return session._jvm
 
 
+def alive(session: SparkSession) -> bool:
+    """Whether the driver's JVM still runs; True where this process did not start it, and so cannot know."""
+    process = getattr(session.sparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None
+
+
+def kill(session: SparkSession) -> None:
+    """End the driver's JVM at once, if this process started it."""
+    process = getattr(session.sparkContext._gateway, "proc", None)
+    if process is not None:
+        process.kill()
+
+
 def register(session: SparkSession) -> None:
     """Make the module's ms_ functions callable in the session's SQL."""
     module(session, "Registry").register(session._jsparkSession)

@@ -88,6 +88,10 @@ class StartedQuery:
         jvm.module(self._query_session(), "Counts").forget(self.id)
         table_bootstrap.end(self._query_session(), self.id)
 
+    def abort(self) -> None:
+        """End it at once, as a crash would; its checkpoint stays as it was after the last batch."""
+        self.stop()
+
     @staticmethod
     def _query_session() -> SparkSession:
         return jvm.active()

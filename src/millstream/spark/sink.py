@@ -47,6 +47,16 @@ def failure(session: SparkSession, query_id: str) -> str | None:
     return None if text is None else str(text)
 
 
+def extend_fence(session: SparkSession, fence: str, seconds: float) -> None:
+    """Let the queries guarded by `fence` write for `seconds` from now; then their sinks wait (jvm/Fence.scala)."""
+    jvm.module(session, "Fences").extend(fence, float(seconds))
+
+
+def guard(session: SparkSession, query_id: str, fence: str) -> None:
+    """Have the sink of a query that is about to start obey `fence`."""
+    jvm.module(session, "Fences").guard(query_id, fence)
+
+
 def put(session: SparkSession, topic: str, record: Record, producer_conf: Mapping[str, str]) -> None:
     """Write one record, at its own time even where that is 0, and wait until the broker has it.
 

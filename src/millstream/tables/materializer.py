@@ -6,11 +6,11 @@ that nobody reads. The store remembers its place in the topic, so that a restart
 
 import hashlib
 import logging
-import queue
+import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.catalog.catalog import Source
+from millstream.services.loop import Loop
 from millstream.tables.keys import StoreKeys, keys_of
 from millstream.tables.store import Change, Headers, Store, remove
 
 LOG = logging.getLogger(__name__)
-PULSE = 0.5
+PULSE = 0.1
 BATCH = 5000
 PATIENCE = 30.0
+RETRY = 1.0
 
 
 class TableNotReady(Exception):
@@ -45,122 +47,159 @@ class MaterializedTable:
 
 @dataclass(frozen=True, slots=True)
 class TopicReader:
-    """What the keeper needs of Kafka: a consumer, the ends of a topic's partitions, a topic's id; see engine.kafka."""
+    """What the materializer needs of Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka."""
 
     reader: Callable[[], AbstractContextManager[Consumer]]
     ends: Callable[[str], Mapping[int, int]]
     identity: Callable[[str], str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a table is not followed, and when (monotonic seconds) that is tried again."""
+
+    why: str
+    retry_at: float
+
+
 class _FollowedTopic:
     """A table being followed: its store, and the place of each partition."""
 
-    def __init__(self, kept: MaterializedTable, store: Store) -> None:
-        self.kept, self.store = kept, store
-        self.keys: StoreKeys = keys_of(kept.source)
+    def __init__(self, table: MaterializedTable, store: Store) -> None:
+        self.table, self.store = table, store
+        self.keys: StoreKeys = keys_of(table.source)
         self.places: dict[int, int] = store.places()
-        self.headers = bool(kept.source.schema.headers)
+        self.headers = bool(table.source.schema.headers)
 
 
 class Materializer:
-    """The stores of a server's tables. Any thread may ask; one of its own reads the topics."""
+    """The stores of a server's tables. Any thread may ask for one; one thread of its own reads the topics.
+
+    `want` and `store` only note which tables are to be followed; each turn of the thread makes what is followed agree
+    with that, so that nothing is lost where Kafka or the disk is away for a while.
+    """
 
     def __init__(self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None]) -> None:
-        """`folder` is where the stores are; `skipped` is told of records that a table can make nothing of."""
+        """`folder` is where the stores are; `skipped` (topic, partition, offset, why) hears of unusable records."""
         self._folder, self._topics, self._skipped = folder, topics, skipped
-        self._wanted: dict[str, MaterializedTable] = {}
+        self._desired: dict[str, MaterializedTable] | None = None
+        self._requested: dict[str, MaterializedTable] = {}
+        self._partitions: dict[str, int] = {}
         self._followed: dict[str, _FollowedTopic] = {}
-        self._asked: queue.SimpleQueue[Callable[[Consumer], None]] = queue.SimpleQueue()
-        self._moved = threading.Condition()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tables", daemon=True)
+        self._swept: frozenset[str] | None = None
+        self._failures: dict[str, _Failure] = {}
+        self._changed = threading.Condition()
+        self._wake = threading.Event()
+        self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))
 
     def start(self) -> None:
         """Start the thread; before, nothing is read."""
-        self._thread.start()
+        self.loop.start()
 
     def close(self) -> None:
         """Stop reading; the stores stay."""
-        self._closing.set()
-        self._thread.join()
+        self.loop.stop()
         for followed in self._followed.values():
             followed.store.close()
 
     def want(self, tables: Sequence[MaterializedTable]) -> None:
         """From now on these tables may be asked for and no others; stores of others are removed."""
-        wanted = {kept.source.name: kept for kept in tables}
-        if wanted != self._wanted:
-            self._asked.put(lambda consumer: self._want(wanted, consumer))
+        with self._changed:
+            desired = self._desired = {table.source.name: table for table in tables}
+            self._requested = {n: t for n, t in self._requested.items() if desired.get(n) == t}
+        self._wake.set()
 
-    def store(self, kept: MaterializedTable) -> Store:
+    def store(self, table: MaterializedTable) -> Store:
         """A table's store, once it has all that its topic has now.
 
         Raises TableNotReady where that takes too long, KafkaException where Kafka does not answer.
         """
-        ends, deadline = self._topics.ends(kept.source.topic), time.monotonic() + PATIENCE
-        self._asked.put(lambda consumer: self._follow(kept, sorted(ends), consumer))
-        with self._moved:
-            if self._moved.wait_for(lambda: self._there(kept, ends), deadline - time.monotonic()):
-                return self._followed[kept.source.name].store
-        raise TableNotReady(self._why(kept, ends))
+        ends, deadline = self._topics.ends(table.source.topic), time.monotonic() + PATIENCE
+        with self._changed:
+            self._requested[table.source.name] = table
+            self._partitions[table.source.topic] = max(ends, default=-1) + 1
+            self._wake.set()
+            if self._changed.wait_for(lambda: self._caught_up(table, ends), deadline - time.monotonic()):
+                return self._followed[table.source.name].store
+        raise TableNotReady(self._why(table, ends))
 
-    def _there(self, kept: MaterializedTable, ends: Mapping[int, int]) -> bool:
-        followed = self._followed.get(kept.source.name)
-        if followed is None or followed.kept != kept:
+    def _caught_up(self, table: MaterializedTable, ends: Mapping[int, int]) -> bool:
+        followed = self._followed.get(table.source.name)
+        if followed is None or followed.table != table:
             return False
         return all(followed.places.get(p, 0) >= end for p, end in ends.items())
 
-    def _why(self, kept: MaterializedTable, ends: Mapping[int, int]) -> str:
-        followed, name = self._followed.get(kept.source.name), kept.source.name
-        if followed is None or not self._thread.is_alive():
-            return f"the table {name} cannot be read now: the server's log says why"
+    def _why(self, table: MaterializedTable, ends: Mapping[int, int]) -> str:
+        followed, name = self._followed.get(table.source.name), table.source.name
+        if followed is None:
+            failure = self._failures.get(name)
+            why = failure.why if failure else self.loop.health().error or "its topic is not followed yet"
+            return f"the table {name} cannot be read now: {why}"
         done = sum(min(followed.places.get(p, 0), end) for p, end in ends.items())
         return f"the table {name} is still being read from its topic, {done} of {sum(ends.values())} records; ask again"
 
     # ------------------------------------------------------------ the thread
 
-    def _run(self) -> None:
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        """A consumer at the places that the stores have."""
         with self._topics.reader() as consumer:
-            while not self._closing.is_set():
-                self._obey(consumer)
-                if not self._followed:
-                    self._wait()
-                    continue
-                first = consumer.poll(PULSE) if self._asked.empty() else None
-                if first is not None:
-                    self._take([first, *consumer.consume(BATCH, 0)])
+            topics = {followed.table.source.topic for followed in self._followed.values()}
+            for topic in topics:
+                self._assign(topic, consumer)
+            yield consumer
 
-    def _wait(self) -> None:
-        """Sleep until somebody asks for something."""
-        try:
-            self._asked.put(self._asked.get(timeout=PULSE))
-        except queue.Empty:
+    def _step(self, consumer: Consumer) -> None:
+        self._wake.clear()
+        self._reconcile(consumer)
+        if not self._followed:
+            self._wake.wait(PULSE)
             return
+        first = consumer.poll(PULSE)
+        if first is not None:
+            self._take([first, *consumer.consume(BATCH, 0)])
 
-    def _obey(self, consumer: Consumer) -> None:
-        while not self._asked.empty():
-            try:
-                self._asked.get()(consumer)
-            except (KafkaException, OSError) as failure:
-                LOG.warning("a table cannot be followed: %s", failure)
-
-    def _want(self, wanted: dict[str, MaterializedTable], consumer: Consumer) -> None:
-        self._wanted = wanted
+    def _reconcile(self, consumer: Consumer) -> None:
+        """Follow what is to be followed, and nothing else."""
+        with self._changed:
+            desired, requested = self._desired, dict(self._requested)
+        if desired is None:
+            desired = {}
+        else:
+            self._sweep(frozenset(self._path(t.source).name for t in (*desired.values(), *requested.values())))
+        targets = {**{n: t for n, t in desired.items() if t.eager}, **requested}
         for name, followed in list(self._followed.items()):
-            if name not in wanted or wanted[name] != followed.kept:
+            if targets.get(name) != followed.table:
                 self._forget(name, followed, consumer)
-        files = {self._path(kept.source).name for kept in wanted.values()}
-        for path in self._folder.glob("*.sqlite"):
-            if path.name not in files:
-                remove(path)
-        for kept in wanted.values():
-            if kept.eager and kept.source.name not in self._followed:
-                self._follow(kept, sorted(self._topics.ends(kept.source.topic)), consumer)
+        for name, table in targets.items():
+            failure = self._failures.get(name)
+            if failure is None or time.monotonic() > failure.retry_at:
+                self._try_to_follow(table, consumer)
+
+    def _try_to_follow(self, table: MaterializedTable, consumer: Consumer) -> None:
+        """Follow a table; what is wrong with it (no topic, a corrupt store) must not keep others back."""
+        name = table.source.name
+        try:
+            self._follow(table, consumer)
+            self._failures.pop(name, None)
+        except (KafkaException, OSError, sqlite3.Error) as failure:
+            LOG.warning("the table %s cannot be followed: %s; trying again", name, failure)
+            self._failures[name] = _Failure(str(failure), time.monotonic() + RETRY)
+            if _corrupt(failure):
+                remove(self._path(table.source))
+
+    def _sweep(self, files: frozenset[str]) -> None:
+        """Remove the stores of tables that are no more, where that has not been done."""
+        if files != self._swept:
+            for path in self._folder.glob("*.sqlite"):
+                if path.name not in files:
+                    remove(path)
+            self._swept = files
 
     def _forget(self, name: str, followed: _FollowedTopic, consumer: Consumer) -> None:
         del self._followed[name]
-        topic = followed.kept.source.topic
-        if topic not in {other.kept.source.topic for other in self._followed.values()}:
+        topic = followed.table.source.topic
+        if topic not in {other.table.source.topic for other in self._followed.values()}:
             consumer.incremental_unassign([TopicPartition(topic, p) for p in followed.places])
         followed.store.close()
 
@@ -169,29 +208,36 @@ class Materializer:
         named = hashlib.sha256(f"{source.name}\0{source.topic}".encode()).hexdigest()[:20]
         return self._folder / f"{named}.sqlite"
 
-    def _follow(self, kept: MaterializedTable, partitions: Sequence[int], consumer: Consumer) -> None:
-        """Begin to follow a table, or partitions that its topic has got since."""
-        source = kept.source
+    def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:
+        """Follow a table, and partitions that its topic has got since."""
+        source = table.source
         followed = self._followed.get(source.name)
+        known = self._partitions.get(source.topic)
+        if followed is not None and len(followed.places) >= (known or 0):
+            return
+        if known is None:
+            known = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
-            followed = _FollowedTopic(kept, Store(self._path(source), self._identity(source)))
+            followed = _FollowedTopic(table, Store(self._path(source), self._identity(source)))
             self._followed[source.name] = followed
-            new = [TopicPartition(source.topic, p, followed.places.setdefault(p, 0)) for p in partitions]
-        else:
-            followed.kept = kept
-            new = [TopicPartition(source.topic, p, 0) for p in partitions if p not in followed.places]
-            followed.places |= {at.partition: 0 for at in new}
-        if new:
-            self._assign(new, consumer)
-        self._tell()
+        for partition in range(known):
+            followed.places.setdefault(partition, 0)
+        self._assign(source.topic, consumer)
+        self._notify()
 
-    def _assign(self, new: Sequence[TopicPartition], consumer: Consumer) -> None:
-        """Read from these places; of a topic that two tables have, from the lower one."""
-        known = {(at.topic, at.partition) for at in consumer.assignment()}
-        again = [at for at in new if (at.topic, at.partition) in known]
-        consumer.incremental_assign([at for at in new if at not in again])
-        for at in again:
-            consumer.seek(at)
+    def _assign(self, topic: str, consumer: Consumer) -> None:
+        """Read each partition of a topic from the lowest place that a table over it has."""
+        lowest: dict[int, int] = {}
+        for followed in self._followed.values():
+            if followed.table.source.topic == topic:
+                for partition, place in followed.places.items():
+                    lowest[partition] = min(place, lowest.get(partition, place))
+        assigned = {at.partition for at in consumer.assignment() if at.topic == topic}
+        places = [TopicPartition(topic, partition, place) for partition, place in lowest.items()]
+        consumer.incremental_assign([at for at in places if at.partition not in assigned])
+        for at in places:
+            if at.partition in assigned:
+                consumer.seek(at)
 
     def _identity(self, source: Source) -> dict[str, str]:
         """What a store is of: another topic of the same name, or keys stored otherwise, make it worthless."""
@@ -202,10 +248,10 @@ class Materializer:
         for message in messages:
             by_topic.setdefault(str(message.topic()), []).append(message)
         for followed in list(self._followed.values()):
-            found = by_topic.get(followed.kept.source.topic)
-            if found:
-                self._apply(followed, found)
-        self._tell()
+            messages_of_topic = by_topic.get(followed.table.source.topic)
+            if messages_of_topic:
+                self._apply(followed, messages_of_topic)
+        self._notify()
 
     def _apply(self, followed: _FollowedTopic, messages: Sequence[Message]) -> None:
         changes: list[Change] = []
@@ -223,11 +269,21 @@ class Materializer:
             change = self._change(followed, message, partition, offset)
             if change is not None:
                 changes.append(change)
-        followed.store.apply(changes, places, followed.kept.keep_ms)
+        try:
+            followed.store.apply(changes, places, followed.table.keep_ms)
+        except sqlite3.Error as failure:
+            if not _corrupt(failure):
+                raise
+            LOG.error(
+                "the store of %s is corrupt and made anew from its topic: %s", followed.table.source.name, failure
+            )
+            del self._followed[followed.table.source.name]
+            followed.store.remove()
+            return
         followed.places = followed.places | places
 
     def _change(self, followed: _FollowedTopic, message: Message, partition: int, offset: int) -> Change | None:
-        key, topic = message.key(), followed.kept.source.topic
+        key, topic = message.key(), followed.table.source.topic
         if key is None:
             self._skipped(topic, partition, offset, f"a record of the table's topic {topic} has no key: it is skipped")
             return None
@@ -240,9 +296,14 @@ class Materializer:
         headers = _headers(message) if followed.headers else ()
         return Change(stored, start, end, None if value is None else _bytes(value), message.timestamp()[1], headers)
 
-    def _tell(self) -> None:
-        with self._moved:
-            self._moved.notify_all()
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+def _corrupt(failure: Exception) -> bool:
+    """Whether a file is no SQLite database any more; that the disk is full or a file is locked is another matter."""
+    return isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
 
 
 def _bytes(data: str | bytes) -> bytes:

@@ -129,7 +129,7 @@ def query_body(
         "overriddenProperties": overridden(dict(query.settings)),
         "ksqlHostQueryStatus": {host: state},
         "queryType": "PERSISTENT",
-        "queryErrors": [_trouble(t.at, t.message) for t in health.troubles] if health else [],
+        "queryErrors": [_failure(f.at, f.message) for f in health.failures] if health else [],
         "tasksMetadata": [],
         "consumerGroupId": "",
         "state": state,
@@ -142,7 +142,7 @@ def overridden(settings: Mapping[str, str]) -> dict[str, str]:
     return {n: v for n, v in known.items() if v != SETTINGS[n].default}
 
 
-def _trouble(at: float, message: str) -> dict[str, Any]:
+def _failure(at: float, message: str) -> dict[str, Any]:
     return {"timestamp": int(at * 1000), "errorMessage": message, "type": "UNKNOWN"}
 
 
@@ -244,7 +244,7 @@ def statistics_of_host(host: str, id: str, found: Mapping[str, Any], now: float)
     return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in found.items()]
 
 
-def trouble_text(id: str, trouble: QueryFailure) -> str:
+def failure_text(id: str, trouble: QueryFailure) -> str:
     """A query's failure and when it was, in a line."""
     return f"{id}: {moment(trouble.at)} {trouble.message}"
 

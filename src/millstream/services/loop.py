@@ -1,0 +1,160 @@
+"""Background loops: a short step again and again, on a thread of its own, that survives what the step raises.
+
+    with open_consumer() as consumer:      resource()
+        while not closing:
+            poll(consumer)                 step(consumer)
+
+A step that raises ends neither the thread nor the server: the resource is closed, opened anew after a pause that grows
+from 0.1 to 5 seconds, and the loop goes on. `health` says since when it has been failing and why; the server's health
+check shows it, and a watchdog (`Loops.fatal`) ends the process where mending has failed for too long. What is away and
+comes back by itself (Kafka, the registry: an *outage*) is waited for without end.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+LOG = logging.getLogger(__name__)
+R = TypeVar("R")
+T = TypeVar("T")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+# A loop that fails for so many seconds, not for an outage, will not mend itself; nor one whose step does not return.
+HOPELESS_AFTER = 60.0
+STUCK_AFTER = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopHealth:
+    """How a loop is: `error` is "" where it works, `seconds` since when it has failed or its step has not returned.
+
+    `fatal`: only a new process will mend it.
+    """
+
+    error: str = ""
+    seconds: float = 0.0
+    fatal: bool = False
+
+
+class Loop(Generic[R]):
+    """One loop: `step` is called with what `resource` opens, again and again, until `stop`.
+
+    `step` returns within about a second, so that a stop need not wait. `outages` are the exceptions that say that
+    something outside is away, `hopeless` those that no further try will mend. `clock` gives monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: Callable[[R], None],
+        resource: Callable[[], AbstractContextManager[R]],
+        outages: tuple[type[Exception], ...] = (),
+        hopeless: tuple[type[Exception], ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self._step, self._resource, self._clock = step, resource, clock
+        self._outages, self._hopeless = outages, hopeless
+        self._closing = threading.Event()
+        self._failing_since: float | None = None
+        self._step_began = clock()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._step_began = self._clock()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the step in hand return, and end the thread; waits for it."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._closing.is_set()
+
+    def health(self) -> LoopHealth:
+        """How the loop is now."""
+        now, error, since = self._clock(), self._error, self._failing_since
+        if self._closing.is_set():
+            return LoopHealth()
+        if since is not None and error is not None:
+            seconds = now - since
+            too_long = seconds > HOPELESS_AFTER and not isinstance(error, self._outages)
+            return LoopHealth(_sentence(error), seconds, too_long or isinstance(error, self._hopeless))
+        turn = now - self._step_began
+        if turn > STUCK_AFTER:
+            return LoopHealth(f"has not finished one step for {turn:.0f} s", turn, True)
+        return LoopHealth()
+
+    def _run(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._closing.is_set():
+            try:
+                with self._resource() as resource:
+                    while not self._closing.is_set():
+                        self._step_began = self._clock()
+                        self._step(resource)
+                        self._failing_since, self._error, pause = None, None, FIRST_PAUSE
+            except Exception as error:  # noqa: BLE001  the one place that supervises loops
+                self._failed(error)
+                self._closing.wait(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _failed(self, error: Exception) -> None:
+        # What goes on failing in the same way is logged once.
+        first = self._error is None or _sentence(self._error) != _sentence(error)
+        if self._failing_since is None:
+            self._failing_since = self._clock()
+        self._error = error
+        if isinstance(error, self._outages):
+            LOG.log(logging.WARNING if first else logging.DEBUG, "%s: %s; trying again", self.name, _sentence(error))
+        else:
+            LOG.log(logging.ERROR if first else logging.DEBUG, "%s failed; trying again", self.name, exc_info=error)
+
+
+class Loops:
+    """The loops of one server, by name."""
+
+    def __init__(self) -> None:
+        self._loops: dict[str, Loop[Any]] = {}
+
+    def add(self, *loops: Loop[Any]) -> None:
+        """Watch these too."""
+        self._loops.update({loop.name: loop for loop in loops})
+
+    def health(self) -> dict[str, LoopHealth]:
+        """Each loop's health by its name."""
+        return {name: loop.health() for name, loop in self._loops.items()}
+
+    def fatal(self) -> str:
+        """Which loop only a new process will mend, and why; "" where there is none."""
+        hopeless = ((name, health) for name, health in self.health().items() if health.fatal)
+        return next((f"{name}: {health.error}, for {health.seconds:.0f} s" for name, health in hopeless), "")
+
+
+def no_resource() -> AbstractContextManager[None]:
+    """The resource of a loop that needs none."""
+    return nullcontext()
+
+
+def attempt(what: str, call: Callable[[], T]) -> T | Exception:
+    """The result of a call, or what it raised, logged as `what`: for one of many that must not stop the others."""
+    try:
+        return call()
+    except Exception as error:
+        LOG.error("%s failed", what, exc_info=error)
+        return error
+
+
+def _sentence(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else f"{text[:299]}…"

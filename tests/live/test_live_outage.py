@@ -1,0 +1,99 @@
+"""What is away comes back, what is dead is noticed: brokers, JVMs, and leaders that were frozen."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from millstream.services.broker import BrokerProcess
+from millstream.tester.environment import KEEP_RECORDS
+from support.kafka import BrokerClient, wait_for
+from support.server_process import ServerProcess
+
+pytestmark = pytest.mark.live
+AWAY = 15.0
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker of this test's own, to be stopped and started again on its port."""
+    broker = BrokerProcess(tmp_path / "kafka", port=0, settings=KEEP_RECORDS, heap="512m")
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+def health(server: ServerProcess) -> dict[str, object]:
+    return dict(httpx.get(f"{server.url}/healthcheck", timeout=30).json())
+
+
+def test_a_broker_that_is_away_twice(own_broker: BrokerProcess, tmp_path: Path) -> None:
+    """Nothing is lost, statements are taken again, the same process serves; health is red while the broker is away."""
+    kafka = BrokerClient(own_broker.bootstrap)
+    kafka.create_topic("in")
+    with ServerProcess(own_broker.bootstrap, tmp_path) as server:
+        server.ksql("CREATE STREAM s (id STRING KEY, v INT) WITH (kafka_topic='in', value_format='JSON');")
+        server.ksql(
+            "CREATE STREAM copy AS SELECT * FROM s; CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;"
+        )
+        for outage in range(2):
+            kafka.produce("in", f"k{outage}", {"v": outage})
+            wait_for(lambda n=outage: kafka.ends("COPY") > n, "the output before the outage")  # type: ignore[misc]
+            own_broker.stop()
+            gone = time.monotonic()
+            wait_for(lambda: health(server)["isHealthy"] is False, "the outage is seen")
+            assert httpx.get(f"{server.url}/chc/ready", timeout=30).status_code == 503
+            time.sleep(max(0.0, AWAY - (time.monotonic() - gone)))
+            own_broker.start()
+            wait_for(lambda: health(server)["isHealthy"] is True, "the server mends itself")
+            server.ksql(f"CREATE STREAM after_{outage} AS SELECT * FROM s WHERE v = {outage};")
+        kafka.produce("in", "k0", {"v": 7})
+        wait_for(lambda: kafka.ends("COPY") > 2, "the output after the outages")
+        assert [record.key for record in kafka.consume_all("COPY", 3)] == [b"k0", b"k1", b"k0"]
+        wait_for(lambda: server.pull("SELECT n FROM n WHERE id = 'k0';") == [[2]], "the count")
+        assert kafka.ends("COPY") == 3, "an outage repeats nothing"
+        assert server.running
+
+
+def test_a_dead_jvm_ends_the_process(broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path) -> None:
+    """Whoever supervises the process is to start it anew; without its JVM it cannot answer a SELECT."""
+    with ServerProcess(broker.bootstrap, tmp_path, **{"ksql.service.id": kafka.unique("dead")}) as server:
+        (java,) = server.java()
+        os.kill(java, signal.SIGKILL)
+        assert server.exit_code() == 1
+        assert "Spark's JVM has ended" in server.log.read_text()
+
+
+def test_a_frozen_leader_writes_nothing_when_it_is_thawed(
+    broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path
+) -> None:
+    """The other server takes over; the thawed one finds its lease past before it writes a row, and abandons its queries."""
+    service, topic = kafka.unique("frozen").replace("-", "_"), kafka.create_topic()
+    settings = {"ksql.service.id": service, "millstream.batch.duration": "5 seconds"}
+    table = f"{service}_N".upper()
+    with (
+        ServerProcess(broker.bootstrap, tmp_path, "one", **settings) as first,
+        ServerProcess(broker.bootstrap, tmp_path, "two", **settings) as second,
+    ):
+        first.ksql(f"CREATE STREAM s (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
+        first.ksql(f"CREATE TABLE n WITH (kafka_topic='{table}') AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;")
+        for n in range(100):
+            kafka.send(topic, str(n % 5), {"v": n})
+        kafka.flush()
+        wait_for(lambda: kafka.ends(table) >= 100, "the counts")
+        first.signal(signal.SIGSTOP)
+        for n in range(100):
+            kafka.send(topic, str(n % 5), {"v": n})
+        kafka.flush()
+        counts = [[str(n), 40] for n in range(5)]
+        wait_for(lambda: sorted(second.pull("SELECT id, n FROM n;")) == counts, "the other server takes over")
+        written = kafka.ends(table)
+        first.signal(signal.SIGCONT)
+        wait_for(lambda: "abandoned" in first.log.read_text(), "the thawed server knows that it does not lead")
+        wait_for(lambda: health(first)["isHealthy"], "the thawed server is well")
+        assert kafka.ends(table) == written
+        assert sorted(first.pull("SELECT id, n FROM n;")) == counts

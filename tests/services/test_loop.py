@@ -1,0 +1,114 @@
+"""Loops: they survive what their step raises, open their resource anew, and say how they are."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from millstream.services.loop import Loop, Loops, attempt, no_resource
+from support.kafka import wait_for
+
+
+class Away(Exception):
+    """What the loop waits for is not there."""
+
+
+class Clock:
+    """Seconds that a test turns by hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_step_that_raises_is_tried_again_with_a_new_resource() -> None:
+    opened: list[int] = []
+    steps: list[int] = []
+
+    @contextmanager
+    def resource() -> Iterator[int]:
+        opened.append(len(opened))
+        yield opened[-1]
+
+    def step(number: int) -> None:
+        steps.append(number)
+        if number < 2:
+            raise RuntimeError("broken")
+
+    loop = Loop("test", step, resource)
+    loop.start()
+    wait_for(lambda: len(steps) > 5, "steps after the failures")
+    assert loop.health().error == ""
+    loop.stop()
+    assert opened == [0, 1, 2]
+    assert steps[:3] == [0, 1, 2]
+
+
+def test_a_resource_that_cannot_be_opened_is_opened_later() -> None:
+    tries: list[str] = []
+
+    @contextmanager
+    def resource() -> Iterator[None]:
+        tries.append("open")
+        if len(tries) < 3:
+            raise Away
+        yield
+
+    worked = threading.Event()
+    loop = Loop("test", lambda _: worked.set(), resource, outages=(Away,))
+    loop.start()
+    assert worked.wait(30)
+    loop.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "fatal_after_a_minute"), [(RuntimeError("no"), True), (Away("away"), False)], ids=["fault", "outage"]
+)
+def test_a_fault_is_fatal_after_a_minute_and_an_outage_never(error: Exception, fatal_after_a_minute: bool) -> None:
+    clock = Clock()
+
+    def step(_: None) -> None:
+        raise error
+
+    loop = Loop("test", step, no_resource, outages=(Away,), clock=clock)
+    loops = Loops()
+    loops.add(loop)
+    loop.start()
+    wait_for(lambda: loop.health().error, "the failure")
+    assert loops.fatal() == ""
+    clock.now += 61
+    assert bool(loops.fatal()) == fatal_after_a_minute
+    assert loops.health()["test"].error == str(error)
+    loop.stop()
+
+
+def test_what_no_try_will_mend_is_fatal_at_once() -> None:
+    def step(_: None) -> None:
+        raise Away("for ever")
+
+    loop = Loop("test", step, no_resource, hopeless=(Away,))
+    loop.start()
+    wait_for(lambda: loop.health().fatal, "the end")
+    loop.stop()
+
+
+def test_a_step_that_does_not_return_is_noticed() -> None:
+    clock, release = Clock(), threading.Event()
+    loop = Loop("test", lambda _: bool(release.wait(60)) and None, no_resource, clock=clock)
+    loop.start()
+    clock.now += 301
+    assert loop.health().fatal
+    assert "has not finished" in loop.health().error
+    release.set()
+    loop.stop()
+    assert loop.health().error == ""
+
+
+def test_an_attempt_gives_the_result_or_what_was_raised() -> None:
+    def fail() -> int:
+        raise Away("no")
+
+    assert attempt("test", lambda: 7) == 7
+    assert isinstance(attempt("test", fail), Away)
