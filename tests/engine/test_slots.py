@@ -3,16 +3,16 @@
 import pytest
 
 from engine.test_state import MADE, SOURCE, after
-from millstream.engine.slots import need_slots
+from millstream.engine.slots import check_slots
 from millstream.model.errors import StatementError
 
 SETTINGS = {"millstream.slots": "8"}
 
 
 def test_what_is_free_can_be_had() -> None:
-    need_slots(after(SOURCE, MADE), elsewhere=2, needed=3, settings=SETTINGS)
+    check_slots(after(SOURCE, MADE), elsewhere=2, needed=3, settings=SETTINGS)
 
 
 def test_more_is_refused_with_numbers() -> None:
     with pytest.raises(StatementError, match=r"needs 4 task slots.* 3 of 8 are free"):
-        need_slots(after(SOURCE, MADE), elsewhere=2, needed=4, settings=SETTINGS)
+        check_slots(after(SOURCE, MADE), elsewhere=2, needed=4, settings=SETTINGS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.services.child import Child, telling
+from millstream.services.child import Child, error_lines
 from millstream.services.errors import SetupError
 from support.kafka import wait_for
 
@@ -83,5 +83,5 @@ def test_a_child_that_is_never_ready_is_stopped(tmp_path: Path) -> None:
 
 def test_errors_tell_more_than_last_words() -> None:
     log = ["INFO up", "ERROR no disk", "\tat a.b.C", "java.io.IOException: gone", "INFO bye"]
-    assert telling(log) == ["ERROR no disk", "java.io.IOException: gone"]
-    assert telling(["one", "two"]) == ["one", "two"]
+    assert error_lines(log) == ["ERROR no disk", "java.io.IOException: gone"]
+    assert error_lines(["one", "two"]) == ["one", "two"]

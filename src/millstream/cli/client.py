@@ -121,9 +121,9 @@ class RestClient:
             answer = http.post("/inserts-stream", content="\n".join(lines), headers={"Accept": DELIMITED})
         if answer.is_error:
             _checked(answer)
-        for told in map(json.loads, filter(None, answer.text.splitlines())):
-            if told.get("status") != "ok":
-                raise ServerRefused(told)
+        for acknowledgement in map(json.loads, filter(None, answer.text.splitlines())):
+            if acknowledgement.get("status") != "ok":
+                raise ServerRefused(acknowledgement)
 
     def _get(self, path: str) -> Any:
         with self._connection(CONNECT_SECONDS) as http:
@@ -195,19 +195,19 @@ def _reason(error: Exception) -> str:
 def _checked(answer: httpx.Response) -> Any:
     """The JSON of an answer. Raises Refused where it is an error."""
     try:
-        told = answer.json()
+        body = answer.json()
     except ValueError as error:
         raise ClientError(f"{answer.url} answered {answer.status_code} and no JSON: is it a millstream?") from error
     if answer.is_error:
-        raise ServerRefused(told if isinstance(told, dict) else {"message": answer.text})
-    return told
+        raise ServerRefused(body if isinstance(body, dict) else {"message": answer.text})
+    return body
 
 
 def _object(line: str) -> dict[str, Any]:
-    told = json.loads(line)
-    if "error_code" in told:
-        raise ServerRefused(told)
-    return dict(told)
+    message = json.loads(line)
+    if "error_code" in message:
+        raise ServerRefused(message)
+    return dict(message)
 
 
 def _row(line: str) -> list[Any]:

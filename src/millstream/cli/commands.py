@@ -40,12 +40,12 @@ def run_command(line: str, session: "ShellSession") -> bool:
 
 def find(line: str) -> tuple[ShellCommand | None, Sequence[str]]:
     """The command that a line is, if any, and the words after its name."""
-    given = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
+    words = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
     for command in COMMANDS:
-        name = tuple(word.lower() for word in given[: len(command.words)])
+        name = tuple(word.lower() for word in words[: len(command.words)])
         if name == command.words:
-            return command, given[len(name) :]
-    return None, given
+            return command, words[len(name) :]
+    return None, words
 
 
 def _help(session: "ShellSession", _: Sequence[str]) -> None:
@@ -73,11 +73,11 @@ def _version(session: "ShellSession", _: Sequence[str]) -> None:
 
 
 def _output(session: "ShellSession", rest: Sequence[str]) -> None:
-    wanted = rest[0].upper() if rest else ("TABULAR" if session.output.format.json else "JSON")
-    if wanted not in ("JSON", "TABULAR"):
+    format = rest[0].upper() if rest else ("TABULAR" if session.output.format.json else "JSON")
+    if format not in ("JSON", "TABULAR"):
         raise ClientError(f"there is no output format {rest[0]}", "output JSON or output TABULAR")
-    session.output.change(json=wanted == "JSON")
-    session.output.note(f"output is {wanted} now")
+    session.output.change(json=format == "JSON")
+    session.output.note(f"output is {format} now")
 
 
 def _server(session: "ShellSession", rest: Sequence[str]) -> None:
@@ -112,17 +112,17 @@ def _spool(session: "ShellSession", rest: Sequence[str]) -> None:
 
 
 def _wrap(session: "ShellSession", rest: Sequence[str]) -> None:
-    wanted = _one(rest, "set cli wrap ON or OFF").upper()
-    if wanted not in ("ON", "OFF"):
+    switch = _one(rest, "set cli wrap ON or OFF").upper()
+    if switch not in ("ON", "OFF"):
         raise ClientError(f"wrap cannot be {rest[0]}", "set cli wrap ON or set cli wrap OFF")
-    session.output.change(wrap=wanted == "ON")
+    session.output.change(wrap=switch == "ON")
 
 
 def _column_width(session: "ShellSession", rest: Sequence[str]) -> None:
-    wanted = _one(rest, "set cli column-width NUMBER")
-    if not wanted.isdigit():
-        raise ClientError(f"{wanted} is no width", "a number of characters; 0 lets columns fit their content")
-    session.output.change(width=int(wanted))
+    width = _one(rest, "set cli column-width NUMBER")
+    if not width.isdigit():
+        raise ClientError(f"{width} is no width", "a number of characters; 0 lets columns fit their content")
+    session.output.change(width=int(width))
 
 
 def _pipelining(session: "ShellSession", _: Sequence[str]) -> None:

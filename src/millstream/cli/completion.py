@@ -70,13 +70,13 @@ class SqlCompleter(Completer):
 
     def _ask(self) -> KnownNames:
         """What the server has; a statement that it refuses costs the words of that statement only."""
-        found: list[Entity] = []
+        entities: list[Entity] = []
         for statement in ASKED.split("; "):
             try:
-                found += self._client().execute(statement.rstrip(";") + ";", SessionContext(), PATIENCE)
+                entities += self._client().execute(statement.rstrip(";") + ";", SessionContext(), PATIENCE)
             except ClientError:
                 continue
-        return known(found)
+        return known(entities)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The words that go on from the cursor, those of the server first."""

@@ -15,13 +15,13 @@ from rich.console import Console
 
 from millstream.cli import flights
 from millstream.cli.client import ClientError, RestClient, SessionContext
-from millstream.cli.dev import add_options, wish_of
+from millstream.cli.dev import add_options, stack_options
 from millstream.cli.flights import Expected
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.service import terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, RunningStack, StackOptions, running, tell
+from millstream.cli.stack import KAFKA_PORT, RunningStack, StackOptions, report, running
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -53,19 +53,19 @@ def run(args: argparse.Namespace) -> int:
     with (
         terminable(),
         TemporaryDirectory(prefix="millstream-demo-") as folder,
-        running(_wish(args, Path(folder), once), lambda name, where: tell(out, name, where)) as stack,
+        running(_stack_options(args, Path(folder), once), lambda name, where: report(out, name, where)) as stack,
     ):
         code = _play(stack, args.rows, once, out)
         out.print("[dim]stopping …[/]")
     return code
 
 
-def _wish(args: argparse.Namespace, folder: Path, once: bool) -> StackOptions:
+def _stack_options(args: argparse.Namespace, folder: Path, once: bool) -> StackOptions:
     """The demo's own data folder unless one is named, and no registry: its formats need none.
 
     A run that nobody watches takes ports that are free, save those that were asked for.
     """
-    wish = wish_of(args)
+    wish = stack_options(args)
     wish = replace(wish, data=wish.data if args.data else folder, registry=False)
     free = replace(wish, port=_free(wish.port, PORT), kafka_port=_free(wish.kafka_port, KAFKA_PORT))
     return free if once else wish

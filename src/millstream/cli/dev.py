@@ -14,7 +14,7 @@ from millstream.cli.properties import settings_of
 from millstream.cli.service import stop_requested, terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, StackOptions, data_folder, running, tell
+from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, StackOptions, data_folder, report, running
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
 
 
-def wish_of(args: argparse.Namespace) -> StackOptions:
+def stack_options(args: argparse.Namespace) -> StackOptions:
     """What the options ask for. Raises SetupError."""
     return StackOptions(
         data=(args.data or data_folder()).expanduser().resolve(),
@@ -59,10 +59,10 @@ def wish_of(args: argparse.Namespace) -> StackOptions:
 
 def run(args: argparse.Namespace) -> int:
     """Start everything, and stop it when the user has had enough; 0. Raises SetupError where a part cannot start."""
-    out, wish = Console(highlight=False), wish_of(args)
+    out, wish = Console(highlight=False), stack_options(args)
     out.print("[bold green]~ millstream dev[/]  [dim]starting; Ctrl-C stops it[/]")
-    with terminable(), running(wish, lambda name, where: tell(out, name, where)) as stack:
-        tell(out, "data and logs", _short(wish.data))
+    with terminable(), running(wish, lambda name, where: report(out, name, where)) as stack:
+        report(out, "data and logs", _short(wish.data))
         if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
             _wait(out)
         else:

@@ -70,7 +70,7 @@ _EXTENDED = {
 
 
 def _topics(entity: Entity) -> list[Part]:
-    found = entity.get("topics", ())
+    topics = entity.get("topics", ())
     extended = entity.get("@type") == "kafka_topics_extended"
     columns = ("Topic", "Partitions", "Replicas", *(_EXTENDED if extended else ()))
     rows = [
@@ -80,7 +80,7 @@ def _topics(entity: Entity) -> list[Part]:
             max(topic.get("replicaInfo") or (0,)),
             *((topic.get(name) for name in _EXTENDED.values()) if extended else ()),
         )
-        for topic in found
+        for topic in topics
     ]
     return [Grid(columns, rows, frozenset({1, 2, 3, 4})) if rows else Text("no topics", "dim")]
 
@@ -110,8 +110,8 @@ def _source_description(entity: Entity) -> list[Part]:
 
 
 def _source_descriptions(entity: Entity) -> list[Part]:
-    found = entity.get("sourceDescriptions", ())
-    return [part for source in found for part in _source(source)] or [Text("nothing to describe yet", "dim")]
+    descriptions = entity.get("sourceDescriptions", ())
+    return [part for source in descriptions for part in _source(source)] or [Text("nothing to describe yet", "dim")]
 
 
 def _source(source: Entity) -> list[Part]:
@@ -176,8 +176,8 @@ def _query_description(entity: Entity) -> list[Part]:
 
 
 def _query_descriptions(entity: Entity) -> list[Part]:
-    found = entity.get("queryDescriptions", ())
-    return [part for query in found for part in _query(query)] or [Text("no queries are running", "dim")]
+    descriptions = entity.get("queryDescriptions", ())
+    return [part for query in descriptions for part in _query(query)] or [Text("no queries are running", "dim")]
 
 
 def _query(query: Entity) -> list[Part]:
@@ -221,11 +221,11 @@ def _function(entity: Entity) -> list[Part]:
 
 def _variant(name: str, variant: Entity) -> list[Part]:
     arguments = variant.get("arguments", ())
-    given = ", ".join(_argument(argument) for argument in arguments)
+    signature = ", ".join(_argument(argument) for argument in arguments)
     docs = [(argument["name"], argument["description"]) for argument in arguments if argument.get("description")]
     described = variant.get("description")
     return [
-        Sql(f"{name}({given}) → {variant.get('returnType', '')}"),
+        Sql(f"{name}({signature}) → {variant.get('returnType', '')}"),
         *([Text(f"  {described}", "dim")] if described else ()),
         *(Text(f"    {argument}: {doc}", "dim") for argument, doc in docs),
     ]
@@ -248,9 +248,9 @@ def _terminated(entity: Entity) -> list[Part]:
 
 def _asserted(kind: str, member: str) -> Show:
     def show(entity: Entity) -> list[Part]:
-        there = "exists" if entity.get("exists", True) else "does not exist"
+        state = "exists" if entity.get("exists", True) else "does not exist"
         about = entity.get(member) or entity.get("id") or ""
-        return [Text(f"{kind} {about} {there}, as asserted", "good")]
+        return [Text(f"{kind} {about} {state}, as asserted", "good")]
 
     return show
 
@@ -282,9 +282,9 @@ def _word(value: Any) -> str:
 
 
 def _facts(facts: Iterable[tuple[str, Any]]) -> Part:
-    told = [(name, str(value)) for name, value in facts if value not in (None, "", 0)]
-    width = max((len(name) for name, _ in told), default=0)
-    return Text("\n".join(f"{name:{width}}  {value}" for name, value in told))
+    shown = [(name, str(value)) for name, value in facts if value not in (None, "", 0)]
+    width = max((len(name) for name, _ in shown), default=0)
+    return Text("\n".join(f"{name:{width}}  {value}" for name, value in shown))
 
 
 def _statement(text: str | None) -> list[Part]:

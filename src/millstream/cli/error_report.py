@@ -30,13 +30,13 @@ class ErrorReport:
 
 
 def trouble(error: ClientError, statement: ScriptStatement | None = None, file: str = "") -> ErrorReport:
-    """Take an error apart; with `file` its place is told in the file that the statement stands in."""
-    told, hint = _without_hint(error.message)
+    """Take an error apart; with `file` its place is counted in the file of the statement."""
+    fact, hint = _without_hint(error.message)
     hint = hint or error.hint
-    place = PLACE.match(told)
+    place = PLACE.match(fact)
     if place is None or statement is None:
-        return ErrorReport(told, hint=hint)
-    line, column, fact = int(place["line"]), int(place["column"]), told[place.end() :]
+        return ErrorReport(fact, hint=hint)
+    line, column, fact = int(place["line"]), int(place["column"]), fact[place.end() :]
     where = f"{file}:{statement.line + line - 1}" if file else f"line {line}:{column}"
     lines = statement.text.splitlines()
     if not 0 < line <= len(lines) or column > len(lines[line - 1]) + 1:

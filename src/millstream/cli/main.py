@@ -20,8 +20,8 @@ INTERRUPTED = 130
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command that `words` (default: the command line) spell; its exit code."""
-    given = list(sys.argv[1:] if words is None else words)
-    name, rest = (given[0], given[1:]) if given and given[0] in COMMANDS else (SHELL, given)
+    arguments = list(sys.argv[1:] if words is None else words)
+    name, rest = (arguments[0], arguments[1:]) if arguments and arguments[0] in COMMANDS else (SHELL, arguments)
     args = _parser(name).parse_args(rest)
     try:
         code: int = args.run(args)

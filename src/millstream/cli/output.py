@@ -64,9 +64,9 @@ class Output:
         if self._spool is not None:
             print(text, file=self._spool, flush=True)
 
-    def entities(self, found: Sequence[Entity]) -> None:
+    def entities(self, entities: Sequence[Entity]) -> None:
         """The answers of statements."""
-        for entity in found:
+        for entity in entities:
             if self.format.json:
                 self.line(json.dumps(entity, indent=2, ensure_ascii=False))
             else:
@@ -139,7 +139,7 @@ class Output:
         screen = screen_rows(self.console)
         watched = LiveRows(head.columns, KEPT if all_of_them else screen, screen)
         try:
-            watch(self.console, watched, rows, lambda shown, wanted: self._cut(head, shown, wanted))
+            watch(self.console, watched, rows, lambda shown, widths: self._cut(head, shown, widths))
         finally:
             if all_of_them:
                 self._pages(head, watched.kept)
@@ -147,13 +147,13 @@ class Output:
                 self.console.print(self._cut(head, watched.kept, watched.widths()))
                 self.spool(plain.grid_text(replace(head, rows=watched.kept)))
 
-    def _cut(self, head: Grid, rows: Iterable[Sequence[str]], wanted: Sequence[int]) -> Table:
+    def _cut(self, head: Grid, rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Table:
         """A line for each row, whatever that costs: long cells are cut, and columns left out that do not fit."""
-        count = comfortable(wanted, self._room - 2)
-        if count == len(wanted):
-            return self._table(head, rows, wanted, wrap=False)
+        count = comfortable(widths, self._room - 2)
+        if count == len(widths):
+            return self._table(head, rows, widths, wrap=False)
         fewer = Grid([*head.columns[:count], "…"], (), head.right)
-        return self._table(fewer, ([*row[:count], "…"] for row in rows), [*wanted[:count], 1], wrap=False)
+        return self._table(fewer, ([*row[:count], "…"] for row in rows), [*widths[:count], 1], wrap=False)
 
     def _pages(self, head: Grid, rows: Iterable[Sequence[Any]]) -> None:
         """Rows that come all at once: the first of them say how wide the columns are."""
@@ -194,12 +194,12 @@ class Output:
         self,
         head: Grid,
         rows: Iterable[Sequence[str]],
-        wanted: Sequence[int],
+        widths: Sequence[int],
         show_header: bool = True,
         wrap: bool = True,
     ) -> Table:
-        room = self._room - BETWEEN * (len(wanted) - 1)
-        widths = [self.format.width] * len(wanted) if self.format.width else fitted(wanted, room)
+        room = self._room - BETWEEN * (len(widths) - 1)
+        widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, room)
         table = Table(
             box=box.SIMPLE_HEAD,
             show_header=show_header and any(head.columns),

@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
 def properties(args: argparse.Namespace) -> dict[str, str]:
     """The server's properties: those of the file, then of --set, then of the options. Raises SetupError."""
-    given = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
+    options = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
     if args.listen:
         host, port = address_of(args.listen)
-        given[LISTENERS] = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        options[LISTENERS] = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     file = read_properties(args.config_file) if args.config_file else {}
-    return {**file, **settings_of(args.set), **given}
+    return {**file, **settings_of(args.set), **options}

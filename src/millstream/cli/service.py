@@ -13,7 +13,7 @@ from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
 from millstream.server.run import PORT, Server
 from millstream.services.errors import SetupError
-from millstream.services.ports import need_free
+from millstream.services.ports import check_free
 
 LISTENERS = "listeners"
 WATCH = 1.0
@@ -30,7 +30,7 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     host, port = address_of(listener)
     # The engine takes seconds to start: what is wrong with the port should be said before.
     if port:
-        need_free(host, port, "the REST server", "--listen HOST:PORT")
+        check_free(host, port, "the REST server", "--listen HOST:PORT")
     with ExitStack() as stack:
         with undisturbed():
             engine = _started(properties)

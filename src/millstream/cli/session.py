@@ -79,8 +79,8 @@ class ShellSession:
             self.output.entities(self.client.execute(statement.text, self.context))
 
     def _query(self, statement: ScriptStatement) -> None:
-        asked = self.client.query(statement.text, self.context, self.limits.seconds)
-        with self._in_time(statement.is_push), asked as answer:
+        rows = self.client.query(statement.text, self.context, self.limits.seconds)
+        with self._in_time(statement.is_push), rows as answer:
             limited = replace(answer, rows=self._limited(answer.rows))
             all_of_them = statement.has_limit or self.limits.rows is not None
             with self._interruptible():
@@ -113,8 +113,8 @@ class ShellSession:
                 return
 
     def _print(self, statement: ScriptStatement) -> None:
-        asked = self.client.print_topic(statement.text, self.context, self.limits.seconds)
-        with suppress(OutOfTime), asked as lines, self._interruptible():
+        printed = self.client.print_topic(statement.text, self.context, self.limits.seconds)
+        with suppress(OutOfTime), printed as lines, self._interruptible():
             for line in self._limited(lines):
                 self.output.line(line)
 
@@ -168,14 +168,14 @@ def _undefine(session: ShellSession, statement: ScriptStatement) -> None:
 
 def _operands(statement: ScriptStatement, form: str, *expected: TokenKind | str) -> Sequence[str]:
     """The texts of the words after the first, which must be of these kinds. Raises ClientError with the form."""
-    given = [word for word in statement.words[1:] if word.key != ";"]
-    fits = len(given) == len(expected) and all(
-        word.key == wanted if isinstance(wanted, str) else word.kind is wanted
-        for word, wanted in zip(given, expected, strict=True)
+    operands = [word for word in statement.words[1:] if word.key != ";"]
+    fits = len(operands) == len(expected) and all(
+        word.key == kind if isinstance(kind, str) else word.kind is kind
+        for word, kind in zip(operands, expected, strict=True)
     )
     if not fits:
         raise ClientError(f"this is no {statement.words[0].key} statement", f"it is written {form}")
-    return [word.text if word.kind is TokenKind.WORD else word.value for word in given if word.key != "="]
+    return [word.text if word.kind is TokenKind.WORD else word.value for word in operands if word.key != "="]
 
 
 LOCAL: dict[str, Act] = {"SET": _set, "UNSET": _unset, "DEFINE": _define, "UNDEFINE": _undefine}

@@ -65,22 +65,25 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out what was given, or open the prompt; 0, 1 if a statement failed, 2 if the command makes no sense."""
+    """Carry out the statements of the command line, or open the prompt.
+
+    The exit code: 0, 1 if a statement failed, 2 if the command makes no sense.
+    """
     try:
         session = _session(args)
-        given = _given(args)
+        texts = _texts(args)
     except ClientError as error:
         print(trouble(error).text, file=sys.stderr)
         return UNUSABLE
-    if given is None:
+    if texts is None:
         return interact(session)
-    return carry_out(session, given)
+    return carry_out(session, texts)
 
 
-def carry_out(session: ShellSession, given: Iterable[tuple[str, str]]) -> int:
+def carry_out(session: ShellSession, texts: Iterable[tuple[str, str]]) -> int:
     """Carry out texts, each with the file it stands in ("" = none); 0, or 1 once a statement fails."""
     try:
-        return 0 if all(session.run(text, file) for text, file in given) else FAILED
+        return 0 if all(session.run(text, file) for text, file in texts) else FAILED
     except QuitShell:
         return 0
 
@@ -142,14 +145,14 @@ def _session(args: argparse.Namespace) -> ShellSession:
     return session
 
 
-def _given(args: argparse.Namespace) -> list[tuple[str, str]] | None:
+def _texts(args: argparse.Namespace) -> list[tuple[str, str]] | None:
     """The texts to carry out, None where they will be typed."""
-    given = [(text, "") for text in args.execute or ()]
+    texts = [(text, "") for text in args.execute or ()]
     if args.file:
-        given.append((_text_of(args.file), str(args.file)))
-    if not given and not sys.stdin.isatty():
-        given.append((sys.stdin.read(), ""))
-    return given or None
+        texts.append((_text_of(args.file), str(args.file)))
+    if not texts and not sys.stdin.isatty():
+        texts.append((sys.stdin.read(), ""))
+    return texts or None
 
 
 def _text_of(path: Path) -> str:

@@ -17,7 +17,7 @@ from millstream.server.run import PORT
 from millstream.services.broker import BrokerProcess
 from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder
-from millstream.services.ports import need_free
+from millstream.services.ports import check_free
 from millstream.services.progress import Counter
 from millstream.services.registry import RegistryProcess
 
@@ -59,7 +59,7 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def running(wish: StackOptions, tell: Tell) -> Iterator[RunningStack]:
+def running(wish: StackOptions, report: Tell) -> Iterator[RunningStack]:
     """Everything that is wished for, running while the block runs.
 
     `tell` hears of each part as it answers: its name, and where. Raises SetupError where one cannot start. The
@@ -69,23 +69,23 @@ def running(wish: StackOptions, tell: Tell) -> Iterator[RunningStack]:
     wish.data.mkdir(parents=True, exist_ok=True)
     with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
         broker = BrokerProcess(wish.data, wish.kafka_port, wish.host, settings=wish.kafka)
-        with _timed(tell, "Kafka", lambda: broker.bootstrap):
+        with _timed(report, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)
             broker.start()
-        registry = stack.enter_context(_registry(wish, tell)) if wish.registry else ""
-        with _timed(tell, "engine and REST server", lambda: server.url):
+        registry = stack.enter_context(_registry(wish, report)) if wish.registry else ""
+        with _timed(report, "engine and REST server", lambda: server.url):
             server = stack.enter_context(serving(_properties(wish, broker.bootstrap, registry)))
         yield RunningStack(server.url, broker.bootstrap, registry, wish.data)
 
 
 def _check_ports(wish: StackOptions) -> None:
     """Raise SetupError where a port is busy: better now than when half of the parts run."""
-    wanted = [(wish.port, "the REST server", "--port"), (wish.kafka_port, "Kafka", "--kafka-port")]
+    ports = [(wish.port, "the REST server", "--port"), (wish.kafka_port, "Kafka", "--kafka-port")]
     if wish.registry:
-        wanted.append((wish.registry_port, "the schema registry", "--registry-port"))
-    for port, what, setting in wanted:
+        ports.append((wish.registry_port, "the schema registry", "--registry-port"))
+    for port, what, setting in ports:
         if port:
-            need_free(wish.host, port, what, setting)
+            check_free(wish.host, port, what, setting)
 
 
 def _properties(wish: StackOptions, bootstrap: str, registry: str) -> dict[str, str]:
@@ -99,14 +99,14 @@ def _properties(wish: StackOptions, bootstrap: str, registry: str) -> dict[str, 
 
 
 @contextmanager
-def _timed(tell: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
+def _timed(report: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
     start = time.monotonic()
     yield
-    tell(name, f"{where()}  ({time.monotonic() - start:.1f} s)")
+    report(name, f"{where()}  ({time.monotonic() - start:.1f} s)")
 
 
 @contextmanager
-def _registry(wish: StackOptions, tell: Tell) -> Iterator[str]:
+def _registry(wish: StackOptions, report: Tell) -> Iterator[str]:
     """A registry that starts in the background; its URL."""
     registry = RegistryProcess(wish.data, wish.registry_port, wish.host)
     leaving = threading.Event()
@@ -116,11 +116,11 @@ def _registry(wish: StackOptions, tell: Tell) -> Iterator[str]:
             registry.start(Counter())
         except SetupError as error:
             if not leaving.is_set():
-                tell("schema registry", f"did not start, and AVRO, PROTOBUF and JSON_SR need it: {error.fact}")
+                report("schema registry", f"did not start, and AVRO, PROTOBUF and JSON_SR need it: {error.fact}")
 
     threading.Thread(target=start, name="registry", daemon=True).start()
-    there = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
-    tell("schema registry", f"{registry.url}  ({'starting' if there else 'starting, downloads 109 MB first'})")
+    fetched = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
+    report("schema registry", f"{registry.url}  ({'starting' if fetched else 'starting, downloads 109 MB first'})")
     try:
         yield registry.url
     finally:
@@ -128,7 +128,7 @@ def _registry(wish: StackOptions, tell: Tell) -> Iterator[str]:
         registry.stop()
 
 
-def tell(out: Console, name: str, where: str) -> None:
+def report(out: Console, name: str, where: str) -> None:
     """One line of what runs where."""
     out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
 
@@ -153,10 +153,10 @@ def logged(file: Path) -> Iterator[None]:
 def _errors_to(file: Path) -> Iterator[None]:
     """Standard error of the JVM that Spark starts; ours stays where it is."""
     ours = os.dup(2)
-    with open(file, "ab") as log, os.fdopen(ours, "w", buffering=1) as kept:
+    with open(file, "ab") as log, os.fdopen(ours, "w", buffering=1) as pipe:
         os.dup2(log.fileno(), 2)
         try:
-            with contextlib.redirect_stderr(kept):
+            with contextlib.redirect_stderr(pipe):
                 yield
         finally:
             os.dup2(ours, 2)

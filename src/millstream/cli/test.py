@@ -64,7 +64,7 @@ def _play(cases: list[TestCase], args: argparse.Namespace, out: Console) -> list
         for verdict in _way(args)(cases, args.jobs, Path(folder)):
             verdicts.append(verdict)
             if not args.quiet:
-                _tell(verdict, out)
+                _report(verdict, out)
     return verdicts
 
 
@@ -83,8 +83,8 @@ def _bounded(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict
 
 
 def _live(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
-    with broker(folder) as bootstrap, live_environment(folder, bootstrap) as made:
-        yield from run_live(cases, made, effective({}, {}), jobs)
+    with broker(folder) as bootstrap, live_environment(folder, bootstrap) as environment:
+        yield from run_live(cases, environment, effective({}, {}), jobs)
 
 
 def _rest(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
@@ -95,7 +95,7 @@ def _rest(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
         yield from rest.run_cases(cases, site, effective({}, {}))
 
 
-def _tell(verdict: Verdict, out: Console) -> None:
+def _report(verdict: Verdict, out: Console) -> None:
     mark = "[green]pass[/]" if verdict.passed else "[red]FAIL[/]"
     out.print(f"{mark} {verdict.seconds:5.2f} s  ", end="")
     out.print(verdict.case.title, markup=False, soft_wrap=True)

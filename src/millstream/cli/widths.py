@@ -17,18 +17,18 @@ def natural(names: Sequence[str], rows: Sequence[Sequence[str]], at_least: Seque
     return [max(pair) for pair in zip(widths, at_least, strict=True)] if at_least else widths
 
 
-def fitted(wanted: Sequence[int], room: int) -> list[int]:
-    """The wanted widths, the widest of them cut to one measure so that their sum is at most `room`.
+def fitted(widths: Sequence[int], room: int) -> list[int]:
+    """The widths, the widest of them cut to one measure so that their sum is at most `room`.
 
     No column gets narrower than a few characters: a table of very many columns stays wider than its room.
     """
-    measure = next((m for m in range(max(wanted, default=0), 0, -1) if sum(min(w, m) for w in wanted) <= room), 0)
-    return [min(width, max(measure, NARROWEST)) for width in wanted]
+    measure = next((m for m in range(max(widths, default=0), 0, -1) if sum(min(w, m) for w in widths) <= room), 0)
+    return [min(width, max(measure, NARROWEST)) for width in widths]
 
 
-def comfortable(wanted: Sequence[int], room: int) -> int:
+def comfortable(widths: Sequence[int], room: int) -> int:
     """How many columns fit side by side, each at its width or at one that is still good to read."""
-    taken = [min(width, COMFORT) + BETWEEN for width in wanted]
+    taken = [min(width, COMFORT) + BETWEEN for width in widths]
     return sum(total - BETWEEN <= room for total in accumulate(taken))
 
 

@@ -64,17 +64,17 @@ def _sources(kind: RelationKind, extended: bool, context: StatementContext, engi
 
 def _described(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:
     catalog = engine.state.catalog
-    found = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
-    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, engine)) for s in found]
+    sources = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
+    bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, engine)) for s in sources]
     return entity("source_descriptions", context.text, sourceDescriptions=bodies)
 
 
 def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
-    found, hidden = engine.kafka.topics(), context.settings[HIDDEN_TOPICS]
+    topics, hidden = engine.kafka.topics(), context.settings[HIDDEN_TOPICS]
     if statement.extended:
         readers = engine.kafka.readers_of()
-        return listings.topics_extended(context.text, found, readers, engine.state.catalog, hidden, statement.all)
-    return listings.topics(context.text, found, hidden, statement.all)
+        return listings.topics_extended(context.text, topics, readers, engine.state.catalog, hidden, statement.all)
+    return listings.topics(context.text, topics, hidden, statement.all)
 
 
 def _queries(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
@@ -123,9 +123,11 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     if not extended:
         return Observed(states=states)
     topic = engine.kafka.facts([source.topic]).get(source.topic)
-    found = {id: describe.statistics(engine.supervisor.progress(id)) for id in sorted(ids)}
-    lines = [describe.statistics_text(id, one) for id, one in found.items()]
-    cluster = [s for id, one in found.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())]
+    statistics = {id: describe.statistics(engine.supervisor.progress(id)) for id in sorted(ids)}
+    lines = [describe.statistics_text(id, one) for id, one in statistics.items()]
+    cluster = [
+        s for id, one in statistics.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())
+    ]
     healths = {id: engine.supervisor.health(id) for id in sorted(ids)}
     failures = [describe.failure_text(id, h.failures[-1]) for id, h in healths.items() if h and h.failures]
     text, errors = ("\n".join(filter(None, some)) for some in (lines, failures))
@@ -136,8 +138,8 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
     """How far each query that reads the source has come, by its last batch."""
     bounds = engine.kafka.bounds(source.topic)
     readers = engine.state.catalog.readers(source.name)
-    found = ((id, describe.places(source.topic, engine.supervisor.progress(id), bounds)) for id in readers)
-    return tuple({"groupId": id, "topicSummaries": [summary]} for id, summary in found if summary)
+    summaries = ((id, describe.places(source.topic, engine.supervisor.progress(id), bounds)) for id in readers)
+    return tuple({"groupId": id, "topicSummaries": [summary]} for id, summary in summaries if summary)
 
 
 # ---------------------------------------------------------------- EXPLAIN
@@ -147,18 +149,18 @@ def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]
 def _(statement: tree.Explain, context: StatementContext, engine: EngineContext) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, context, engine)
-    query = _asked_query(statement, engine)
+    query = _requested_query(statement, engine)
     return entity("queryDescription", context.text, queryDescription=_query_body(query, engine))
 
 
-def _asked_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
+def _requested_query(statement: tree.Explain, engine: EngineContext) -> PersistentQuery:
     known = engine.state.catalog.queries
-    asked = str(statement.query)
-    id = next((q for q in known if q.upper() == asked.upper()), None)
+    id_text = str(statement.query)
+    id = next((q for q in known if q.upper() == id_text.upper()), None)
     if id is None:
-        hint = did_you_mean(asked, known)
+        hint = did_you_mean(id_text, known)
         raise StatementError(
-            f"Query with id:{asked} does not exist, use SHOW QUERIES to view them", statement.span, hint
+            f"Query with id:{id_text} does not exist, use SHOW QUERIES to view them", statement.span, hint
         )
     return known[id]
 
@@ -166,12 +168,12 @@ def _asked_query(statement: tree.Explain, engine: EngineContext) -> PersistentQu
 def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:
     state, health = engine.query_state(query.id), engine.supervisor.health(query.id)
     desired = engine.state.desired.get(query.id)
-    told = explain(desired.plan) if desired else FOLLOWED.format(", ".join(map(identifier, query.sources)))
-    plan = _told(told, explained(query.functions))
+    plan_text = explain(desired.plan) if desired else FOLLOWED.format(", ".join(map(identifier, query.sources)))
+    plan = _plan_text(plan_text, explained(query.functions))
     return describe.query_body(query, engine.state.catalog, plan, engine.host, state, health)
 
 
-def _told(*lines: str) -> str:
+def _plan_text(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
@@ -182,13 +184,13 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     if isinstance(inner, tree.QueryStatement):
         query = transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        plan = _told(explain(query.plan), explained(called(inner, catalog)))
+        plan = _plan_text(explain(query.plan), explained(called(inner, catalog)))
         return describe.unstarted(context.text, text, query.plan.schema, names, [], plan)
     facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:
         raise StatementError("The provided statement does not run a query", inner.span)
-    plan = _told(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
+    plan = _plan_text(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
     sink = started.plan.sink
     return describe.unstarted(context.text, text, sink.schema, list(started.query.sources), [sink.name], plan)

@@ -38,9 +38,9 @@ def schema(context: StatementContext, engine: EngineContext) -> Entity:
     return entity("assert_schema", context.text, **schema)
 
 
-def _wait(context: StatementContext, given: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
-    """Ask until nothing is wrong, or the time that is given has passed. Raises RequestFailed."""
-    patience = given.milliseconds if given else int(context.settings[default])
+def _wait(context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
+    """Check until nothing is wrong, or the timeout has passed. Raises RequestFailed."""
+    patience = timeout.milliseconds if timeout else int(context.settings[default])
     deadline = time.monotonic() + patience / 1000
     while (why := wrong()) and time.monotonic() < deadline:
         time.sleep(PULSE)

@@ -110,16 +110,16 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:
     """The server's properties under their canonical names. Raises EngineCannotStart."""
-    found = given(properties)
-    for name, value in found.items():
+    server = given(properties)
+    for name, value in server.items():
         try:
             if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
                 check(name, value)
         except SettingRefused as refused:
             raise EngineCannotStart(str(refused)) from refused
-    if not found.get("bootstrap.servers"):
+    if not server.get("bootstrap.servers"):
         raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
-    return found
+    return server
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:

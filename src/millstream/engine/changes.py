@@ -9,7 +9,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
-from millstream.engine.slots import need_slots
+from millstream.engine.slots import check_slots
 from millstream.engine.state import AppliedCommand, EngineState, applied, from_beginning
 from millstream.plan.nodes import reads
 from millstream.plan.statements import outcome
@@ -33,9 +33,9 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     starts = _starts(meant, settings, engine)
     command = commands.new(engine.name, meant.path, context.text, settings, facts, starts)
     _check(meant, command, state, settings, engine)
-    made = _entity(context, command, engine.log.append(command), engine)
+    answer = _entity(context, command, engine.log.append(command), engine)
     engine.schemas.forget(meant.steps)
-    return made
+    return answer
 
 
 def _check(
@@ -47,7 +47,7 @@ def _check(
     after = applied(state, state.position, command).state
     more = after.slots - state.slots
     if more > 0:
-        need_slots(state, sum(p.slots for p in list(engine.push.values())), more, settings)
+        check_slots(state, sum(p.slots for p in list(engine.push.values())), more, settings)
     engine.schemas.check(meant.steps)
 
 

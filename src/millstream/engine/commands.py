@@ -92,5 +92,5 @@ def _load(body: dict[str, Any]) -> Command:
     if body["version"] > VERSION:
         raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
     facts = from_plain(Facts, body["facts"])
-    starts = {topic: {int(p): o for p, o in found.items()} for topic, found in body["starts"].items()}
+    starts = {topic: {int(p): o for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
     return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts)

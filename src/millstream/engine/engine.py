@@ -121,8 +121,8 @@ class MillstreamEngine:
     def status(self, command_id: str) -> Entity | None:
         """See api.Engine."""
         desired = _plain(command_id)
-        found = (status for path, status in self._context.state.statuses.items() if _plain(path) == desired)
-        status = next(found, None)
+        matching = (status for path, status in self._context.state.statuses.items() if _plain(path) == desired)
+        status = next(matching, None)
         return None if status is None else build.status_body(status)
 
     def statuses(self) -> dict[str, str]:

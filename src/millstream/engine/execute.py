@@ -91,10 +91,10 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
     """
     session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
-        found = [context for context in statements(request.text, session) if not session.hear(context.statement)]
-    if len(found) != 1:
-        raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(found)} instead")
-    return found[0]
+        contexts = [context for context in statements(request.text, session) if not session.hear(context.statement)]
+    if len(contexts) != 1:
+        raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
+    return contexts[0]
 
 
 def catch_up(sequence: int | None, engine: EngineContext) -> None:

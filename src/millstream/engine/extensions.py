@@ -24,13 +24,13 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
     folder = Path(settings[FOLDER])
     if not switched(settings, ENABLED) or not folder.is_dir():
         return {}
-    found: dict[str, UserFunction] = {}
+    declared: dict[str, UserFunction] = {}
     for path in sorted(folder.glob("*.py")):
         for function in _of(path):
-            if function.name in found:
-                raise BadExtension(f"{path}: {function.name} is declared in {found[function.name].file} too")
-            found[function.name] = function
-    return found
+            if function.name in declared:
+                raise BadExtension(f"{path}: {function.name} is declared in {declared[function.name].file} too")
+            declared[function.name] = function
+    return declared
 
 
 def _of(path: Path) -> Iterator[UserFunction]:

@@ -28,12 +28,12 @@ def look_up(
     names = frozenset(topics(statement, catalog, settings))
     if not names:
         return Facts()
-    found = kafka.facts(names)
+    known = kafka.facts(names)
     deadline = time.monotonic() + JUST_MADE
-    while not _needed(statement) <= found.keys() and time.monotonic() < deadline:
+    while not _needed(statement) <= known.keys() and time.monotonic() < deadline:
         time.sleep(0.05)
-        found = kafka.facts(names)
-    return Facts(found, *schemas.look_up(statement, catalog, settings))
+        known = kafka.facts(names)
+    return Facts(known, *schemas.look_up(statement, catalog, settings))
 
 
 def _needed(statement: tree.Statement) -> frozenset[str]:

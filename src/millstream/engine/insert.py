@@ -97,7 +97,7 @@ class RowWriter:
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
         """The record of each row, or why it has none; all that can be written are encoded in one go."""
         named = [self._checked(row) for row in rows]
-        fit = [given for given in named if not isinstance(given, RequestFailed)]
+        fit = [row for row in named if not isinstance(row, RequestFailed)]
         encoded = iter(self._context.spark.records(self._source, fit))
         now = int(time.time() * 1000)
         return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in named]
@@ -111,19 +111,19 @@ class RowWriter:
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row by the source's own column names, each value fitted to its column. Raises ValueError."""
         types = self._types
-        given = {}
+        values = {}
         for name, value in row.items():
             column = name if name in types else _bare(name)
             type = types.get(column, BIGINT if column == TIMESTAMP_COLUMN else None)
             if type is None:
                 hint = did_you_mean(column, types)
                 raise ValueMismatch(f"{identifier(self._source.name)} has no column {identifier(column)}" + _so(hint))
-            given[column] = _fit(column, value, type)
-        self._check_key(given)
-        return given
+            values[column] = _fit(column, value, type)
+        self._check_key(values)
+        return values
 
-    def _check_key(self, given: Mapping[str, Any]) -> None:
-        missing = [c.name for c in self._source.schema.key if given.get(c.name) is None]
+    def _check_key(self, row: Mapping[str, Any]) -> None:
+        missing = [c.name for c in self._source.schema.key if row.get(c.name) is None]
         if missing and self._source.kind.value == "TABLE":
             raise ValueMismatch(f"Key field must be specified: {', '.join(map(identifier, missing))}")
 

@@ -92,8 +92,8 @@ class KafkaClient:
 
     def topics(self) -> dict[str, tuple[int, ...]]:
         """Every topic's name, and the number of replicas of each of its partitions."""
-        found = self._admin.list_topics(timeout=PATIENCE).topics
-        return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(found.items())}
+        metadata = self._admin.list_topics(timeout=PATIENCE).topics
+        return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """What planning may know of those of `names` that exist."""
@@ -105,17 +105,17 @@ class KafkaClient:
     def _retentions(self, names: Sequence[str]) -> dict[str, int]:
         if not names:
             return {}
-        asked = self._admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
-        found = {}
-        for resource, answer in asked.items():
+        answers = self._admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+        retentions = {}
+        for resource, answer in answers.items():
             try:
                 value = _answer(answer)["retention.ms"].value
             except KafkaException as failure:
                 if failure.args[0].code() != ERROR_UNKNOWN:
                     raise
                 continue
-            found[resource.name] = int(value)
-        return found
+            retentions[resource.name] = int(value)
+        return retentions
 
     def create(
         self,
@@ -178,10 +178,10 @@ class KafkaClient:
                 time.sleep(0.05)
 
     def _ends_now(self, topic: str) -> Offsets:
-        found = self._described(topic)
+        description = self._described(topic)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(topic, p.id): latest for p in found.partitions}
-        answers = self._admin.list_offsets(asked, request_timeout=PATIENCE)
+        request = {TopicPartition(topic, p.id): latest for p in description.partitions}
+        answers = self._admin.list_offsets(request, request_timeout=PATIENCE)
         return {at.partition: _answer(answer).offset for at, answer in answers.items()}
 
     def identity(self, topic: str) -> str:
@@ -196,10 +196,10 @@ class KafkaClient:
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
         """The offset of the first record, and that after the last one, of each partition. Raises KafkaException."""
         with self.reader() as reader:
-            found = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
-            if found.error is not None:
-                raise KafkaException(found.error)
-            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE) for p in found.partitions}
+            metadata = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
+            if metadata.error is not None:
+                raise KafkaException(metadata.error)
+            return {p: reader.get_watermark_offsets(TopicPartition(topic, p), PATIENCE) for p in metadata.partitions}
 
     @contextmanager
     def reader(self, **settings: object) -> Iterator[Consumer]:

@@ -22,9 +22,9 @@ JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 def check(statement: tree.Print, kafka: KafkaClient) -> None:
     """Raises StatementError where there is no such topic."""
-    there = kafka.topics()
-    if statement.topic not in there:
-        hint = did_you_mean(statement.topic, there) or "topic names are case-sensitive: quote them"
+    topics = kafka.topics()
+    if statement.topic not in topics:
+        hint = did_you_mean(statement.topic, topics) or "topic names are case-sensitive: quote them"
         raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
 
 
@@ -79,31 +79,31 @@ class _Guess:
         """The record's text in the likeliest format that all records so far agree on, else in its own."""
         if data is None:
             return NULL
-        found = self._coded.show(data) | candidates(data)
-        kept = [f for f in self._possible or found if f in found]
-        self._possible = kept or [*(self._possible or ()), *found]
-        return found[kept[0] if kept else next(iter(found))]
+        shown = self._coded.show(data) | candidates(data)
+        still_possible = [f for f in self._possible or shown if f in shown]
+        self._possible = still_possible or [*(self._possible or ()), *shown]
+        return shown[still_possible[0] if still_possible else next(iter(shown))]
 
     def news(self) -> Iterator[str]:
         """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not said yet."""
-        found = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
-        if found != self._told:
-            self._told = found
-            yield f"{self._side} format: {found}"
+        formats = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
+        if formats != self._told:
+            self._told = formats
+            yield f"{self._side} format: {formats}"
 
 
 def candidates(data: bytes) -> dict[str, str]:
     """The formats that some bytes may be in, the likeliest first, and how each would show them."""
-    found = {}
+    texts = {}
     text = _text(data)
     if text is not None and _is_json(text):
-        found[JSON] = text
+        texts[JSON] = text
     if text is not None and text.isprintable():
-        found.setdefault(TEXT, text)
-    found |= _numbers(data)
+        texts.setdefault(TEXT, text)
+    texts |= _numbers(data)
     if text is not None:
-        found.setdefault(TEXT, text)
-    return found or {UNKNOWN: data.hex()}
+        texts.setdefault(TEXT, text)
+    return texts or {UNKNOWN: data.hex()}
 
 
 def _text(data: bytes) -> str | None:

@@ -32,8 +32,8 @@ class SchemaIdRecords:
         if id not in self._readers:
             if len(self._readers) >= MOST:
                 self._readers.clear()
-            found = self._schemas.known(id)
-            self._readers[id] = _reader(found) if found else None
+            registered = self._schemas.known(id)
+            self._readers[id] = _reader(registered) if registered else None
         return self._readers[id]
 
 
@@ -52,18 +52,20 @@ class _SchemaIdReader:
         return None if shown is None else shown.decode()
 
 
-def _reader(found: RegisteredSchema) -> _SchemaIdReader | None:
-    format = FORMATS[found.schema.kind]
+def _reader(registered: RegisteredSchema) -> _SchemaIdReader | None:
+    format = FORMATS[registered.schema.kind]
     for wrapped in (True, False):
         try:
-            names = tuple(columns(format, found.schema, "VALUE", wrapped, True, ""))
+            names = tuple(columns(format, registered.schema, "VALUE", wrapped, True, ""))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        return _made(format, wrapped, found, names)
+        return _schema_id_reader(format, wrapped, registered, names)
     return None
 
 
-def _made(format: str, wrapped: bool, found: RegisteredSchema, names: tuple[Column, ...]) -> _SchemaIdReader:
-    physical = PhysicalSchema("", "", found.schema, id=found.id)
+def _schema_id_reader(
+    format: str, wrapped: bool, registered: RegisteredSchema, names: tuple[Column, ...]
+) -> _SchemaIdReader:
+    physical = PhysicalSchema("", "", registered.schema, id=registered.id)
     read = spec(Serde(format, wrapped, schema=physical), names)
     return _SchemaIdReader(format, one_record(read, names), one_record(spec(Serde("JSON", wrapped), names), names))

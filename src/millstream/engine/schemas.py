@@ -137,9 +137,9 @@ def _unconfigured(statement: tree.CreateSource | tree.CreateAs) -> NoRegistry:
 
 
 def _ids(statement: tree.CreateSource | tree.CreateAs) -> Iterator[int]:
-    given = properties.read(statement.properties, _known(statement), statement.span)
+    with_clause = properties.read(statement.properties, _known(statement), statement.span)
     for side in ("KEY", "VALUE"):
-        id = given.number(f"{side}_SCHEMA_ID")
+        id = with_clause.number(f"{side}_SCHEMA_ID")
         if id is not None:
             yield id
 

@@ -8,7 +8,7 @@ from millstream.model.errors import StatementError
 SLOTS = "millstream.slots"
 
 
-def need_slots(state: EngineState, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
+def check_slots(state: EngineState, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
     """Raises StatementError where `needed` slots are not free; `elsewhere` are taken by push queries."""
     total = int(settings[SLOTS])
     free = total - state.slots - elsewhere

@@ -141,10 +141,10 @@ class SparkRuntime:
 
     def start(self, desired: DesiredQuery) -> StartedQuery:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
-        there = self._need_topics(desired)
+        topics = self._need_topics(desired)
         starts = self._possible(desired.starts)
         job = self._job(desired.query.id, f"{desired.query.id}-{desired.birth[:12]}", desired.settings, starts)
-        shared = tasks(len(there[source.topic]) for source in reads(desired.plan))
+        shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
         job = replace(job, tasks=shared, ends=self._ends(desired.plan))
         sink.guard(self._session, job.id, self._fence)
         try:
@@ -217,7 +217,7 @@ class SparkRuntime:
             bounds = {topic: self._kafka.bounds(topic) for topic in starts}
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
-        return {topic: _within(starts[topic], there) for topic, there in bounds.items()}
+        return {topic: _within(starts[topic], available) for topic, available in bounds.items()}
 
     def _ends(self, plan: PlanNode) -> Starts:
         """Where the topics of tables end that streams look rows up in. Raises CannotRun."""
@@ -233,18 +233,18 @@ class SparkRuntime:
             raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
 
     def _need_topics(self, desired: DesiredQuery) -> Mapping[str, Sequence[int]]:
-        """The topics that are there, those that the query reads and writes among them. Raises CannotRun."""
+        """The topics that exist, those that the query reads and writes among them. Raises CannotRun."""
         try:
-            there = self._kafka.topics()
+            topics = self._kafka.topics()
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
         needed = [s.topic for s in (*reads(desired.plan), desired.plan.sink)]
-        missing = [topic for topic in needed if topic not in there]
+        missing = [topic for topic in needed if topic not in topics]
         if desired.topic is not None and missing == [desired.topic.name]:
             self._make(desired.topic)
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
-        return there
+        return topics
 
 
 Encoded = bytes | UnreadableRecord | None
@@ -257,6 +257,6 @@ def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
     return value if isinstance(value, UnreadableRecord) else (key, value)
 
 
-def _within(desired: Mapping[int, int], there: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+def _within(desired: Mapping[int, int], available: Mapping[int, tuple[int, int]]) -> dict[int, int]:
     """The wanted place in each partition that has it, else the partition's beginning."""
-    return {p: at if low <= (at := desired.get(p, low)) <= end else low for p, (low, end) in there.items()}
+    return {p: at if low <= (at := desired.get(p, low)) <= end else low for p, (low, end) in available.items()}

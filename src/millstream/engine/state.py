@@ -122,29 +122,29 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
         case StartQuery(query, plan):
             old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
-            topic = old.topic if old else _made(plan.sink.topic, meant)
+            topic = old.topic if old else _created_topic(plan.sink.topic, meant)
             desired[query.id] = DesiredQuery(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
         case StopQuery(id):
             desired.pop(id, None)
         case PauseQuery(id) if id in desired:
-            desired[id] = _turned(desired[id], QueryState.PAUSED)
+            desired[id] = _with_query_state(desired[id], QueryState.PAUSED)
         case ResumeQuery(id) if id in desired:
-            desired[id] = _turned(desired[id], QueryState.RUNNING)
+            desired[id] = _with_query_state(desired[id], QueryState.RUNNING)
 
 
-def _made(topic: str, meant: Outcome) -> CreateTopic | None:
+def _created_topic(topic: str, meant: Outcome) -> CreateTopic | None:
     return next((s for s in meant.steps if isinstance(s, CreateTopic) and s.name == topic), None)
 
 
-def _turned(desired: DesiredQuery, state: QueryState) -> DesiredQuery:
+def _with_query_state(desired: DesiredQuery, state: QueryState) -> DesiredQuery:
     return replace(desired, query=replace(desired.query, state=state))
 
 
 def materialized_tables(state: EngineState) -> list[MaterializedTable]:
     """The tables that may be read by key: those that a query makes, and SOURCE tables, read even before."""
     tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
-    made = {id: retention(desired.plan) for id, desired in state.desired.items()}
-    return [MaterializedTable(s, s.read_only, made.get(str(s.created_by))) for s in tables]
+    retentions = {id: retention(desired.plan) for id, desired in state.desired.items()}
+    return [MaterializedTable(s, s.read_only, retentions.get(str(s.created_by))) for s in tables]
 
 
 def slots(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:

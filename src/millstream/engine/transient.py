@@ -15,7 +15,7 @@ from millstream.engine.context import ClosableQuery, EngineContext, StatementCon
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.rows import row_of
-from millstream.engine.slots import need_slots
+from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
@@ -96,8 +96,10 @@ def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) 
     Here each has a query of its own all the same; only its name tells.
     """
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in nodes(query.plan))
-    made = bool(catalog.writers(query.sources[0].name))
-    return switched(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and made
+    derived = bool(catalog.writers(query.sources[0].name))
+    return (
+        switched(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and derived
+    )
 
 
 # ---------------------------------------------------------------- push
@@ -110,7 +112,7 @@ def _push(query: TransientQuery, context: StatementContext, engine: EngineContex
             raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     needed = slots(query.plan, facts.topics)
-    need_slots(engine.state, sum(p.slots for p in engine.push.values()), needed, context.settings)
+    check_slots(engine.state, sum(p.slots for p in engine.push.values()), needed, context.settings)
     push = PushQuery(query, context, engine, needed)
     with engine.lock:
         engine.push[push.query_id] = push
@@ -210,13 +212,13 @@ class TablePullQuery(ClientQuery):
 
     push = False
 
-    def __init__(self, query: TransientQuery, asked: PullPlan, engine: EngineContext) -> None:
+    def __init__(self, query: TransientQuery, plan: PullPlan, engine: EngineContext) -> None:
         """Raises RequestFailed where the table's rows are not there yet."""
         super().__init__(query, _id(query))
         self.ending = ""
-        self._asked, self._context = asked, engine
+        self._asked, self._context = plan, engine
         self._closed = threading.Event()
-        kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == asked.source.name)
+        kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
         try:
             self._store = engine.tables.store(kept_table)
         except TableNotReady as failure:
@@ -250,18 +252,18 @@ class StreamPullQuery(ClientQuery):
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""
-        limit, given = self._query.plan.limit, 0
+        limit, emitted = self._query.plan.limit, 0
         if limit == 0:
             self.ending = LIMIT_REACHED
         if limit == 0 or not any(sum(ends.values()) for ends in self._ends.values()):
             return
         try:
-            found = self._context.spark.pull(self._query.plan, self.query_id, self._settings, self._ends)
-            for record in found:
+            records = self._context.spark.pull(self._query.plan, self.query_id, self._settings, self._ends)
+            for record in records:
                 if self._closed.is_set():
                     return
-                given += 1
-                self.ending = LIMIT_REACHED if given == limit else COMPLETED
+                emitted += 1
+                self.ending = LIMIT_REACHED if emitted == limit else COMPLETED
                 yield row_of(record, self.column_types)
         except (CannotRun, KafkaException) as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure

@@ -50,11 +50,11 @@ def app(engine: Engine, allow_origins: str = "") -> Starlette:
         ClientDisconnect: on_disconnect,
         Exception: on_failure,
     }
-    made = Starlette(
+    application = Starlette(
         routes=ROUTES, middleware=[Middleware(RequestDrain), *_cors(allow_origins)], exception_handlers=handlers
     )
-    made.state.work = ServerContext(engine)
-    return made
+    application.state.work = ServerContext(engine)
+    return application
 
 
 def _cors(allow_origins: str) -> list[Middleware]:

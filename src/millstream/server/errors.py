@@ -19,11 +19,11 @@ RETRY_AFTER = {NOT_READY: "10"}
 
 def body(error: RequestFailed) -> dict[str, Any]:
     """The JSON object of an error: a statement_error if a statement is at fault, else a generic_error."""
-    told = {"@type": "generic_error", "error_code": error.code, "message": error.message}
+    body = {"@type": "generic_error", "error_code": error.code, "message": error.message}
     if not error.statement and not error.entities:
-        return told
+        return body
     about = {"statementText": error.statement, "entities": list(error.entities)}
-    return {**told, "@type": "statement_error", **about}
+    return {**body, "@type": "statement_error", **about}
 
 
 def failure(error: Exception) -> RequestFailed:
@@ -36,9 +36,9 @@ def failure(error: Exception) -> RequestFailed:
 
 def respond(error: Exception) -> Response:
     """The HTTP response of an error."""
-    told = failure(error)
-    headers = {"Retry-After": RETRY_AFTER[told.code]} if told.code in RETRY_AFTER else None
-    return Response(dumps(body(told)), told.code // 100, headers, JSON)
+    response = failure(error)
+    headers = {"Retry-After": RETRY_AFTER[response.code]} if response.code in RETRY_AFTER else None
+    return Response(dumps(body(response)), response.code // 100, headers, JSON)
 
 
 async def on_failure(_: Request, error: Exception) -> Response:

@@ -31,8 +31,8 @@ async def inserts(request: HttpRequest) -> Response:
 
 
 async def _open(line: bytes, work: ServerContext) -> Inserter:
-    asked = parse_object(line or b"{}")
-    target, properties = required(asked, "target"), asked.get("properties") or {}
+    header = parse_object(line or b"{}")
+    target, properties = required(header, "target"), header.get("properties") or {}
     return await work.run(lambda: work.engine.inserter(target, properties))
 
 
@@ -98,7 +98,7 @@ class Acks(Response):
 
     async def _write(self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send) -> None:
         async for lines in arriving:
-            batch = lines + _at_hand(arriving)
+            batch = lines + _arrived_lines(arriving)
             outcomes = await self._work.run(lambda batch=batch: insert(self._inserter, batch))  # type: ignore[misc]
             await send(part("".join(map(self._ack, outcomes))))
 
@@ -114,7 +114,7 @@ class Acks(Response):
         return text + "\n"
 
 
-def _at_hand(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[bytes]:
+def _arrived_lines(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[bytes]:
     """The lines that have come already."""
     lines: list[bytes] = []
     with suppress(anyio.WouldBlock, anyio.EndOfStream):

@@ -16,9 +16,9 @@ READABLE = (JSON, KSQL, DELIMITED, "application/x-www-form-urlencoded", "applica
 def accepted(request: Request, offers: Sequence[str]) -> str:
     """The offer that the Accept header likes best, the first where it does not care; RequestFailed 406 if none."""
     header = request.headers.get("accept") or "*/*"
-    wanted = list(_ranges(header))
-    best = max(offers, key=lambda offer: _liking(offer, wanted))
-    if _liking(best, wanted) == 0:
+    ranges = list(_ranges(header))
+    best = max(offers, key=lambda offer: _liking(offer, ranges))
+    if _liking(best, ranges) == 0:
         raise RequestFailed(
             NOT_ACCEPTABLE, f"nothing in Accept: {header} can be answered here; this path gives {_list(offers)}"
         )
@@ -30,9 +30,9 @@ def check_readable(request: Request) -> None:
 
     What curl and HTTP libraries put there by themselves is let through, as ksqlDB does.
     """
-    said = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if said not in READABLE:
-        raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {said} cannot be read: send {KSQL} or {JSON}")
+    media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if media_type not in READABLE:
+        raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send {KSQL} or {JSON}")
 
 
 def _ranges(header: str) -> Iterator[tuple[str, float]]:
@@ -49,10 +49,10 @@ def _number(text: str) -> float:
         return 0
 
 
-def _liking(offer: str, wanted: Sequence[tuple[str, float]]) -> float:
+def _liking(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
     """The quality that the most exact of the ranges gives the offer, 0 for none."""
     exactness = {offer: 3, offer.partition("/")[0] + "/*": 2, "*/*": 1}
-    fitting = [(exactness[media], quality) for media, quality in wanted if media in exactness]
+    fitting = [(exactness[media], quality) for media, quality in ranges if media in exactness]
     return max(fitting)[1] if fitting else 0
 
 

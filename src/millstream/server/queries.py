@@ -22,17 +22,17 @@ QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KS
 async def query(request: HttpRequest) -> Response:
     """POST /query: rows as objects in one array; a PRINT as lines."""
     media = accepted(request, tuple(QUERY))
-    asked = to_request(await read_object(request))
-    return await _answer(asked, media, QUERY[media], work_of(request))
+    statement = to_request(await read_object(request))
+    return await _answer(statement, media, QUERY[media], work_of(request))
 
 
 async def query_stream(request: HttpRequest) -> Response:
     """POST /query-stream: rows as arrays; a PRINT only where lines are accepted."""
     media = accepted(request, tuple(QUERY_STREAM))
-    asked, work = to_request(await read_object(request)), work_of(request)
-    if media != DELIMITED and await work.run(lambda: work.engine.is_print(asked)):
-        raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", asked.text)
-    return await _answer(asked, media, QUERY_STREAM[media], work)
+    statement, work = to_request(await read_object(request)), work_of(request)
+    if media != DELIMITED and await work.run(lambda: work.engine.is_print(statement)):
+        raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", statement.text)
+    return await _answer(statement, media, QUERY_STREAM[media], work)
 
 
 async def close_query(request: HttpRequest) -> Response:
@@ -43,8 +43,8 @@ async def close_query(request: HttpRequest) -> Response:
     return Response()
 
 
-async def _answer(asked: Request, media: str, frame: Frame, work: ServerContext) -> Response:
-    started = await work.run(lambda: start(asked, work))
+async def _answer(query: Request, media: str, frame: Frame, work: ServerContext) -> Response:
+    started = await work.run(lambda: start(query, work))
     if isinstance(started, Printing):
         return StreamedResponse(
             work.feeds.open(started.lines, started.close), PrintFraming(), "text/plain; charset=utf-8", work
@@ -62,8 +62,8 @@ class Printing:
         """Nothing to do: the thread that reads the lines stops at the next line or tick."""
 
 
-def start(asked: Request, work: ServerContext) -> Rows | Printing:
+def start(query: Request, work: ServerContext) -> Rows | Printing:
     """Start the SELECT or PRINT of a request; blocks. Raises RequestFailed."""
-    if work.engine.is_print(asked):
-        return Printing(work.engine.print_topic(asked))
-    return work.engine.query(asked)
+    if work.engine.is_print(query):
+        return Printing(work.engine.print_topic(query))
+    return work.engine.query(query)

@@ -18,7 +18,7 @@ from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
 from millstream.server.http2 import install
 from millstream.services.errors import SetupError
-from millstream.services.ports import need_free
+from millstream.services.ports import check_free
 
 PORT = 8088
 GRACE_SECONDS = 5.0
@@ -84,7 +84,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens on an address. Raises SetupError: in use, or not of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if port and family == socket.AF_INET:
-        need_free(host, port, "the REST server", "--listen HOST:PORT")
+        check_free(host, port, "the REST server", "--listen HOST:PORT")
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:

@@ -39,10 +39,10 @@ async def statuses(request: HttpRequest) -> Response:
 async def status(request: HttpRequest) -> Response:
     """GET /status/type/name/action: the status of one command, 404 if unknown."""
     work, command = work_of(request), "/".join(request.path_params[part] for part in ("type", "entity", "action"))
-    found = await work.run(lambda: work.engine.status(command))
-    if found is None:
+    status_body = await work.run(lambda: work.engine.status(command))
+    if status_body is None:
         raise RequestFailed(NOT_FOUND, f"Command not found: {command}")
-    return _json(request, found)
+    return _json(request, status_body)
 
 
 async def is_valid_property(request: HttpRequest) -> Response:

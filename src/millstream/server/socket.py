@@ -28,8 +28,8 @@ async def socket_query(socket: WebSocket) -> None:
     await socket.accept()
     work = work_of(socket)
     try:
-        asked = to_request(parse_object(socket.query_params.get("request", "{}")))
-        started = await work.run(lambda: start(asked, work))
+        query = to_request(parse_object(socket.query_params.get("request", "{}")))
+        started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
         await _close(socket, REFUSED, failure(error).message)
     else:

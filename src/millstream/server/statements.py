@@ -14,8 +14,8 @@ from millstream.server.text import dumps
 async def statements(request: HttpRequest) -> Response:
     """POST /ksql: carry out statements, and answer an array with the entity of each."""
     media = accepted(request, (KSQL, JSON))
-    asked, work = to_request(await read_object(request)), work_of(request)
-    entities = await work.run(lambda: work.engine.execute(asked))
+    query, work = to_request(await read_object(request)), work_of(request)
+    entities = await work.run(lambda: work.engine.execute(query))
     return Response(dumps(entities), media_type=media)
 
 

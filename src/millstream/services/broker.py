@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from millstream.services import jars
-from millstream.services.child import telling
+from millstream.services.child import error_lines
 from millstream.services.errors import SetupError
 from millstream.services.java import java
 from millstream.services.ports import free_port
@@ -113,8 +113,8 @@ class BrokerProcess(Service):
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
         if done.returncode:
-            said = "\n    ".join(telling((done.stdout + done.stderr).splitlines()))
-            raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {said}")
+            output = "\n    ".join(error_lines((done.stdout + done.stderr).splitlines()))
+            raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {output}")
 
     def answers(self) -> bool:
         """Whether a client gets the list of brokers."""

@@ -99,10 +99,10 @@ class Child:
             return output.read().decode(errors="replace")
 
     def _failure(self, what: str) -> SetupError:
-        last = "\n    ".join(telling(self.said().splitlines()))
+        last = "\n    ".join(error_lines(self.said().splitlines()))
         return SetupError(f"{self.name} {what}; it said:\n    {last}", f"the whole log is {self.log}")
 
 
-def telling(lines: Sequence[str]) -> Sequence[str]:
+def error_lines(lines: Sequence[str]) -> Sequence[str]:
     """The few lines of a log that tell why a process ended: its errors, else its last words."""
     return [line for line in lines if TROUBLE.search(line)][:TAIL] or lines[-TAIL:]

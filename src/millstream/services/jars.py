@@ -59,23 +59,23 @@ def fetch(group: str, progress: Progress | None = None) -> list[Path]:
 
     Raises SetupError when a file cannot be had or is not what the lock says.
     """
-    wanted = [artifact for artifact in lock.read() if group in artifact.groups]
-    if not wanted:
+    artifacts = [artifact for artifact in lock.read() if group in artifact.groups]
+    if not artifacts:
         raise ValueError(f"jars.lock has no group {group!r}")
-    return fetch_all(group, wanted, progress)
+    return fetch_all(group, artifacts, progress)
 
 
-def fetch_all(title: str, wanted: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
-    """The cached paths of `wanted`, downloaded where missing, shown under `title`; errors as in `fetch`."""
+def fetch_all(title: str, artifacts: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
+    """The cached paths of `artifacts`, downloaded where missing, shown under `title`; errors as in `fetch`."""
     folder = cache_folder() / "jars"
-    if _missing(folder, wanted):
+    if _missing(folder, artifacts):
         with _only_one_process(folder):
-            _download(_missing(folder, wanted), folder, progress or default_progress(title))
-    return [folder / artifact.name for artifact in wanted]
+            _download(_missing(folder, artifacts), folder, progress or default_progress(title))
+    return [folder / artifact.name for artifact in artifacts]
 
 
-def _missing(folder: Path, wanted: Sequence[Artifact]) -> list[Artifact]:
-    return [artifact for artifact in wanted if not _is_whole(folder / artifact.name, artifact)]
+def _missing(folder: Path, artifacts: Sequence[Artifact]) -> list[Artifact]:
+    return [artifact for artifact in artifacts if not _is_whole(folder / artifact.name, artifact)]
 
 
 def _is_whole(path: Path, artifact: Artifact) -> bool:
@@ -166,12 +166,12 @@ def _transfer(source: _Source, url: str, part: Path) -> None:
 
 def _verify(source: _Source, artifact: Artifact, part: Path) -> None:
     with open(part, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != artifact.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != artifact.sha256:
         part.unlink()
         raise SetupError(
             f"{artifact.coordinates} from {source.repository} is not the file that jars.lock promises: "
-            f"sha256 {found} instead of {artifact.sha256}",
+            f"sha256 {digest} instead of {artifact.sha256}",
             f"try again; if it stays so the repository (or a proxy) serves another file: {ELSEWHERE}",
         )
 
@@ -196,6 +196,6 @@ def _default_repository() -> str:
     homes = spec.submodule_search_locations if spec else None
     for ivy in [path for home in homes or () for path in Path(home).glob("jars/ivy-*.jar")]:
         with zipfile.ZipFile(ivy) as jar:
-            if found := re.search(rb"https://[\w./-]+/maven2/", jar.read(RESOLVER)):
-                return found[0].decode()
+            if match := re.search(rb"https://[\w./-]+/maven2/", jar.read(RESOLVER)):
+                return match[0].decode()
     raise SetupError("no Maven repository is known, since pyspark is not installed", f"install pyspark, or {ELSEWHERE}")

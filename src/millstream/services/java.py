@@ -24,17 +24,17 @@ def java() -> Path:
     Raises SetupError when there is none or it is older than 17.
     """
     command = _command()
-    found = version(command)
-    if found < OLDEST:
-        raise SetupError(f"{command} is Java {found}, and millstream needs Java {OLDEST} or later", INSTALL)
+    number = version(command)
+    if number < OLDEST:
+        raise SetupError(f"{command} is Java {number}, and millstream needs Java {OLDEST} or later", INSTALL)
     return command
 
 
 def version(command: Path) -> int:
     """The major version of a `java` command; SetupError when it does not run."""
     release = command.resolve().parents[1] / "release"
-    told = release.read_text() if release.is_file() else _ask(command)
-    matched = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', told)
+    text = release.read_text() if release.is_file() else _version_text(command)
+    matched = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
     if not matched:
         raise SetupError(f"{command} does not say which Java it is", INSTALL)
     return int(matched[1])
@@ -42,14 +42,14 @@ def version(command: Path) -> int:
 
 def _command() -> Path:
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found:
-        return Path(found)
+    program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if program:
+        return Path(program)
     where = f"under JAVA_HOME={home}" if home else "on PATH, and JAVA_HOME is not set"
     raise SetupError(f"no java {where}", INSTALL)
 
 
-def _ask(command: Path) -> str:
+def _version_text(command: Path) -> str:
     try:
         return subprocess.run([command, "-version"], capture_output=True, text=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError) as error:

@@ -15,7 +15,7 @@ def free_port() -> int:
     return next(port for port in random.sample(UNUSED, len(UNUSED)) if is_free("127.0.0.1", port))
 
 
-def need_free(host: str, port: int, what: str, setting: str) -> None:
+def check_free(host: str, port: int, what: str, setting: str) -> None:
     """Raise SetupError unless `what` could listen on the port; `setting` names how to choose another."""
     if not is_free(host, port):
         raise SetupError(

@@ -11,7 +11,7 @@ from typing import Self
 
 from millstream.services.child import Child
 from millstream.services.errors import SetupError
-from millstream.services.ports import free_port, need_free
+from millstream.services.ports import check_free, free_port
 from millstream.services.progress import Progress
 
 # A server that was killed leaves its children a moment behind; a new one waits for them this long.
@@ -38,7 +38,7 @@ class Service(ABC):
         Raises SetupError: busy port or folder, no Java, no network, or a process that does not come up.
         """
         with claimed(self.home) as lock:
-            need_free(self.host, self.port, self.title, self.port_setting)
+            check_free(self.host, self.port, self.title, self.port_setting)
             self._child = Child(self.title, self.command(progress), self.log)
             # The child holds our folder's lock until it is really gone, whatever becomes of us.
             self._child.start(hold=[lock])

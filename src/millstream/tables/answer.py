@@ -30,16 +30,16 @@ def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
     Raises EvaluationFailed where a constant of the WHERE cannot be computed.
     """
     answer, keys = bounded.answering(pulled.plan), keys_of(pulled.source)
-    found = _found(pulled, store, bounded, keys)
-    made = (row for some in _batches(found) for row in answer([_record(c, i, keys) for i, c in enumerate(some)]))
-    return islice(made, pulled.plan.limit)
+    changes = _rows_of(pulled, store, bounded, keys)
+    answers = (row for some in _batches(changes) for row in answer([_record(c, i, keys) for i, c in enumerate(some)]))
+    return islice(answers, pulled.plan.limit)
 
 
-def _batches(found: Iterable[Change]) -> Iterator[Sequence[Change]]:
+def _batches(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
     """Few rows first, so that a small LIMIT costs little, then many at a time."""
-    found = iter(found)
-    yield tuple(islice(found, BATCH // 10))
-    while some := tuple(islice(found, BATCH)):
+    changes = iter(changes)
+    yield tuple(islice(changes, BATCH // 10))
+    while some := tuple(islice(changes, BATCH)):
         yield some
 
 
@@ -48,15 +48,15 @@ def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
     return Record(key, change.value, change.time, change.headers, 0, offset)
 
 
-def _found(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
+def _rows_of(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
     seen: set[bytes] = set()
     for access in pulled.accesses:
         windows = _windows(access, bounded)
         match access:
             case KeyLookup():
-                wanted = [k for k in _lookup(access, pulled.source, bounded, keys) if k not in seen]
-                seen.update(wanted)
-                yield from store.of(wanted, windows)
+                keys_left = [k for k in _lookup(access, pulled.source, bounded, keys) if k not in seen]
+                seen.update(keys_left)
+                yield from store.of(keys_left, windows)
             case KeyRange() if keys.ordered is not None:
                 low, high = _between(access, pulled.source, bounded, keys)
                 yield from store.between(low, high, windows)
@@ -72,8 +72,8 @@ def _lookup(access: KeyLookup, source: Source, bounded: Bounded, keys: StoreKeys
     columns = source.schema.key
     values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, columns, strict=True)]
     names = [c.name for c in columns]
-    made = (_stored(dict(zip(names, row, strict=True)), source, keys) for row in product(*values))
-    return list(dict.fromkeys(k for k in made if k is not None))
+    stored = (_stored(dict(zip(names, row, strict=True)), source, keys) for row in product(*values))
+    return list(dict.fromkeys(k for k in stored if k is not None))
 
 
 def _stored(row: dict[str, Any], source: Source, keys: StoreKeys) -> bytes | None:

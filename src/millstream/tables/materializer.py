@@ -311,8 +311,8 @@ def _bytes(data: str | bytes) -> bytes:
 
 
 def _headers(message: Message) -> Headers:
-    found: Iterable[Any] = message.headers() or ()
-    return tuple((str(name), data) for name, data in found)
+    headers: Iterable[Any] = message.headers() or ()
+    return tuple((str(name), data) for name, data in headers)
 
 
 def _named(source: Source) -> str:

@@ -51,20 +51,20 @@ class Store:
         """Open the store at `path`; one that was made for another `identity` is emptied first."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
-        self._writer = self._opened()
-        found = dict(self._writer.execute("SELECT name, fact FROM facts"))
-        if found != dict(identity):
-            self._emptied(identity)
+        self._writer = self._connect()
+        stored = dict(self._writer.execute("SELECT name, fact FROM facts"))
+        if stored != dict(identity):
+            self._reset(identity)
 
-    def _opened(self) -> sqlite3.Connection:
-        made = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
         # Write-ahead: readers never wait. What a crash takes is read again from the topic.
-        made.execute("PRAGMA journal_mode = WAL")
-        made.execute("PRAGMA synchronous = NORMAL")
-        made.executescript(_SCHEMA)
-        return made
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+        return connection
 
-    def _emptied(self, identity: Mapping[str, str]) -> None:
+    def _reset(self, identity: Mapping[str, str]) -> None:
         self._writer.execute("BEGIN")
         for table in ("rows", "places", "facts"):
             self._writer.execute(f"DELETE FROM {table}")
@@ -132,13 +132,13 @@ class Store:
     ) -> Iterator[Change]:
         """The rows whose keys are between two, each with whether it is itself meant; None = no bound."""
         where, values = _conditions(bounds)
-        given: list[bytes] = []
+        values_of_limits: list[bytes] = []
         for limit, sign in ((low, ">"), (high, "<")):
             if limit is not None:
                 where.append(f"key {sign}{'=' if limit[1] else ''} ?")
-                given.append(limit[0])
+                values_of_limits.append(limit[0])
         with self._reading() as reader:
-            yield from _changes(reader, where, [*values, *given])
+            yield from _changes(reader, where, [*values, *values_of_limits])
 
     def _reading(self) -> "closing[sqlite3.Connection]":
         return closing(sqlite3.connect(self._path, check_same_thread=False))

@@ -45,11 +45,11 @@ def methods(code: Code) -> frozenset[str]:
     _compiled(module)
     if not code.aggregate:
         return frozenset()
-    found = next(s for s in reversed(module.body) if isinstance(s, ast.ClassDef) and s.name == entry)
-    names = frozenset(s.name for s in found.body if isinstance(s, ast.FunctionDef))
+    definition = next(s for s in reversed(module.body) if isinstance(s, ast.ClassDef) and s.name == entry)
+    names = frozenset(s.name for s in definition.body if isinstance(s, ast.FunctionDef))
     missing = [name for name in NEEDED if name not in names]
     if missing:
-        raise BadCode(f"class {entry} has no method {missing[0]}", found.lineno, f"it needs {', '.join(NEEDED)}")
+        raise BadCode(f"class {entry} has no method {missing[0]}", definition.lineno, f"it needs {', '.join(NEEDED)}")
     return names
 
 
@@ -99,9 +99,9 @@ def _unreadable(error: Exception) -> BadCode:
 def _with_body(code: Code, tree: ast.Module) -> ast.Module:
     """A module of one function, whose body the text is."""
     header = ast.parse(f"def {_BODY}({', '.join(code.parameters)}): 0")
-    made = header.body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.body = _body(code, tree)
+    function = header.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = _body(code, tree)
     return ast.fix_missing_locations(header)
 
 
@@ -124,21 +124,21 @@ def _own(node: ast.AST) -> list[ast.AST]:
 
 
 def _class(code: Code, tree: ast.Module) -> str:
-    found = [s.name for s in tree.body if isinstance(s, ast.ClassDef) and code.is_named(s.name)]
-    if not found:
+    classes = [s.name for s in tree.body if isinstance(s, ast.ClassDef) and code.is_named(s.name)]
+    if not classes:
         hint = f"class {code.name.lower()}: with the methods {', '.join(NEEDED)}, and undo and merge where it can"
         raise BadCode(f"an aggregate function is a class, and none is named {code.name.lower()}", 1, hint)
-    return found[-1]
+    return classes[-1]
 
 
-def _check_parameters(code: Code, found: ast.FunctionDef) -> None:
+def _check_parameters(code: Code, function: ast.FunctionDef) -> None:
     """That the definition can be called with as many arguments as SQL gives it."""
-    takes, given = found.args, len(code.parameters)
+    takes, given = function.args, len(code.parameters)
     most = len(takes.posonlyargs) + len(takes.args)
     enough = most - len(takes.defaults) <= given and (given <= most or takes.vararg is not None)
     if not enough or any(default is None for default in takes.kw_defaults):
-        fact = f"{found.name} cannot be called with the {given} argument(s) that are declared"
-        raise BadCode(fact, found.lineno, f"def {found.name}({', '.join(code.parameters)}):")
+        fact = f"{function.name} cannot be called with the {given} argument(s) that are declared"
+        raise BadCode(fact, function.lineno, f"def {function.name}({', '.join(code.parameters)}):")
 
 
 def dedented(text: str) -> str:

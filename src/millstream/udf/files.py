@@ -34,8 +34,8 @@ def declared(text: str) -> list[DeclaredFunction]:
     except (SyntaxError, ValueError) as error:
         line = error.lineno if isinstance(error, SyntaxError) else 1
         raise BadCode(f"Python: {error.args[0]}", line or 1) from error
-    made = [s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
-    return [_declared(definition, call) for definition in made for call in _calls(definition)]
+    definitions = [s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
+    return [_declared(definition, call) for definition in definitions for call in _calls(definition)]
 
 
 def _calls(definition: ast.FunctionDef | ast.ClassDef) -> list[ast.Call]:

@@ -25,7 +25,7 @@ class WrongType(Exception):
 def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
     """What makes Python's values of a JSON array of arguments."""
     decoder = json.JSONDecoder(parse_float=Decimal if "decimal" in json.dumps(types) else float)
-    converts = [(i, convert) for i, convert in enumerate(map(_given, types)) if convert is not None]
+    converts = [(i, convert) for i, convert in enumerate(map(_key_converter, types)) if convert is not None]
 
     def read(data: bytes) -> list[Any]:
         values: list[Any] = decoder.decode(data.decode())
@@ -39,12 +39,12 @@ def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
 
 def writer(type: Any) -> Callable[[Any], bytes]:
     """What makes JSON of a result; raises WrongType."""
-    convert = _made(type)
+    convert = _composed(type)
 
     def write(value: Any) -> bytes:
-        made = None if value is None else convert(value)
+        plain = None if value is None else convert(value)
         try:
-            return json.dumps(made, ensure_ascii=False).encode()
+            return json.dumps(plain, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise WrongType("the text holds half of a character, which is no Unicode") from error
 
@@ -54,17 +54,17 @@ def writer(type: Any) -> Callable[[Any], bytes]:
 # ---------------------------------------------------------------- arguments
 
 
-def _given(type: Any) -> Convert | None:
+def _key_converter(type: Any) -> Convert | None:
     """From JSON to Python; None where they are the same. Null is the caller's business."""
     if isinstance(type, str):
         return _SCALARS.get(type)
     if "decimal" in type:
         return Decimal
     if "array" in type:
-        return _array(_given(type["array"]))
+        return _array(_key_converter(type["array"]))
     if "map" in type:
-        return _map(_key(type["map"][0]), _given(type["map"][1]))
-    return _struct({f["name"]: convert for f in type["struct"] if (convert := _given(f["type"])) is not None})
+        return _map(_key(type["map"][0]), _key_converter(type["map"][1]))
+    return _struct({f["name"]: convert for f in type["struct"] if (convert := _key_converter(f["type"])) is not None})
 
 
 _SCALARS: dict[str, Convert] = {
@@ -108,40 +108,40 @@ def _key(type: Any) -> Convert | None:
         return int
     if type == "BOOLEAN":
         return lambda text: text == "true"
-    given = _given(type) or _same
-    return (lambda text: given(int(text))) if type in ("DATE", "TIME", "TIMESTAMP") else given
+    key_convert = _key_converter(type) or _same
+    return (lambda text: key_convert(int(text))) if type in ("DATE", "TIME", "TIMESTAMP") else key_convert
 
 
 # ---------------------------------------------------------------- results
 
 
-def _wrong(value: Any, wanted: str) -> WrongType:
+def _wrong(value: Any, type_name: str) -> WrongType:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
-    return WrongType(f"{wanted} was declared, and the result is {shown} ({type(value).__name__})")
+    return WrongType(f"{type_name} was declared, and the result is {shown} ({type(value).__name__})")
 
 
-def _made(type: Any) -> Convert:
+def _composed(type: Any) -> Convert:
     """From Python to JSON; raises WrongType. Null is the caller's business."""
     if isinstance(type, str):
         return _RESULTS[type]
     if "decimal" in type:
         return _decimal(*type["decimal"])
     if "array" in type:
-        return _list(_made(type["array"]))
+        return _list(_composed(type["array"]))
     if "map" in type:
-        return _dict(_made(type["map"][0]), _made(type["map"][1]))
-    return _fields({f["name"]: _made(f["type"]) for f in type["struct"]})
+        return _dict(_composed(type["map"][0]), _composed(type["map"][1]))
+    return _fields({f["name"]: _composed(f["type"]) for f in type["struct"]})
 
 
-def _whole(wanted: str) -> Convert:
-    most = _RANGES[wanted]
+def _whole(type_name: str) -> Convert:
+    most = _RANGES[type_name]
 
     def convert(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise _wrong(value, wanted)
+            raise _wrong(value, type_name)
         if not -most <= value < most:
-            raise WrongType(f"{value} is too large for {wanted}")
+            raise WrongType(f"{value} is too large for {type_name}")
         return int(value)
 
     return convert
@@ -150,33 +150,33 @@ def _whole(wanted: str) -> Convert:
 def _number(value: Any) -> float | str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _wrong(value, "DOUBLE")
-    made = float(value)
-    if made != made:
+    number = float(value)
+    if number != number:
         return "NaN"
-    return made if abs(made) != float("inf") else "Infinity" if made > 0 else "-Infinity"
+    return number if abs(number) != float("inf") else "Infinity" if number > 0 else "-Infinity"
 
 
 def _decimal(precision: int, scale: int) -> Convert:
-    wanted = f"DECIMAL({precision}, {scale})"
+    type_name = f"DECIMAL({precision}, {scale})"
 
     def convert(value: Any) -> str:
         if not isinstance(value, int | Decimal) or isinstance(value, bool):
-            raise _wrong(value, wanted)
+            raise _wrong(value, type_name)
         held = Decimal(value)
         if not held.is_finite() or (held and held.adjusted() >= precision - scale):
-            raise WrongType(f"{held} is too large for {wanted}")
-        made = held.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
-        if made and made.adjusted() >= precision - scale:
-            raise WrongType(f"{held} is too large for {wanted}")
-        return format(made, "f")
+            raise WrongType(f"{held} is too large for {type_name}")
+        rounded = held.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
+        if rounded and rounded.adjusted() >= precision - scale:
+            raise WrongType(f"{held} is too large for {type_name}")
+        return format(rounded, "f")
 
     return convert
 
 
-def _exactly(wanted: str, of: type | tuple[type, ...], convert: Convert = _same) -> Convert:
+def _exactly(type_name: str, of: type | tuple[type, ...], convert: Convert = _same) -> Convert:
     def checked(value: Any) -> Any:
         if not isinstance(value, of):
-            raise _wrong(value, wanted)
+            raise _wrong(value, type_name)
         return convert(value)
 
     return checked
@@ -235,8 +235,8 @@ def _dict(key: Convert, element: Convert) -> Convert:
 def _text(key: Any, convert: Convert) -> str:
     if key is None:
         raise WrongType("a MAP has no null keys")
-    made = convert(key)
-    return str(made).lower() if isinstance(made, bool) else str(made)
+    converted = convert(key)
+    return str(converted).lower() if isinstance(converted, bool) else str(converted)
 
 
 def _fields(fields: dict[str, Convert]) -> Convert:
@@ -251,7 +251,7 @@ def _fields(fields: dict[str, Convert]) -> Convert:
 
 def _field(name: Any, fields: dict[str, Convert]) -> str:
     """The field that a key of a dict means: of exactly that name, or of that name in upper case."""
-    for found in (name, str(name).upper()):
-        if found in fields:
-            return str(found)
+    for candidate in (name, str(name).upper()):
+        if candidate in fields:
+            return str(candidate)
     raise WrongType(f"the STRUCT has no field {name!r}; its fields are {', '.join(fields)}")

@@ -103,8 +103,8 @@ def prepared(document: dict[str, Any]) -> Call:
         document["aggregate"],
         document["entry"],
     )
-    made = loaded(code)
-    return _aggregate(made, document) if code.aggregate else _scalar(made, document)
+    functions = loaded(code)
+    return _aggregate(functions, document) if code.aggregate else _scalar(functions, document)
 
 
 def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
@@ -114,13 +114,13 @@ def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
     return lambda _, data: write(function(*read(data)))
 
 
-def _aggregate(made: Any, document: dict[str, Any]) -> Call:
+def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
     """An aggregate's state comes and goes as JSON text, null before its first row."""
     read, write = reader(["STRING", *document["parameters"]]), writer(document["returns"])
     both = reader(["STRING", "STRING"])
 
     def held(text: str | None) -> Any:
-        return made.initial() if text is None else json.loads(text)
+        return functions.initial() if text is None else json.loads(text)
 
     def moved(method: Callable[..., Any], data: bytes) -> bytes:
         text, *args = read(data)
@@ -135,11 +135,11 @@ def _aggregate(made: Any, document: dict[str, Any]) -> Call:
 
     def call(what: int, data: bytes) -> bytes:
         if what == RESULT:
-            return write(made.result(held(json.loads(data)[0])))
+            return write(functions.result(held(json.loads(data)[0])))
         if what == MERGE:
             one, other = both(data)
-            return _state(made.merge(held(one), held(other)))
-        return moved(made.add if what == ADD else made.undo, data)
+            return _state(functions.merge(held(one), held(other)))
+        return moved(functions.add if what == ADD else functions.undo, data)
 
     return call
 

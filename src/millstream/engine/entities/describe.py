@@ -81,11 +81,11 @@ def _views(source: Source) -> dict[str, str]:
 
 def _fields(source: Source) -> list[dict[str, Any]]:
     """A source's columns; of a windowed one, its window's bounds behind the key's."""
-    found = source.schema.columns
+    value_columns = source.schema.columns
     if source.windowed is None:
-        return columns(found)
+        return columns(value_columns)
     bounds = (Column(name, BIGINT, RecordPart.KEY) for name in ("WINDOWSTART", "WINDOWEND"))
-    return columns((*source.schema.key, *bounds, *(c for c in found if c.part is not RecordPart.KEY)))
+    return columns((*source.schema.key, *bounds, *(c for c in value_columns if c.part is not RecordPart.KEY)))
 
 
 def _timestamp(timestamp: Timestamp | None) -> str:
@@ -108,8 +108,8 @@ def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict
 
 def _dependent(source: Source, catalog: Catalog) -> list[str]:
     """The sources that a CREATE … AS makes from this one."""
-    made = (catalog.queries[q] for q in catalog.readers(source.name))
-    return sorted(q.sink for q in made if q.kind is not QueryKind.INSERT)
+    readers = (catalog.queries[q] for q in catalog.readers(source.name))
+    return sorted(q.sink for q in readers if q.kind is not QueryKind.INSERT)
 
 
 def query_body(
@@ -211,7 +211,7 @@ def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
     counts = progress.get("counts")
     if counts is None:
         return {}
-    found = {
+    figures = {
         "consumer-messages-per-sec": round(float(progress.get("processedRowsPerSecond") or 0.0), 2),
         "consumer-total-messages": counts["read"],
         "messages-per-sec": round(float(counts["perSecond"]), 2),
@@ -219,12 +219,12 @@ def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
         "total-bytes": counts["bytes"],
     }
     if counts["last"]:
-        found["last-message"] = moment(counts["last"] / 1000)
+        figures["last-message"] = moment(counts["last"] / 1000)
     operators = progress.get("stateOperators") or ()
     if operators:
-        found["state-rows"] = sum(int(o.get("numRowsTotal", 0)) for o in operators)
-        found["state-bytes"] = sum(map(_state_bytes, operators))
-    return found
+        figures["state-rows"] = sum(int(o.get("numRowsTotal", 0)) for o in operators)
+        figures["state-bytes"] = sum(map(_state_bytes, operators))
+    return figures
 
 
 def _state_bytes(operator: Mapping[str, Any]) -> int:
@@ -233,15 +233,15 @@ def _state_bytes(operator: Mapping[str, Any]) -> int:
     return int(operator.get("memoryUsedBytes", 0)) + int(files)
 
 
-def statistics_text(id: str, found: Mapping[str, Any]) -> str:
+def statistics_text(id: str, figures: Mapping[str, Any]) -> str:
     """Statistics of a query in a line."""
-    return f"{id}: " + "  ".join(f"{name}: {value}" for name, value in found.items()) if found else ""
+    return f"{id}: " + "  ".join(f"{name}: {value}" for name, value in figures.items()) if figures else ""
 
 
-def statistics_of_host(host: str, id: str, found: Mapping[str, Any], now: float) -> list[dict[str, Any]]:
+def statistics_of_host(host: str, id: str, figures: Mapping[str, Any], now: float) -> list[dict[str, Any]]:
     """Statistics of a query as those of a server of a cluster; `now` in seconds."""
     at = int(now * 1000)
-    return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in found.items()]
+    return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in figures.items()]
 
 
 def failure_text(id: str, trouble: QueryFailure) -> str:

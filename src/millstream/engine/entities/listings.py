@@ -17,8 +17,8 @@ HIDDEN = "[hidden]"
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
     """SHOW STREAMS, SHOW TABLES."""
     what = f"{kind.value.lower()}s"
-    found = [_source(s) for s in _in_order(catalog) if s.kind is kind]
-    return entity(what, text, **{what: found})
+    bodies = [_source(s) for s in _in_order(catalog) if s.kind is kind]
+    return entity(what, text, **{what: bodies})
 
 
 def _in_order(catalog: Catalog) -> list[Source]:
@@ -38,8 +38,8 @@ def _source(source: Source) -> dict[str, Any]:
 
 def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapping[str, str]) -> Entity:
     """SHOW QUERIES; `state` gives how a persistent query is, `push` the running push queries' text by id."""
-    found = [query_body(q, catalog, state(q.id)) for q in catalog.queries.values()]
-    return entity("queries", text, queries=found + [_push(id, statement) for id, statement in push.items()])
+    bodies = [query_body(q, catalog, state(q.id)) for q in catalog.queries.values()]
+    return entity("queries", text, queries=bodies + [_push(id, statement) for id, statement in push.items()])
 
 
 def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str
     }
 
 
-def asked_state(query: PersistentQuery) -> str:
+def requested_state(query: PersistentQuery) -> str:
     """How a query is by what its user asked of it."""
     return "PAUSED" if query.state is QueryState.PAUSED else "RUNNING"
 
@@ -73,15 +73,15 @@ def _push(id: str, statement: str) -> dict[str, Any]:
     }
 
 
-def topics(text: str, found: Mapping[str, tuple[int, ...]], hidden: str, all: bool) -> Entity:
-    """SHOW [ALL] TOPICS; `found` gives the replicas of each partition, `hidden` the patterns left out."""
-    shown = [{"name": n, "replicaInfo": list(r)} for n, r in found.items() if all or not matches(n, hidden)]
+def topics(text: str, replicas: Mapping[str, tuple[int, ...]], hidden: str, all: bool) -> Entity:
+    """SHOW [ALL] TOPICS; `replicas` gives the replicas of each partition, `hidden` the patterns left out."""
+    shown = [{"name": n, "replicaInfo": list(r)} for n, r in replicas.items() if all or not matches(n, hidden)]
     return entity("kafka_topics", text, topics=shown)
 
 
 def topics_extended(
     text: str,
-    found: Mapping[str, tuple[int, ...]],
+    topics: Mapping[str, tuple[int, ...]],
     readers: Mapping[str, tuple[int, int]],
     catalog: Catalog,
     hidden: str,
@@ -92,7 +92,7 @@ def topics_extended(
     The formats are those of the sources over the topic, "" where there is none.
     """
     shown = []
-    for name, replicas in found.items():
+    for name, replicas in topics.items():
         if all or not matches(name, hidden):
             consumers, groups = readers.get(name, (0, 0))
             counts = {"consumerCount": consumers, "consumerGroupCount": groups}

@@ -31,10 +31,10 @@ def _field(field: Field) -> dict[str, Any]:
     return {"name": field.name, "schema": schema_of(field.type)}
 
 
-def columns(found: Iterable[Column]) -> list[dict[str, Any]]:
+def columns(columns: Iterable[Column]) -> list[dict[str, Any]]:
     """Columns, the key's first, as a description lists them."""
     order = {RecordPart.KEY: 0, RecordPart.VALUE: 1, RecordPart.HEADER: 1}
-    return [_column(c) for c in sorted(found, key=lambda c: order[c.part])]
+    return [_column(c) for c in sorted(columns, key=lambda c: order[c.part])]
 
 
 def _column(column: Column) -> dict[str, Any]:
