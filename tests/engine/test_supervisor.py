@@ -15,7 +15,9 @@ from support.kafka import wait_for
 @dataclass
 class FakeRunning:
     why: str | None = None
+    finished: bool = False
     stopped: bool = False
+    aborted: bool = False
 
     def failure(self) -> str | None:
         return self.why
@@ -23,8 +25,14 @@ class FakeRunning:
     def progress(self) -> Mapping[str, Any]:
         return {}
 
+    def finish(self) -> None:
+        self.finished = True
+
     def stop(self) -> None:
         self.stopped = True
+
+    def abort(self) -> None:
+        self.aborted = True
 
 
 @dataclass
@@ -127,11 +135,25 @@ def test_halt_stops_all_and_forgets_nothing(supervisor: Supervisor, runner: Fake
     assert not runner.forgotten
 
 
-def test_a_query_whose_place_is_gone_begins_anew(supervisor: Supervisor, runner: FakeRunner) -> None:
+def test_a_query_whose_topic_was_replaced_keeps_its_checkpoint(supervisor: Supervisor, runner: FakeRunner) -> None:
     one = wanted()
     supervisor.want(one)
     wait_for(lambda: runner.started, "the start")
-    runner.started[0].why = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position …"
-    wait_for(lambda: runner.forgotten, "the checkpoint is removed")
-    runner.now += 2
-    wait_for(lambda: len(runner.started) == 2, "the new start")
+    runner.started[0].why = "topic T was deleted and made again"
+    wait_for(lambda: state(supervisor) == "ERROR", "the failure is noticed")
+    assert not runner.forgotten
+
+
+def test_all_queries_finish_side_by_side(supervisor: Supervisor, runner: FakeRunner) -> None:
+    supervisor.want(wanted())
+    wait_for(lambda: runner.started, "the start")
+    supervisor.halt()
+    assert (runner.started[0].finished, runner.started[0].stopped, runner.started[0].aborted) == (True, True, False)
+
+
+def test_queries_that_another_server_may_run_are_aborted(supervisor: Supervisor, runner: FakeRunner) -> None:
+    supervisor.want(wanted())
+    wait_for(lambda: runner.started, "the start")
+    supervisor.abort()
+    assert (runner.started[0].finished, runner.started[0].stopped, runner.started[0].aborted) == (False, False, True)
+    assert not runner.forgotten

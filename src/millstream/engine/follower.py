@@ -172,7 +172,7 @@ class Follower:
                 LOG.warning("cannot take over yet: %s", reason(failure))
         elif self._leading and not self._lease.held:
             self._leading = False
-            self._supervisor.halt()
+            self._supervisor.abort()
 
     def _take_over(self) -> None:
         """Carry out what the last holder left undone, and run the queries."""

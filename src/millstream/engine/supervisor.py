@@ -4,7 +4,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -15,7 +15,6 @@ LOG = logging.getLogger(__name__)
 # A query that ran this long is well: the next failure is a new one, and is tried again soon.
 WELL_AFTER = 60.0
 PULSE = 0.5
-PLACE_LOST = "OffsetOutOfRange"
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
@@ -32,8 +31,16 @@ class Running(Protocol):
         """Spark's report of the last batch, and `counts` of what was read and written since the start."""
         ...
 
+    def finish(self) -> None:
+        """Have it end its batch and begin no other; does not wait."""
+        ...
+
     def stop(self) -> None:
-        """End it; its checkpoint stays."""
+        """End it in an orderly way: all that it has read is written and committed; its checkpoint stays."""
+        ...
+
+    def abort(self) -> None:
+        """End it at once, as a crash would; its checkpoint stays."""
         ...
 
 
@@ -45,7 +52,7 @@ class Runner(Protocol):
         ...
 
     def forget(self, wanted: Wanted) -> None:
-        """Remove the checkpoint of a query that is no longer wanted, or that leads nowhere."""
+        """Remove the checkpoint of a query that is no longer wanted."""
         ...
 
 
@@ -116,6 +123,10 @@ class Supervisor:
         """Stop all queries, to be run by another server or later; their checkpoints stay."""
         self._ask(self._halt).result()
 
+    def abort(self) -> None:
+        """End all queries at once: another server may run them already."""
+        self._ask(self._abort).result()
+
     def health(self, id: str) -> Health | None:
         """How a query is, None where this server does not run it."""
         job = self._jobs.get(id)
@@ -151,18 +162,21 @@ class Supervisor:
                 self._jobs[id] = _Job(one, health=Health("RUNNING" if one.running else "PAUSED"))
 
     def _stop_others(self, wanted: Mapping[str, Wanted]) -> None:
-        for id, job in list(self._jobs.items()):
-            now = wanted.get(id)
-            if now == job.wanted:
-                continue
-            _stop(job)
+        others = {id: job for id, job in self._jobs.items() if wanted.get(id) != job.wanted}
+        _stop_all(others.values())
+        for id, job in others.items():
             del self._jobs[id]
-            if now is None or now.birth != job.wanted.birth:
+            if id not in wanted or wanted[id].birth != job.wanted.birth:
                 self._runner.forget(job.wanted)
 
     def _halt(self) -> None:
+        _stop_all(self._jobs.values())
+        self._jobs.clear()
+
+    def _abort(self) -> None:
         for job in self._jobs.values():
-            _stop(job)
+            if job.running is not None:
+                job.running.abort()
         self._jobs.clear()
 
     def _mind(self) -> None:
@@ -182,9 +196,6 @@ class Supervisor:
         if why is None:
             return
         _stop(job)
-        if PLACE_LOST in why:
-            # The topic was made anew, or its records expired while the query was halted: read what there is.
-            self._runner.forget(job.wanted)
         self._failed(job, why or "the query ended without saying why")
 
     def _start(self, job: _Job) -> None:
@@ -216,6 +227,15 @@ def _kept(before: tuple[Trouble, ...], trouble: Trouble, limit: int) -> tuple[Tr
     """The first trouble always, then the latest ones."""
     rest = (*before[1:], trouble) if before else ()
     return (*(before[:1] or (trouble,)), *rest[-max(limit - 1, 1) :])
+
+
+def _stop_all(jobs: Collection[_Job]) -> None:
+    """Stop queries side by side: each takes the time of its batch's end."""
+    for job in jobs:
+        if job.running is not None:
+            job.running.finish()
+    for job in jobs:
+        _stop(job)
 
 
 def _stop(job: _Job) -> None:

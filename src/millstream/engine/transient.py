@@ -176,7 +176,7 @@ class Push(Answering, Closable):
             self._closed.set()
             self._parts.push.pop(self.query_id, None)
             if self._running is not None:
-                self._running.stop()
+                self._running.abort()
             if self._limit != 0:
                 self._parts.workshop.forget_push(self.query_id)
                 self._parts.kafka.delete(self._topic)

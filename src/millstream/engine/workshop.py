@@ -91,7 +91,7 @@ class Workshop:
         self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
         self._kafka, self._log = kafka, log
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
-        self._realtime = RealTime(self._session, kafka.client)
+        self._realtime = RealTime(self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000)
         self._bounded = Bounded(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)

@@ -207,6 +207,13 @@ _OWN = (
     _server("millstream.python.timeout.ms", "1000", "the processor time that a call may take", _whole, Scope.OWN),
     _server("millstream.python.memory.mb", "512", "the memory of a process of such functions", _whole, Scope.OWN),
     _server("millstream.python.executable", "", "the Python of such functions; the server's own", scope=Scope.OWN),
+    _server(
+        "millstream.stop.timeout.ms",
+        "20000",
+        "how long a query that is stopped may take to write and commit what it has read",
+        _whole,
+        Scope.OWN,
+    ),
     _server("millstream.lease.timeout.ms", "6000", "how soon another server takes over the queries", _whole, Scope.OWN),
 )
 SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN)}
