@@ -94,9 +94,7 @@ class Started:
         if self._query.isActive:
             self.finish()
             if not self._run.await_batch_end(self._patience) and self._query.isActive:
-                LOG.warning(
-                    "query %s did not finish in %.0f s; what its batch read is read again", self.id, self._patience
-                )
+                LOG.warning("query %s did not finish its batch in %.0f s, and will repeat it", self.id, self._patience)
         self.abort()
 
     def abort(self) -> None:
