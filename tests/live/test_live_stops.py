@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 KEYS = 10
 # Seconds; a machine may have other things to do.
 PATIENCE = 300
@@ -28,7 +28,7 @@ CREATE STREAM {name}_NAMED AS SELECT s.id AS id, s.v AS v, n.name AS name
 class Load:
     """Writes rows v = 0, 1, 2, …, 500 a second, until it is stopped."""
 
-    def __init__(self, kafka: Kafka, topic: str, first: int = 0) -> None:
+    def __init__(self, kafka: BrokerClient, topic: str, first: int = 0) -> None:
         self.written, self._kafka, self._topic = first, kafka, topic
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -50,7 +50,7 @@ class Load:
 
 
 @pytest.fixture
-def name(kafka: Kafka) -> str:
+def name(kafka: BrokerClient) -> str:
     """A stream's name and topic; its names' topic has a name for each key."""
     made = kafka.create_topic(kafka.unique("stops").replace("-", "_").upper(), partitions=2)
     names = kafka.create_topic(f"{made}_NAMES", partitions=2)
@@ -61,23 +61,23 @@ def name(kafka: Kafka) -> str:
 
 
 @pytest.fixture
-def start(begin: Begin) -> Callable[[], Life]:
+def start(begin: Begin) -> Callable[[], EngineProcess]:
     """Starts the server; a batch lasts a minute, and so does what a stop that is not orderly repeats."""
     return lambda: begin("stops", **{"millstream.batch.duration": "1 minute"})
 
 
-def outputs(kafka: Kafka, name: str) -> dict[str, int]:
+def outputs(kafka: BrokerClient, name: str) -> dict[str, int]:
     return {kind: kafka.ends(f"{name}_{kind}") for kind in ("COPY", "COUNT", "NAMED")}
 
 
-def flow(kafka: Kafka, name: str, more: int) -> None:
+def flow(kafka: BrokerClient, name: str, more: int) -> None:
     """Wait until every query has written so many rows more."""
     wanted = {kind: n + more for kind, n in outputs(kafka, name).items()}
     reached = lambda: all(n >= wanted[kind] for kind, n in outputs(kafka, name).items())  # noqa: E731
     wait_for(reached, f"{more} rows more of each", PATIENCE)
 
 
-def check(kafka: Kafka, name: str, written: int) -> None:
+def check(kafka: BrokerClient, name: str, written: int) -> None:
     """Every row has its output once, every count is told once, and every row has its name."""
     wait_for(lambda: all(n >= written for n in outputs(kafka, name).values()), f"{written} outputs of each", PATIENCE)
     copied = sorted(r.json["V"] for r in kafka.consume_all(f"{name}_COPY", kafka.ends(f"{name}_COPY")))  # type: ignore[index]
@@ -92,7 +92,9 @@ def check(kafka: Kafka, name: str, written: int) -> None:
     assert sorted((row["V"], row["NAME"]) for row in named) == [(v, f"name{v % KEYS}") for v in range(written)]  # type: ignore[index]
 
 
-def test_queries_paused_again_and_again_under_load(start: Callable[[], Life], kafka: Kafka, name: str) -> None:
+def test_queries_paused_again_and_again_under_load(
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+) -> None:
     server = start()
     server.execute(DECLARED.format(name=name))
     ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
@@ -106,7 +108,9 @@ def test_queries_paused_again_and_again_under_load(start: Callable[[], Life], ka
     server.close()
 
 
-def test_a_server_that_is_stopped_and_started_again(start: Callable[[], Life], kafka: Kafka, name: str) -> None:
+def test_a_server_that_is_stopped_and_started_again(
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+) -> None:
     server = start()
     server.execute(DECLARED.format(name=name))
     with Load(kafka, name) as load:
@@ -120,7 +124,7 @@ def test_a_server_that_is_stopped_and_started_again(start: Callable[[], Life], k
 
 
 def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
-    start: Callable[[], Life], kafka: Kafka, name: str
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
 ) -> None:
     """One partition after the other: even numbers up to a place in the topic, then odd ones from there on."""
     server = start()
@@ -148,5 +152,5 @@ def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
     server.close()
 
 
-def values(kafka: Kafka, topic: str) -> list[int]:
+def values(kafka: BrokerClient, topic: str) -> list[int]:
     return [r.json["V"] for r in kafka.consume_all(topic, kafka.ends(topic))]  # type: ignore[index]

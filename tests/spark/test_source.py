@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark import sink, source
-from support.kafka import Kafka, wait_for
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 ENOUGH = 30.0
@@ -21,7 +21,7 @@ ENOUGH = 30.0
 class Copy:
     """A query that copies a topic; a batch ends after a minute, if nobody ends it."""
 
-    def __init__(self, spark: SparkSession, kafka: Kafka, folder: Path, topic: str, **client: str) -> None:
+    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
         self._spark, self._kafka, self.folder, self.topic = spark, kafka, folder, topic
         self.out = kafka.create_topic(partitions=1)
         self._client = {"bootstrap.servers": kafka.bootstrap, **client}
@@ -67,7 +67,7 @@ Copying = Callable[..., Copy]
 
 
 @pytest.fixture
-def copying(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> Iterator[Copying]:
+def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
     """Makes copies that end with the test."""
     made: list[Copy] = []
 
@@ -84,7 +84,7 @@ def numbers(count: int, first: int = 0) -> list[bytes]:
     return [str(n).encode() for n in range(first, first + count)]
 
 
-def put(kafka: Kafka, topic: str, values: list[bytes]) -> None:
+def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
     for value in values:
         kafka.send(topic, value, value)
     kafka.flush()
@@ -98,7 +98,9 @@ def collected(frame: DataFrame) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: row[4:])
 
 
-def test_a_bounded_read_gives_the_columns_of_each_record_before_the_ends(spark: SparkSession, kafka: Kafka) -> None:
+def test_a_bounded_read_gives_the_columns_of_each_record_before_the_ends(
+    spark: SparkSession, kafka: BrokerClient
+) -> None:
     topic = kafka.create_topic(partitions=2)
     kafka.produce(topic, b"k", b"v", 1000, [("h", b"1"), ("h", None)], partition=0)
     kafka.produce(topic, None, None, 1001, partition=0)
@@ -115,7 +117,7 @@ def test_a_bounded_read_gives_the_columns_of_each_record_before_the_ends(spark: 
     assert read.selectExpr("offset", "partition + 1").where("key is null").collect() == [(1, 1)]
 
 
-def transaction(kafka: Kafka, topic: str, values: list[bytes], commit: bool) -> None:
+def transaction(kafka: BrokerClient, topic: str, values: list[bytes], commit: bool) -> None:
     writer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": kafka.unique("tx")})
     writer.init_transactions()
     writer.begin_transaction()
@@ -125,7 +127,7 @@ def transaction(kafka: Kafka, topic: str, values: list[bytes], commit: bool) -> 
     (writer.commit_transaction if commit else writer.abort_transaction)()
 
 
-def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSession, kafka: Kafka) -> None:
+def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSession, kafka: BrokerClient) -> None:
     """The markers of transactions are not given, and what an aborted one wrote only where it is asked for."""
     topic = kafka.create_topic(partitions=1)
     transaction(kafka, topic, [b"kept"], commit=True)
@@ -141,7 +143,7 @@ def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSessi
         assert [row[1] for row in collected(source.bounded(spark, source.Topic(topic, client), ends))] == expected
 
 
-def test_a_stream_of_committed_records_alone(kafka: Kafka, copying: Copying) -> None:
+def test_a_stream_of_committed_records_alone(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic, **{"isolation.level": "read_committed"})
     copy.start()
@@ -152,7 +154,7 @@ def test_a_stream_of_committed_records_alone(kafka: Kafka, copying: Copying) -> 
     assert copy.values() == [b"kept"]
 
 
-def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: Kafka, copying: Copying) -> None:
+def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=2)
     for partition in (0, 1):
         for n in range(3):
@@ -167,7 +169,7 @@ def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: 
 # ---------------------------------------------------------------- a batch ended on demand
 
 
-def test_a_query_goes_on_from_exactly_where_it_was_stopped(kafka: Kafka, copying: Copying) -> None:
+def test_a_query_goes_on_from_exactly_where_it_was_stopped(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
     for run in range(3):
@@ -178,7 +180,7 @@ def test_a_query_goes_on_from_exactly_where_it_was_stopped(kafka: Kafka, copying
     assert sorted(copy.values()) == sorted(numbers(30))
 
 
-def test_what_was_aborted_comes_again(kafka: Kafka, copying: Copying) -> None:
+def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> None:
     """The test above can fail: this is what a query does that is stopped by Spark alone."""
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
@@ -193,13 +195,13 @@ def test_what_was_aborted_comes_again(kafka: Kafka, copying: Copying) -> None:
 class Load:
     """Writes numbered records, 500 a second, until it is stopped."""
 
-    def __init__(self, kafka: Kafka, topic: str) -> None:
+    def __init__(self, kafka: BrokerClient, topic: str) -> None:
         self.written = 0
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(kafka, topic), daemon=True)
         self._thread.start()
 
-    def _run(self, kafka: Kafka, topic: str) -> None:
+    def _run(self, kafka: BrokerClient, topic: str) -> None:
         while not self._enough.wait(0.01):
             put(kafka, topic, numbers(5, self.written))
             self.written += 5
@@ -210,7 +212,9 @@ class Load:
         return self.written
 
 
-def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(kafka: Kafka, copying: Copying) -> None:
+def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(
+    kafka: BrokerClient, copying: Copying
+) -> None:
     topic = kafka.create_topic(partitions=2)
     copy, load = copying(topic), Load(kafka, topic)
     for _ in range(5):
@@ -224,7 +228,7 @@ def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(kafk
     assert sorted(copy.values(), key=lambda v: int(v or b"")) == numbers(written)
 
 
-def test_a_stop_does_not_wait_for_records_nor_for_the_batch(kafka: Kafka, copying: Copying) -> None:
+def test_a_stop_does_not_wait_for_records_nor_for_the_batch(kafka: BrokerClient, copying: Copying) -> None:
     """Nothing flows, and the broker holds an empty fetch for longer than the test would wait."""
     copy = copying(kafka.create_topic(), **{"fetch.max.wait.ms": "25000"})
     for _ in range(2):
@@ -232,7 +236,7 @@ def test_a_stop_does_not_wait_for_records_nor_for_the_batch(kafka: Kafka, copyin
         copy.finish()
 
 
-def test_a_query_that_is_stopped_before_its_first_batch_reads_nothing(kafka: Kafka, copying: Copying) -> None:
+def test_a_query_that_is_stopped_before_its_first_batch_reads_nothing(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic()
     put(kafka, topic, numbers(3))
     copy = copying(topic)
@@ -247,12 +251,14 @@ def test_a_query_that_is_stopped_before_its_first_batch_reads_nothing(kafka: Kaf
 # ---------------------------------------------------------------- topics that change
 
 
-def partition_to(kafka: Kafka, topic: str, count: int) -> None:
+def partition_to(kafka: BrokerClient, topic: str, count: int) -> None:
     kafka.admin.create_partitions([NewPartitions(topic, count)])[topic].result()
     wait_for(lambda: kafka.topics()[topic] == count, "the new partitions")
 
 
-def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(kafka: Kafka, copying: Copying) -> None:
+def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(
+    kafka: BrokerClient, copying: Copying
+) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()
@@ -261,7 +267,7 @@ def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(kafka
     partition_to(kafka, topic, 3)
     for partition in range(3):
         # A producer that knew the topic before does not know of its new partitions.
-        Kafka(kafka.bootstrap).produce(topic, None, f"{partition + 1}", partition=partition)
+        BrokerClient(kafka.bootstrap).produce(topic, None, f"{partition + 1}", partition=partition)
     copy.finish()
     copy.start()
     copy.reach(4)
@@ -269,7 +275,7 @@ def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(kafka
     assert sorted(copy.values(), key=str) == [b"0", b"1", b"2", b"3"]
 
 
-def test_records_that_retention_took_are_left_out(kafka: Kafka, copying: Copying) -> None:
+def test_records_that_retention_took_are_left_out(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()
@@ -284,7 +290,7 @@ def test_records_that_retention_took_are_left_out(kafka: Kafka, copying: Copying
     assert copy.values() == [*numbers(3), b"6", b"7"]
 
 
-def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: Kafka, copying: Copying) -> None:
+def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: BrokerClient, copying: Copying) -> None:
     """While it runs, and at its next start, though the new topic has the offsets that the old one had."""
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
@@ -303,7 +309,9 @@ def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: Kafka
     assert copy.values() == numbers(3)
 
 
-def test_a_query_over_a_topic_that_was_deleted_commits_what_it_read_and_fails(kafka: Kafka, copying: Copying) -> None:
+def test_a_query_over_a_topic_that_was_deleted_commits_what_it_read_and_fails(
+    kafka: BrokerClient, copying: Copying
+) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()
@@ -315,7 +323,7 @@ def test_a_query_over_a_topic_that_was_deleted_commits_what_it_read_and_fails(ka
     assert '"0":3' in (copy.folder / "offsets" / "0").read_text()
 
 
-def test_a_checkpoint_of_sparks_own_source_is_taken_up(kafka: Kafka, copying: Copying) -> None:
+def test_a_checkpoint_of_sparks_own_source_is_taken_up(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()

@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.plan.nodes import Answer, Read, Write, looked_up
+from millstream.plan.nodes import ClientOutput, Read, Write, looked_up
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import gate, jvm, pipeline, sink, source
+from millstream.spark import jvm, pipeline, sink, source, table_bootstrap
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -25,7 +25,7 @@ ANSWER_PRODUCER = {"linger.ms": "0"}
 TELLING = 600
 
 Starts = Mapping[str, Mapping[int, int]]
-Plan = Write | Answer
+Plan = Write | ClientOutput
 
 
 class QueryRefused(Exception):
@@ -33,7 +33,7 @@ class QueryRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StreamingJob:
     """A query to start.
 
     `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
@@ -52,11 +52,11 @@ class Job:
     ends: Starts = field(default_factory=dict)
 
 
-class Started:
+class StartedQuery:
     """A real-time query that was started."""
 
     def __init__(
-        self, query: StreamingQuery, id: str, run: source.Run, patience: float, close: Callable[["Started"], None]
+        self, query: StreamingQuery, id: str, run: source.Run, patience: float, close: Callable[["StartedQuery"], None]
     ) -> None:
         self.id, self._query, self._run, self._patience, self._close = id, query, run, patience, close
         self._failure: str | None = None
@@ -78,13 +78,13 @@ class Started:
         session = self._query_session()
         unwritten = sink.failure(session, self.id)
         self._failure = unwritten or _why(self._query.exception())
-        _tell(session, self.id, self._failure, bool(unwritten))
+        _log_end(session, self.id, self._failure, bool(unwritten))
 
     def finish(self) -> None:
         """Have it end its batch, and begin no other; does not wait: `stop` does. Where many stop, finish all first."""
         self._run.finish()
         # A stream that waits at the barrier reads nothing any more either.
-        gate.end(self._query_session(), self.id)
+        table_bootstrap.end(self._query_session(), self.id)
 
     def stop(self) -> None:
         """End it when all that it has read is written and committed: a next start goes on from exactly there.
@@ -106,7 +106,7 @@ class Started:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
-        gate.end(self._query_session(), self.id)
+        table_bootstrap.end(self._query_session(), self.id)
         self._run.end()
 
     @staticmethod
@@ -114,7 +114,7 @@ class Started:
         return jvm.active()
 
 
-class RealTime:
+class RealTimeQueries:
     """Starts queries in one session over one Kafka, whose clients take the settings `client`.
 
     `patience`: how long a query that is stopped may take to finish what it has read, in seconds.
@@ -122,19 +122,19 @@ class RealTime:
 
     def __init__(self, session: SparkSession, client: Mapping[str, str], patience: float = 20.0) -> None:
         self._session, self._client, self._patience = session, dict(client), patience
-        self._running: set[Started] = set()
+        self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         jvm.module(session, "Counts").listen(jvm.java_session(session))
         self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
         self._watcher.start()
 
-    def write(self, plan: Write, job: Job) -> Started:
+    def write(self, plan: Write, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
         rows = lambda run: pipeline.written(plan, self._stream(plan, job, run), job.id, live=True)  # noqa: E731
         return self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
 
-    def answer(self, plan: Answer, topic: str, job: Job) -> Started:
+    def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
 
         def rows(run: source.Run) -> DataFrame:
@@ -142,7 +142,7 @@ class RealTime:
 
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
-    def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
+    def answer_now(self, plan: ClientOutput, ends: Starts, job: StreamingJob) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
@@ -167,13 +167,18 @@ class RealTime:
         checkpoints.delete(self._session, checkpoint)
 
     def _start(
-        self, plan: Plan, rows: Callable[[source.Run], DataFrame], topic: str, producer: Mapping[str, str], job: Job
-    ) -> Started:
+        self,
+        plan: Plan,
+        rows: Callable[[source.Run], DataFrame],
+        topic: str,
+        producer: Mapping[str, str],
+        job: StreamingJob,
+    ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
-        gate.shut(self._session, job.id, plan, job.ends)
+        table_bootstrap.shut(self._session, job.id, plan, job.ends)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
         try:
             with self._lock:
@@ -181,20 +186,20 @@ class RealTime:
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
-            gate.end(self._session, job.id)
+            table_bootstrap.end(self._session, job.id)
             run.end()
             raise QueryRefused(first_line(failure)) from failure
-        started = Started(query, job.id, run, self._patience, self._forget_running)
+        started = StartedQuery(query, job.id, run, self._patience, self._forget_running)
         with self._lock:
             self._running.add(started)
         started.look()
         return started
 
-    def _forget_running(self, started: Started) -> None:
+    def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:
             self._running.discard(started)
 
-    def _stream(self, plan: Plan, job: Job, run: source.Run) -> Callable[[Read], DataFrame]:
+    def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], DataFrame]:
         numbers, waits = count(), bool(looked_up(plan))
 
         def records(read: Read) -> DataFrame:
@@ -203,7 +208,7 @@ class RealTime:
             own = {"client.id": f"{job.id}-{number}", "fetch.max.wait.ms": job.settings["fetch.max.wait.ms"]}
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
             raw = source.stream(self._session, topic, run.id)
-            return gate.source(raw, job.id, read.kind, number) if waits else raw
+            return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records
 
@@ -235,11 +240,11 @@ class RealTime:
             started.look()
 
 
-def _tell(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
+def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
     """Tell the query's processing log why it ended."""
     kind, name = (2, "productionError") if unwritten else (4, "kafkaStreamsThreadError")
     body = {"errorMessage": why} if unwritten else {"errorMessage": why, "threadName": id, "cause": []}
-    sink.tell(session, id, kind, name, body)
+    sink.append_to_log(session, id, kind, name, body)
 
 
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:
