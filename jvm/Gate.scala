@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FilterExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
-import org.apache.spark.sql.kafka010.Beginning
 import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /** One partition of a table: `end` is where it ended when the query started. */
@@ -240,8 +239,8 @@ final class Waiting(rows: Iterator[InternalRow], gate: Gate, end: Long) extends 
 case class WatchExec(lane: String, offset: Attribute, child: SparkPlan) extends GateExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, name, at) = (child.execute(), lane, child.output.indexWhere(_.exprId == offset.exprId))
-    val tasks = scan.toSeq.flatMap(_.inputPartitions).collect { case Beginning(topic, partition, from) =>
-      Gates.begin(name, topic, partition, from)
+    val tasks = scan.toSeq.flatMap(_.inputPartitions).collect { case KafkaInputPartition(KafkaPlace(_, _, topic, partition), from, _) =>
+      Gates.begin(name, topic.name, partition, from)
       partition
     }
     rows.mapPartitionsWithIndexInternal { (task, in) =>

@@ -16,6 +16,7 @@ from support.kafka import wait_for
 @dataclass
 class FakeRunning:
     why: str | None = None
+    finished: bool = False
     stopped: bool = False
     aborted: bool = False
 
@@ -24,6 +25,9 @@ class FakeRunning:
 
     def progress(self) -> Mapping[str, Any]:
         return {}
+
+    def finish(self) -> None:
+        self.finished = True
 
     def stop(self) -> None:
         self.stopped = True
@@ -133,14 +137,19 @@ def test_abandoning_aborts_all_and_forgets_nothing(supervisor: Supervisor, runne
     assert not runner.forgotten
 
 
-def test_a_query_whose_place_is_gone_begins_anew(supervisor: Supervisor, runner: FakeRunner) -> None:
-    one = desired()
-    supervisor.set_desired(one)
+def test_a_query_whose_topic_was_replaced_keeps_its_checkpoint(supervisor: Supervisor, runner: FakeRunner) -> None:
+    supervisor.set_desired(desired())
     wait_for(lambda: runner.started, "the start")
-    runner.started[0].why = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position …"
-    wait_for(lambda: runner.forgotten, "the checkpoint is removed")
-    runner.now += 2
-    wait_for(lambda: len(runner.started) == 2, "the new start")
+    runner.started[0].why = "topic T was deleted and made again"
+    wait_for(lambda: state(supervisor) == "ERROR", "the failure is noticed")
+    assert not runner.forgotten
+
+
+def test_all_queries_finish_before_the_first_is_waited_for(supervisor: Supervisor, runner: FakeRunner) -> None:
+    supervisor.set_desired(desired("CREATE STREAM other AS SELECT id, v FROM s;"))
+    wait_for(lambda: len(runner.started) == 2, "the starts")
+    supervisor.stop_others({})
+    assert all(query.finished and query.stopped and not query.aborted for query in runner.started)
 
 
 def test_a_stop_that_fails_keeps_no_other_from_stopping(supervisor: Supervisor, runner: FakeRunner) -> None:

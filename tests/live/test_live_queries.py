@@ -134,7 +134,8 @@ def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
     assert failed.value.code == 41700
 
 
-def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_query_stops_when_its_topic_was_deleted_and_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
+    """It says so, and begins anew when it is made anew."""
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     for n in range(5):
@@ -144,6 +145,10 @@ def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: Engin
     wait_for(lambda: server.state(id) == "ERROR", "the query notices")
     kafka.create_topic(topic)
     kafka.produce(topic, "7", {"v": "new"})
+    wait_for(lambda: "was deleted and made again" in str(server.execute(f"EXPLAIN {id};")), "the reason")
+    assert kafka.ends(f"{name}_OUT") == 5
+    server.execute(f"DROP STREAM {name}_OUT;")
+    derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     wait_for(lambda: b"7" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.types import BIGINT, INTEGER, STRING
-from millstream.spark import jvm, sink
+from millstream.spark import jvm, sink, source
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.spark.fold import Expiry, Fold, Punctuation, fold
 from support.kafka import BrokerClient, wait_for
@@ -134,9 +134,8 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
 
 def read(spark: SparkSession, kafka: BrokerClient, topic: str, columns: Sequence[str]) -> DataFrame:
     """The records of a topic as a fold's rows, in real time."""
-    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    source = source.option("subscribe", topic).option("startingOffsets", "earliest")
-    return source.load().selectExpr(*columns, "partition", "offset")
+    records = source.stream(spark, source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}))
+    return records.selectExpr(*columns, "partition", "offset")
 
 
 def write(out: DataFrame, kafka: BrokerClient, topic: str, checkpoint: Path, name: str) -> StreamingQuery:

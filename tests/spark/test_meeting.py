@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.plan.nodes import JoinWindow
-from millstream.spark import sink
+from millstream.spark import sink, source
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.spark.fold import worked
 from millstream.spark.stream_stream_join import SideSql, StreamStreamOperator
@@ -199,9 +199,8 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka
 def _run_live(
     spark: SparkSession, kafka: BrokerClient, folder: Path, what: StreamStreamOperator, wanted: int, batch: int
 ) -> None:
-    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    source = source.option("subscribe", "meeting-in").option("startingOffsets", "earliest")
-    parts = source.load().selectExpr("split(string(value), ',') as p", "0 as partition")
+    records = source.stream(spark, source.Topic("meeting-in", {"bootstrap.servers": kafka.bootstrap}))
+    parts = records.selectExpr("split(string(value), ',') as p", "0 as partition")
     types = ("string", "int", "bigint", "bigint")
     read = [
         f"cast(p[{i}] as {type}) as {name}" for i, ((name, _), type) in enumerate(zip(COLUMNS, types, strict=False))

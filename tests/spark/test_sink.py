@@ -14,7 +14,7 @@ from millstream.catalog.catalog import Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column, RecordPart
 from millstream.model.types import BIGINT, STRING, Array
-from millstream.spark import codec, sink
+from millstream.spark import codec, sink, source
 from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
@@ -25,11 +25,7 @@ WRITTEN = spec(Serde("JSON"), [Column("N", BIGINT), Column("S", STRING)])
 
 def records(spark: SparkSession, kafka: BrokerClient, topic: str) -> DataFrame:
     """The topic's records as they come."""
-    raw = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    loaded = (
-        raw.option("subscribe", topic).option("startingOffsets", "earliest").option("includeHeaders", "true").load()
-    )
-    return loaded.selectExpr("key", "value", "unix_millis(timestamp) as rowtime", "headers", "partition", "offset")
+    return source.stream(spark, source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}))
 
 
 def read(frame: DataFrame, query: str) -> DataFrame:

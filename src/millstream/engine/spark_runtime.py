@@ -99,7 +99,9 @@ class SparkRuntime:
         # Engines that share a JVM have fences of their own.
         self._fence = uuid4().hex
         self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
-        self._realtime = RealTimeQueries(self._session, kafka.client)
+        self._realtime = RealTimeQueries(
+            self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
+        )
         self._bounded = Bounded(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)

@@ -23,7 +23,6 @@ HEALTHY_AFTER = 60.0
 PULSE = 0.5
 # Queries that start or stop at the same time: planning one takes about half a second of a core.
 AT_ONCE = 8
-PLACE_LOST = "OffsetOutOfRange"
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
@@ -38,6 +37,10 @@ class RunningQuery(Protocol):
 
     def progress(self) -> Mapping[str, Any]:
         """Spark's report of the last batch, and `counts` of what was read and written since the start."""
+        ...
+
+    def finish(self) -> None:
+        """Have it end its batch and begin no other; does not wait. Where many are stopped, all finish first."""
         ...
 
     def stop(self) -> None:
@@ -57,7 +60,7 @@ class QueryRunner(Protocol):
         ...
 
     def forget(self, desired: DesiredQuery) -> None:
-        """Remove the checkpoint of a query that is no longer desired, or whose place is gone."""
+        """Remove the checkpoint of a query that is no longer desired."""
         ...
 
 
@@ -177,6 +180,9 @@ class Supervisor:
 
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
         """Stop queries side by side, and know them no more."""
+        for query in queries.values():
+            if orderly and query.running is not None:
+                attempt(f"finishing {query.desired.query.id}", query.running.finish)
         stopping = [self._pool.submit(_stop, query, orderly) for query in queries.values()]
         for stopped in stopping:
             stopped.result()
@@ -217,9 +223,6 @@ class Supervisor:
         if why is None:
             return
         _stop(query)
-        if PLACE_LOST in why:
-            # The topic was made anew, or its records expired while the query was halted: read what there is.
-            attempt("removing a checkpoint", lambda: self._runner.forget(query.desired))
         self._failed(query, why or "the query ended without saying why")
 
     def _failed(self, query: _SupervisedQuery, why: str) -> None:

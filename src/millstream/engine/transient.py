@@ -182,7 +182,7 @@ class PushQuery(ClientQuery, ClosableQuery):
             self._closed.set()
             self._context.push.pop(self.query_id, None)
             if self._running is not None:
-                self._running.stop()
+                self._running.abort()
             if self._limit != 0:
                 self._context.spark.forget_push(self.query_id)
                 self._context.kafka.delete(self._topic)

@@ -235,6 +235,13 @@ _OWN = (
         "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
     ),
     _server(
+        "millstream.stop.timeout.ms",
+        "20000",
+        "how long a query that is stopped may take to write and commit what it has read",
+        _whole,
+        SettingScope.OWN,
+    ),
+    _server(
         "millstream.lease.timeout.ms",
         "6000",
         "how soon another server takes over the queries",

@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan.nodes import ClientOutput, Read, Write, looked_up
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import jvm, pipeline, sink, table_bootstrap
+from millstream.spark import jvm, pipeline, sink, source, table_bootstrap
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -54,8 +55,10 @@ class StreamingJob:
 class StartedQuery:
     """A real-time query that was started."""
 
-    def __init__(self, query: StreamingQuery, id: str, close: Callable[["StartedQuery"], None]) -> None:
-        self.id, self._query, self._close = id, query, close
+    def __init__(
+        self, query: StreamingQuery, id: str, run: source.Run, patience: float, close: Callable[["StartedQuery"], None]
+    ) -> None:
+        self.id, self._query, self._run, self._patience, self._close = id, query, run, patience, close
         self._failure: str | None = None
 
     def failure(self) -> str | None:
@@ -77,8 +80,25 @@ class StartedQuery:
         self._failure = unwritten or _why(self._query.exception())
         _log_end(session, self.id, self._failure, bool(unwritten))
 
+    def finish(self) -> None:
+        """Have it end its batch, and begin no other; does not wait: `stop` does. Where many stop, finish all first."""
+        self._run.finish()
+        # A stream that waits at the barrier reads nothing any more either.
+        table_bootstrap.end(self._query_session(), self.id)
+
     def stop(self) -> None:
-        """End it; its checkpoint stays."""
+        """End it when all that it has read is written and committed: a next start goes on from exactly there.
+
+        Where that takes too long, it is aborted, and a warning logged.
+        """
+        if self._query.isActive:
+            self.finish()
+            if not self._run.await_batch_end(self._patience) and self._query.isActive:
+                LOG.warning("query %s did not finish its batch in %.0f s, and will repeat it", self.id, self._patience)
+        self.abort()
+
+    def abort(self) -> None:
+        """End it at once, as a crash would; the next start reads again what its batch has read."""
         self._close(self)
         try:
             self._query.stop()
@@ -87,10 +107,8 @@ class StartedQuery:
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
         table_bootstrap.end(self._query_session(), self.id)
-
-    def abort(self) -> None:
-        """End it at once, as a crash would; its checkpoint stays as it was after the last batch."""
-        self.stop()
+        sink.release(self._query_session(), self.id)
+        self._run.end()
 
     @staticmethod
     def _query_session() -> SparkSession:
@@ -98,10 +116,13 @@ class StartedQuery:
 
 
 class RealTimeQueries:
-    """Starts queries in one session over one Kafka, whose clients take the settings `client`."""
+    """Starts queries in one session over one Kafka, whose clients take the settings `client`.
 
-    def __init__(self, session: SparkSession, client: Mapping[str, str]) -> None:
-        self._session, self._client = session, dict(client)
+    `patience`: how long a query that is stopped may take to finish what it has read, in seconds.
+    """
+
+    def __init__(self, session: SparkSession, client: Mapping[str, str], patience: float = 20.0) -> None:
+        self._session, self._client, self._patience = session, dict(client), patience
         self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -111,12 +132,15 @@ class RealTimeQueries:
 
     def write(self, plan: Write, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
-        rows = lambda: pipeline.written(plan, self._stream(plan, job), job.id, live=True)  # noqa: E731
+        rows = lambda run: pipeline.written(plan, self._stream(plan, job, run), job.id, live=True)  # noqa: E731
         return self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
 
     def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
-        rows = lambda: pipeline.as_records(pipeline.answered(plan, self._stream(plan, job), job.id, live=True), plan)  # noqa: E731
+
+        def rows(run: source.Run) -> DataFrame:
+            return pipeline.as_records(pipeline.answered(plan, self._stream(plan, job, run), job.id, live=True), plan)
+
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
     def answer_now(self, plan: ClientOutput, ends: Starts, job: StreamingJob) -> Iterator[bytes]:
@@ -144,22 +168,29 @@ class RealTimeQueries:
         checkpoints.delete(self._session, checkpoint)
 
     def _start(
-        self, plan: Plan, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: StreamingJob
+        self,
+        plan: Plan,
+        rows: Callable[[source.Run], DataFrame],
+        topic: str,
+        producer: Mapping[str, str],
+        job: StreamingJob,
     ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
         table_bootstrap.shut(self._session, job.id, plan, job.ends)
+        run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
         try:
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
+                query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
             table_bootstrap.end(self._session, job.id)
+            run.end()
             raise QueryRefused(first_line(failure)) from failure
-        started = StartedQuery(query, job.id, self._forget_running)
+        started = StartedQuery(query, job.id, run, self._patience, self._forget_running)
         with self._lock:
             self._running.add(started)
         started.look()
@@ -169,35 +200,25 @@ class RealTimeQueries:
         with self._lock:
             self._running.discard(started)
 
-    def _stream(self, plan: Plan, job: StreamingJob) -> Callable[[Read], DataFrame]:
+    def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], DataFrame]:
         numbers, waits = count(), bool(looked_up(plan))
 
         def records(read: Read) -> DataFrame:
-            topic, number = read.origin.topic, next(numbers)
-            options = {
-                **self._source(topic),
-                "startingOffsets": offsets(topic, job.starts),
-                # Two sources with the same options in one query give no rows (DESIGN.md §12).
-                "kafka.client.id": f"{job.id}-{number}",
-                "kafka.fetch.max.wait.ms": job.settings["fetch.max.wait.ms"],
-            }
-            raw = self._session.readStream.format("kafka").options(**options).load()
-            return _records(table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw)
+            name, number = read.origin.topic, next(numbers)
+            # Two sources with the same options are one for Spark.
+            own = {"client.id": f"{job.id}-{number}", "fetch.max.wait.ms": job.settings["fetch.max.wait.ms"]}
+            topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
+            raw = source.stream(self._session, topic, run.id)
+            return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
 
         return records
 
     def _batch(self, ends: Starts) -> Callable[[Read], DataFrame]:
         def records(read: Read) -> DataFrame:
-            topic = read.origin.topic
-            options = {**self._source(topic), "startingOffsets": "earliest", "endingOffsets": offsets(topic, ends)}
-            return _records(self._session.read.format("kafka").options(**options).load())
+            name = read.origin.topic
+            return source.bounded(self._session, source.Topic(name, self._client), ends[name])
 
         return records
-
-    def _source(self, topic: str) -> dict[str, str]:
-        """Options of every source. Records that Kafka deleted by retention are no reason to stop."""
-        client = {f"kafka.{name}": value for name, value in self._client.items()}
-        return {**client, "subscribe": topic, "includeHeaders": "true", "failOnDataLoss": "false"}
 
     def _watch(self) -> None:
         """Notice the end of queries; one call a second, however many there are."""
@@ -227,19 +248,8 @@ def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
     sink.append_to_log(session, id, kind, name, body)
 
 
-def _records(raw: DataFrame) -> DataFrame:
-    return raw.selectExpr("key", "value", "unix_millis(timestamp) as rowtime", "headers", "partition", "offset")
-
-
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:
     return {kafka: settings[name] for name, kafka in PRODUCER.items() if settings.get(name)}
-
-
-def offsets(topic: str, found: Starts) -> str:
-    """A topic's place as the Kafka source wants it."""
-    if topic not in found:
-        return "earliest"
-    return json.dumps({topic: {str(partition): offset for partition, offset in found[topic].items()}})
 
 
 def _why(failure: object) -> str:

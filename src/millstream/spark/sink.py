@@ -57,6 +57,11 @@ def guard(session: SparkSession, query_id: str, fence: str) -> None:
     jvm.module(session, "Fences").guard(query_id, fence)
 
 
+def release(session: SparkSession, query_id: str) -> None:
+    """The query has ended: its sink obeys no fence any more."""
+    jvm.module(session, "Fences").release(query_id)
+
+
 def put(session: SparkSession, topic: str, record: Record, producer_conf: Mapping[str, str]) -> None:
     """Write one record, at its own time even where that is 0, and wait until the broker has it.
 

@@ -1,0 +1,122 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.kafka.clients.consumer.ConsumerRecord
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, GenericInternalRow}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Makes the readers of tasks. */
+private object KafkaReaders extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    new KafkaPartitionReader(partition.asInstanceOf[KafkaInputPartition])
+}
+
+/** A task's reader. Its row is the same object each time. */
+private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsRealTimeRead[InternalRow] {
+  import KafkaPartitionReader._
+
+  private val run = QueryRuns.of(range.place.run)
+  private val consumer = Consumers.take(range.place)
+  private val wake: Runnable = () => consumer.wakeup()
+  private val row = new KafkaRow
+  TaskContext.get().addTaskCompletionListener[Unit](task => release(task.isCompleted && !task.isFailed && !task.isInterrupted()))
+  consumer.seek(range.from)
+  run.onFinish(wake)
+
+  override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
+    nextWithTimeout(System.currentTimeMillis, timeoutMs)
+
+  override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus =
+    if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
+      row.record = consumer.next()
+      Record
+    } else End
+
+  /** Whether there is a record, at a time in ms at the latest. */
+  private def awaited(until: Long): Boolean = {
+    var left = until - System.currentTimeMillis
+    while (!consumer.hasNext && left > 0 && !run.isFinishing) {
+      consumer.poll(left)
+      left = until - System.currentTimeMillis
+    }
+    consumer.hasNext && !run.isFinishing
+  }
+
+  /** Of a bounded read. */
+  override def next(): Boolean = {
+    val deadline = System.currentTimeMillis + Patience
+    while (!consumer.hasNext && consumer.position < range.until) {
+      if (System.currentTimeMillis > deadline)
+        throw new IllegalStateException(s"Kafka gives nothing of ${range.place.topic.name} from offset ${consumer.position} on")
+      consumer.poll(Patience)
+    }
+    val more = consumer.position < range.until
+    if (more) row.record = consumer.next()
+    more && row.record.offset < range.until
+  }
+
+  override def get(): InternalRow = row
+  override def getOffset: PartitionOffset = KafkaPartitionOffset(range.place.partition, consumer.position)
+  override def close(): Unit = ()
+
+  /** At the task's end. After a failure a consumer may be in any state. */
+  private def release(well: Boolean): Unit = {
+    run.forget(wake)
+    if (well) Consumers.give(consumer) else consumer.close()
+  }
+}
+
+private object KafkaPartitionReader {
+  private val Record = RecordStatus.newStatusWithoutArrivalTime(true)
+  private val End = RecordStatus.newStatusWithoutArrivalTime(false)
+  /** How long a bounded read waits for the next record, in ms. */
+  private val Patience = 60000L
+}
+
+/** A record as a row; it copies nothing. */
+private final class KafkaRow extends BaseGenericInternalRow {
+  var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
+
+  override def numFields: Int = KafkaRow.Schema.length
+  override def isNullAt(i: Int): Boolean = i match {
+    case 0 => record.key == null
+    case 1 => record.value == null
+    case 3 => record.headers.toArray.isEmpty
+    case _ => false
+  }
+  override def getBinary(i: Int): Array[Byte] = if (i == 0) record.key else record.value
+  override def getLong(i: Int): Long = if (i == 2) record.timestamp else record.offset
+  override def getInt(i: Int): Int = record.partition
+
+  override protected def genericGet(i: Int): Any = i match {
+    case 0 => record.key
+    case 1 => record.value
+    case 2 => record.timestamp
+    case 3 => headers
+    case 4 => record.partition
+    case 5 => record.offset
+  }
+
+  private def headers: GenericArrayData = {
+    val all = record.headers.toArray
+    if (all.isEmpty) null
+    else new GenericArrayData(all.map(header =>
+      new GenericInternalRow(Array[Any](UTF8String.fromString(header.key), header.value))))
+  }
+
+  override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException("a record is not changed")
+  override def update(i: Int, value: Any): Unit = setNullAt(i)
+}
+
+private object KafkaRow {
+  private val Header = new StructType().add("key", StringType).add("value", BinaryType)
+  val Schema: StructType = new StructType().add("key", BinaryType).add("value", BinaryType).add("rowtime", LongType)
+    .add("headers", ArrayType(Header)).add("partition", IntegerType).add("offset", LongType)
+}

@@ -1,0 +1,73 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{Map => JavaMap, Set => JavaSet}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/*
+ * The records of one topic, for real-time queries and for bounded reads: `format` is KafkaSource's class name.
+ *
+ * What of Spark's it rests on that is not public, or not promised:
+ *  - SupportsRealTimeMode and SupportsRealTimeRead (evolving): `planInputPartitions(start)`, `mergeOffsets`,
+ *    `nextWithTimeout(now, timeout)`; a status without record ends the task's input, and then `getOffset` is read.
+ *  - MicroBatchExecution calls `latestOffset()` on the query's own thread before each batch, when the batch before it has
+ *    written its outputs and states, and takes from the answer only that there is one. A query that is stopped there, by
+ *    an interrupt, ends well.
+ *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
+ *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
+ *  - RealTimeStreamScanExec (Gate.scala, Fold.scala): `inputPartitions` has the tasks in the order of their numbers.
+ *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (QueryRuns.scala): one endpoint on the driver.
+ */
+
+/** Makes the table of a topic. Options: see KafkaOptions. */
+class KafkaSource extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = KafkaRow.Schema
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: JavaMap[String, String]): Table =
+    new KafkaTable
+}
+
+private class KafkaTable extends Table with SupportsRead {
+  override def name: String = "kafka"
+  override def schema: StructType = KafkaRow.Schema
+  override def capabilities: JavaSet[TableCapability] =
+    JavaSet.of(TableCapability.MICRO_BATCH_READ, TableCapability.BATCH_READ)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => new KafkaScan(KafkaOptions(options))
+}
+
+/**
+ * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (one that is not named begins with
+ * its first record; only a bounded read ends); `run`, the id of its QueryRun, "" for none; `kafka.…`, of the consumer.
+ */
+private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
+    conf: Map[String, String])
+
+private object KafkaOptions {
+  private val Client = "kafka."
+
+  def apply(options: CaseInsensitiveStringMap): KafkaOptions = {
+    val conf = options.asCaseSensitiveMap.asScala.collect { case (name, value) if name.startsWith(Client) =>
+      name.stripPrefix(Client) -> value
+    }
+    KafkaOptions(options.get("topic"), offsets(options.get("starts")), offsets(options.get("ends")),
+      options.getOrDefault("run", ""), conf.toMap)
+  }
+
+  private def offsets(json: String): Map[Int, Long] =
+    if (json == null) Map.empty else KafkaOffset.partitions(new ObjectMapper().readTree(json))
+}
+
+private class KafkaScan(options: KafkaOptions) extends Scan {
+  override def readSchema: StructType = KafkaRow.Schema
+  override def description: String = s"kafka ${options.topic}"
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new KafkaStream(options)
+  override def toBatch: Batch = new KafkaBatch(options)
+}

@@ -1,0 +1,104 @@
+package org.apache.spark.sql.millstream
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeMode}
+
+/** The offset that is next in each partition, as it stands in a checkpoint: {"TOPIC": {"0": 5}, "topic id": "…"}. */
+final case class KafkaOffset(topic: KafkaTopic, next: Map[Int, Long]) extends Offset {
+  override def json: String = {
+    val root = KafkaOffset.mapper.createObjectNode
+    val partitions = root.putObject(topic.name)
+    next.toSeq.sorted.foreach { case (partition, offset) => partitions.put(partition.toString, offset) }
+    if (topic.id.nonEmpty) root.put(KafkaOffset.Id, topic.id)
+    KafkaOffset.mapper.writeValueAsString(root)
+  }
+}
+
+object KafkaOffset {
+  // No topic may have a name with a space in it. Checkpoints of Spark's own Kafka source are without it.
+  private val Id = "topic id"
+  private val mapper = new ObjectMapper
+
+  def parse(topic: String, json: String): KafkaOffset = {
+    val root = mapper.readTree(json)
+    KafkaOffset(KafkaTopic(topic, root.path(Id).asText("")), partitions(root.path(topic)))
+  }
+
+  private[millstream] def partitions(node: JsonNode): Map[Int, Long] =
+    node.fields.asScala.map(field => field.getKey.toInt -> field.getValue.asLong).toMap
+}
+
+/** How far a task has read its partition. */
+private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
+
+/** What a task reads: a partition from an offset on, up to another (Long.MaxValue: without end). */
+final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long) extends InputPartition
+
+/** The source on the driver, for one run of a query; called by Spark's thread of that query. */
+private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {
+  private val run = QueryRuns.of(options.run)
+  private lazy val topics = Topics.of(options.conf)
+  private var topic: KafkaTopic = _
+  private var partitions = 0
+
+  /** Before each batch: no batch begins in a run that is finishing, nor over a topic that is another one. */
+  override def latestOffset(): Offset = {
+    run.awaitStop()
+    val (now, count) = topics.describe(options.topic)
+    if (topic == null) TopicWatch.add(topics, now, run)
+    else if (topic != now) throw Topics.replaced(topic.name)
+    topic = now
+    partitions = count
+    KafkaOffset(topic, Map.empty)
+  }
+
+  override lazy val initialOffset: Offset = KafkaOffset(topic, complete(options.starts))
+
+  /** Offsets of all partitions: those that are not known yet begin with their first record. */
+  private def complete(known: Map[Int, Long]): Map[Int, Long] =
+    known ++ topics.beginnings(topic.name, (0 until partitions).filterNot(known.contains))
+
+  override def planInputPartitions(start: Offset): Array[InputPartition] = {
+    val known = start.asInstanceOf[KafkaOffset]
+    val replaced = known.topic.id.nonEmpty && known.topic.id != topic.id
+    if (replaced || known.next.keys.exists(_ >= partitions)) throw Topics.replaced(topic.name)
+    complete(known.next).toArray.sorted.map { case (partition, from) =>
+      KafkaInputPartition(KafkaPlace(run.id, options.conf, topic, partition), from, Long.MaxValue)
+    }
+  }
+
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset =
+    KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+
+  override def deserializeOffset(json: String): Offset = KafkaOffset.parse(options.topic, json)
+  override def createReaderFactory(): PartitionReaderFactory = KafkaReaders
+  override def commit(end: Offset): Unit = ()
+
+  override def stop(): Unit = {
+    TopicWatch.remove(run)
+    QueryRuns.end(run.id)
+    Consumers.close(run.id)
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
+    throw new UnsupportedOperationException("the source is for real-time mode and for bounded reads")
+
+  override def toString: String = s"kafka ${options.topic}"
+}
+
+/** A bounded read: the partitions of `ends`, up to them. */
+private class KafkaBatch(options: KafkaOptions) extends Batch {
+  override def planInputPartitions(): Array[InputPartition] = {
+    val topics = Topics.of(options.conf)
+    val (topic, _) = topics.describe(options.topic)
+    val starts = options.starts ++ topics.beginnings(topic.name, options.ends.keys.filterNot(options.starts.contains))
+    for ((partition, until) <- options.ends.toArray.sorted if starts(partition) < until)
+      yield KafkaInputPartition(KafkaPlace("", options.conf, topic, partition), starts(partition), until)
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = KafkaReaders
+}

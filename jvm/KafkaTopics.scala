@@ -1,0 +1,128 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{Collections, Properties}
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, OffsetSpec}
+import org.apache.kafka.common.{KafkaFuture, TopicPartition}
+import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
+
+import org.apache.spark.util.ThreadUtils
+
+/** A topic by its name and by its id, which another topic of that name does not have; "" where it is not known. */
+final case class KafkaTopic(name: String, id: String)
+
+/** A topic of which a query has read is gone, or another one has its name. */
+class TopicReplaced(message: String) extends IllegalStateException(message)
+
+/** What one Kafka knows of its topics, asked through one client for all queries of this JVM. */
+final class Topics private (admin: Admin) {
+  import Topics._
+
+  /** The id of a topic, and how many partitions it has. Throws TopicReplaced where there is none. */
+  def describe(name: String): (KafkaTopic, Int) = {
+    // A broker may hear of a new topic a little later than who has made it.
+    val about = retry(Hearsay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), gone(name))
+    (KafkaTopic(name, about.topicId.toString), about.partitions.size)
+  }
+
+  /** Throws TopicReplaced unless the topic is still there. */
+  def check(topic: KafkaTopic): Unit = {
+    val (now, _) = describe(topic.name)
+    if (topic.id.nonEmpty && now.id != topic.id) throw replaced(topic.name)
+  }
+
+  /** The first offset of each partition. */
+  def beginnings(topic: String, partitions: Iterable[Int]): Map[Int, Long] =
+    if (partitions.isEmpty) Map.empty
+    else {
+      val asked = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
+      retry(Hearsay)(admin.listOffsets(asked.asJava).all, gone(topic))
+        .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
+    }
+
+  /** The ids of topics now; "" for those that are not there. Nothing where Kafka does not answer. */
+  private[millstream] def ids(names: Set[String]): Map[String, String] =
+    admin.describeTopics(names.asJavaCollection).topicNameValues.asScala.toMap.flatMap { case (name, answer) =>
+      try Some(name -> answer.get().topicId.toString)
+      catch { case e: ExecutionException => if (missing(e)) Some(name -> "") else None }
+    }
+}
+
+object Topics {
+  /** How long a topic may be unknown to a broker, and Kafka not answer, before that counts; ms. */
+  private val Hearsay = 5000L
+  private val Outage = 120000L
+  private val Pause = 200L
+  private val all = new ConcurrentHashMap[Map[String, String], Topics]
+
+  /** The topics of the Kafka that the settings of a client lead to. */
+  def of(conf: Map[String, String]): Topics = {
+    val own = conf.filter { case (name, _) => AdminClientConfig.configNames.contains(name) && name != "client.id" }
+    all.computeIfAbsent(own, _ => {
+      val properties = new Properties
+      own.foreach { case (name, value) => properties.put(name, value) }
+      new Topics(Admin.create(properties))
+    })
+  }
+
+  def gone(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
+
+  def replaced(name: String): TopicReplaced = new TopicReplaced(
+    s"topic $name was deleted and made again: what the query has read of it is not in the new one; create the query anew")
+
+  private def missing(e: ExecutionException) = e.getCause.isInstanceOf[UnknownTopicOrPartitionException]
+
+  /** The answer, asked for again while Kafka is away; `unknown` is thrown where the topic is unknown for so many ms. */
+  private def retry[T](unknownFor: Long)(ask: => KafkaFuture[T], unknown: => Exception): T = {
+    val since = System.currentTimeMillis
+    var answer = Option.empty[T]
+    while (answer.isEmpty)
+      try answer = Some(ask.get())
+      catch {
+        case e: ExecutionException =>
+          val waited = System.currentTimeMillis - since
+          if (missing(e) && waited > unknownFor) throw unknown
+          if (!e.getCause.isInstanceOf[RetriableException] || waited > Outage) throw e.getCause
+          Thread.sleep(Pause)
+      }
+    answer.get
+  }
+}
+
+/** Looks every few seconds whether the topics that queries read are still the same, and ends the runs of others. */
+object TopicWatch {
+  private case class Watched(topics: Topics, topic: KafkaTopic, run: QueryRun) {
+    /** How many times in a row it was not there. */
+    @volatile var missed = 0
+  }
+
+  private val Every = 3L
+  /** A broker that has just begun may not know all topics yet. */
+  private val Misses = 3
+  private val all = ConcurrentHashMap.newKeySet[Watched]
+  private lazy val thread =
+    ThreadUtils.newDaemonSingleThreadScheduledExecutor("topic watch").scheduleWithFixedDelay(() => look(), Every, Every,
+      TimeUnit.SECONDS)
+
+  def add(topics: Topics, topic: KafkaTopic, run: QueryRun): Unit = {
+    thread
+    all.add(Watched(topics, topic, run))
+  }
+
+  def remove(run: QueryRun): Unit = all.removeIf(_.run eq run)
+
+  private def look(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watched) =>
+    val ids = topics.ids(watched.map(_.topic.name).toSet)
+    watched.foreach(one => ids.get(one.topic.name).foreach(judge(one, _)))
+  }
+
+  private def judge(one: Watched, id: String): Unit = {
+    one.missed = if (id.isEmpty) one.missed + 1 else 0
+    // What was read of a topic that is gone was rightly read; of another one, nothing may count.
+    if (one.missed >= Misses) one.run.finish(Topics.gone(one.topic.name).getMessage)
+    else if (id.nonEmpty && id != one.topic.id) one.run.fail(Topics.replaced(one.topic.name).getMessage)
+  }
+}

@@ -1,0 +1,183 @@
+package org.apache.spark.sql.millstream
+
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
+
+import scala.concurrent.duration._
+import scala.util.{Failure, Success}
+
+import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.internal.Logging
+import org.apache.spark.rpc.{RpcCallContext, RpcEndpoint, RpcEnv, RpcTimeout}
+import org.apache.spark.util.{RpcUtils, ThreadUtils}
+
+/**
+ * One run of a query as a JVM knows it: whether its current batch is to end now. On the driver it is made when the
+ * query starts; on an executor when the first task of the run reads there.
+ *
+ * An orderly stop: `finish` → every source task reports the end of its input at its next record, or at once where it
+ * waits for one → Spark commits the batch → Spark's thread asks the source what to read next, and is held there
+ * (`awaitStop`) → the caller, who waits for that (`awaitBatchEnd`), stops the query. No batch begins.
+ */
+final class QueryRun(val id: String) {
+  import QueryRun._
+
+  @volatile private var order: Order = Continue
+  private val batchEnded, stopped = new CountDownLatch(1)
+  private val waiting = ConcurrentHashMap.newKeySet[Runnable]
+  private val listeners = ConcurrentHashMap.newKeySet[Listener]
+
+  /** Whether source tasks are to report the end of their input. Throws where the run is to fail at once. */
+  def isFinishing: Boolean = order match {
+    case Continue => false
+    case Fail(reason) => throw new IllegalStateException(reason)
+    case _ => true
+  }
+
+  /** End the batch in an orderly way; then the query fails with `reason`, or is stopped by the caller (null). */
+  def finish(reason: String = null): Unit = obey(Finish(reason))
+
+  /** Fail now: what the batch has read so far is not committed. */
+  def fail(reason: String): Unit = obey(Fail(reason))
+
+  private[millstream] def obey(given: Order): Unit = synchronized {
+    if (given.rank > order.rank) {
+      order = given
+      waiting.forEach(_.run())
+      listeners.removeIf(_.hear(given))
+    }
+  }
+
+  /** Call `wake` when the batch is to end, until it is forgotten: it interrupts a task's wait for records. */
+  def onFinish(wake: Runnable): Unit = {
+    waiting.add(wake)
+    if (order != Continue) wake.run()
+  }
+  def forget(wake: Runnable): Unit = waiting.remove(wake)
+
+  /** Tell the next order of a rank above `known`, which may be there already. */
+  private[millstream] def onOrder(known: Int, tell: Order => Unit): Unit = synchronized {
+    val listener = Listener(known, tell)
+    if (!listener.hear(order)) listeners.add(listener)
+  }
+
+  /**
+   * Between two batches, on Spark's thread of the query: where the run is finishing, hold the thread until the query is
+   * stopped, which interrupts it. Throws where the run is to fail.
+   */
+  def awaitStop(): Unit = order match {
+    case Continue | Stopped =>
+    case Finish(null) =>
+      batchEnded.countDown()
+      stopped.await()
+    case Finish(reason) => throw new IllegalStateException(reason)
+    case Fail(reason) => throw new IllegalStateException(reason)
+  }
+
+  /** Whether the last batch has been committed, asked for ms at most; false as well where the query has failed. */
+  def awaitBatchEnd(ms: Long): Boolean = batchEnded.await(ms, TimeUnit.MILLISECONDS) && order == Finish(null)
+
+  /** The query has ended, however it did. */
+  private[millstream] def stop(): Unit = {
+    if (batchEnded.getCount > 0) obey(Stopped)
+    batchEnded.countDown()
+    stopped.countDown()
+    synchronized(listeners.removeIf(_.hear(Stopped)))
+  }
+}
+
+object QueryRun {
+  /** What a run is to do; of two orders the one with the higher rank holds. */
+  sealed abstract class Order(val rank: Int) extends Serializable
+  case object Continue extends Order(0)
+  final case class Finish(reason: String) extends Order(1)
+  final case class Fail(reason: String) extends Order(2)
+  case object Stopped extends Order(3)
+
+  private case class Listener(known: Int, tell: Order => Unit) {
+    def hear(order: Order): Boolean = {
+      val news = order.rank > known
+      if (news) tell(order)
+      news
+    }
+  }
+}
+
+/** The runs of queries that read in this JVM. */
+object QueryRuns extends Logging {
+  private val all = new ConcurrentHashMap[String, QueryRun]
+  /** How long an executor waits for the driver's word before it asks again. */
+  private val Patience = new RpcTimeout(1.hour, "millstream.runs")
+  @volatile private var endpointOf: RpcEnv = _
+
+  /** On the driver, before a query starts: its run, by an id that no other run has. */
+  def begin(id: String): Unit = {
+    if (!SparkContext.getActive.get.isLocal) listen(SparkEnv.get.rpcEnv)
+    all.put(id, new QueryRun(id))
+  }
+
+  /** On the driver: let the batch of a run end; `awaitBatchEnd` says when it has. */
+  def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())
+
+  /** On the driver: whether the batch has been committed, asked for ms at most. */
+  def awaitBatchEnd(id: String, ms: Long): Boolean = Option(all.get(id)).exists(_.awaitBatchEnd(ms))
+
+  /** On the driver: the query has ended. */
+  def end(id: String): Unit = Option(all.remove(id)).foreach(_.stop())
+
+  /** The run of a source or of a task; of an id that is none, or no more, one that nobody finishes. */
+  def of(id: String): QueryRun = {
+    val known = all.get(id)
+    if (known != null) known
+    else if (id.isEmpty || SparkEnv.get.executorId == SparkContext.DRIVER_IDENTIFIER) new QueryRun(id)
+    else {
+      val run = new QueryRun(id)
+      val other = all.putIfAbsent(id, run)
+      if (other == null) ask(run, known = QueryRun.Continue.rank)
+      if (other == null) run else other
+    }
+  }
+
+  private[millstream] def onOrder(id: String, known: Int, tell: QueryRun.Order => Unit): Unit = {
+    val run = all.get(id)
+    if (run == null) tell(QueryRun.Stopped) else run.onOrder(known, tell)
+  }
+
+  private def listen(env: RpcEnv): Unit = synchronized {
+    if (endpointOf ne env) {
+      env.setupEndpoint(RunsEndpoint.Name, new RunsEndpoint(env))
+      endpointOf = env
+    }
+  }
+
+  /** An executor's question to the driver, which is answered when there is something to say. */
+  private def ask(run: QueryRun, known: Int): Unit = {
+    val env = SparkEnv.get
+    val driver = RpcUtils.makeDriverRef(RunsEndpoint.Name, env.conf, env.rpcEnv)
+    driver.ask[QueryRun.Order](AwaitOrder(run.id, known), Patience).onComplete {
+      case Success(QueryRun.Stopped) =>
+        all.remove(run.id, run)
+        run.stop()
+        Consumers.close(run.id)
+      case Success(order) =>
+        run.obey(order)
+        ask(run, order.rank)
+      case Failure(why) =>
+        logWarning(s"the driver does not say what run ${run.id} is to do; its next task asks again", why)
+        all.remove(run.id, run)
+    }(ThreadUtils.sameThread)
+  }
+}
+
+/** Asked by an executor: the next order of a run with a rank above `known`. */
+final case class AwaitOrder(run: String, known: Int)
+
+/** Tells executors when batches are to end. An answer may take as long as the run. */
+private class RunsEndpoint(override val rpcEnv: RpcEnv) extends RpcEndpoint {
+  override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
+    case AwaitOrder(run, known) => QueryRuns.onOrder(run, known, context.reply(_))
+  }
+}
+
+private object RunsEndpoint {
+  val Name = "millstream-runs"
+}

@@ -1,0 +1,156 @@
+"""Queries that are paused, replaced, and stopped with their server, under load: no row twice, none lost."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+
+import pytest
+
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., EngineProcess]
+KEYS = 10
+# Seconds; a machine may have other things to do.
+PATIENCE = 300
+# Every row's name is there before any row.
+DECLARED = """
+CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{name}', format='JSON');
+CREATE TABLE {name}_NAMES (id STRING PRIMARY KEY, name STRING) WITH (kafka_topic='{name}_NAMES', format='JSON');
+CREATE STREAM {name}_COPY AS SELECT id, v FROM {name} EMIT CHANGES;
+CREATE TABLE {name}_COUNT AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id EMIT CHANGES;
+CREATE STREAM {name}_NAMED AS SELECT s.id AS id, s.v AS v, n.name AS name
+  FROM {name} s LEFT JOIN {name}_NAMES n ON s.id = n.id EMIT CHANGES;
+"""
+
+
+class Load:
+    """Writes rows v = 0, 1, 2, …, 500 a second, until it is stopped."""
+
+    def __init__(self, kafka: BrokerClient, topic: str, first: int = 0) -> None:
+        self.written, self._kafka, self._topic = first, kafka, topic
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "Load":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._enough.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._enough.wait(0.01):
+            for _ in range(5):
+                self._kafka.send(self._topic, f'"k{self.written % KEYS}"', {"v": self.written})
+                self.written += 1
+        self._kafka.flush()
+
+
+@pytest.fixture
+def name(kafka: BrokerClient) -> str:
+    """A stream's name and topic; its names' topic has a name for each key."""
+    made = kafka.create_topic(kafka.unique("stops").replace("-", "_").upper(), partitions=2)
+    names = kafka.create_topic(f"{made}_NAMES", partitions=2)
+    for key in range(KEYS):
+        kafka.send(names, f'"k{key}"', {"name": f"name{key}"}, 1)
+    kafka.flush()
+    return made
+
+
+@pytest.fixture
+def start(begin: Begin) -> Callable[[], EngineProcess]:
+    """Starts the server; a batch lasts a minute, and so does what a stop that is not orderly repeats."""
+    return lambda: begin("stops", **{"millstream.batch.duration": "1 minute"})
+
+
+def outputs(kafka: BrokerClient, name: str) -> dict[str, int]:
+    return {kind: kafka.ends(f"{name}_{kind}") for kind in ("COPY", "COUNT", "NAMED")}
+
+
+def flow(kafka: BrokerClient, name: str, more: int) -> None:
+    """Wait until every query has written so many rows more."""
+    wanted = {kind: n + more for kind, n in outputs(kafka, name).items()}
+    reached = lambda: all(n >= wanted[kind] for kind, n in outputs(kafka, name).items())  # noqa: E731
+    wait_for(reached, f"{more} rows more of each", PATIENCE)
+
+
+def check(kafka: BrokerClient, name: str, written: int) -> None:
+    """Every row has its output once, every count is told once, and every row has its name."""
+    wait_for(lambda: all(n >= written for n in outputs(kafka, name).values()), f"{written} outputs of each", PATIENCE)
+    copied = sorted(r.json["V"] for r in kafka.consume_all(f"{name}_COPY", kafka.ends(f"{name}_COPY")))  # type: ignore[index]
+    assert copied == list(range(written))
+    counts = defaultdict(list)
+    for record in kafka.consume_all(f"{name}_COUNT", kafka.ends(f"{name}_COUNT")):
+        counts[record.key].append(record.json["N"])  # type: ignore[index]
+    assert len(counts) == KEYS
+    assert all(told == list(range(1, len(told) + 1)) for told in counts.values())
+    assert sum(map(len, counts.values())) == written
+    named = [r.json for r in kafka.consume_all(f"{name}_NAMED", kafka.ends(f"{name}_NAMED"))]
+    assert sorted((row["V"], row["NAME"]) for row in named) == [(v, f"name{v % KEYS}") for v in range(written)]  # type: ignore[index]
+
+
+def test_queries_paused_again_and_again_under_load(
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+) -> None:
+    server = start()
+    server.execute(DECLARED.format(name=name))
+    ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+    with Load(kafka, name) as load:
+        for _ in range(5):
+            flow(kafka, name, 200)
+            server.execute("".join(f"PAUSE {id};" for id in ids))
+            server.execute("".join(f"RESUME {id};" for id in ids))
+        flow(kafka, name, 200)
+    check(kafka, name, load.written)
+    server.close()
+
+
+def test_a_server_that_is_stopped_and_started_again(
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+) -> None:
+    server = start()
+    server.execute(DECLARED.format(name=name))
+    with Load(kafka, name) as load:
+        for _ in range(2):
+            flow(kafka, name, 200)
+            server.close()
+            server = start()
+        flow(kafka, name, 200)
+    check(kafka, name, load.written)
+    server.close()
+
+
+def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
+    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+) -> None:
+    """One partition after the other: even numbers up to a place in the topic, then odd ones from there on."""
+    server = start()
+    replaced = "CREATE OR REPLACE STREAM {0}_R AS SELECT id, v FROM {0} WHERE v % 2 = {1} EMIT CHANGES;"
+    server.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
+    with Load(kafka, name) as load:
+        server.execute(replaced.format(name, 0))
+        wait_for(lambda: kafka.ends(f"{name}_R") >= 300, "rows of the old query", PATIENCE)
+        server.execute(replaced.format(name, 1))
+        reached = kafka.ends(f"{name}_R")
+        wait_for(lambda: kafka.ends(f"{name}_R") >= reached + 300, "rows of the new query", PATIENCE)
+    inputs = kafka.consume_all(name, load.written)
+    wait_for(lambda: max(values(kafka, f"{name}_R")) >= load.written - 2, "the last row", PATIENCE)
+    said = values(kafka, f"{name}_R")
+    assert len(said) == len(set(said)), "a row was said again"
+    for partition in range(2):
+        read = [r.json["v"] for r in inputs if r.partition == partition]  # type: ignore[index]
+        kept = [v in set(said) for v in read]
+        old = [v for v, is_said in zip(read, kept, strict=True) if is_said and v % 2 == 0]
+        place = read.index(old[-1]) + 1 if old else 0
+        # Odd numbers right behind the last even one may still be of the old query, which left them out.
+        while place < len(read) and read[place] % 2 == 1 and not kept[place]:
+            place += 1
+        assert kept == [v % 2 == (0 if i < place else 1) for i, v in enumerate(read)]
+    server.close()
+
+
+def values(kafka: BrokerClient, topic: str) -> list[int]:
+    return [r.json["V"] for r in kafka.consume_all(topic, kafka.ends(topic))]  # type: ignore[index]

@@ -1,0 +1,340 @@
+"""The Kafka source against a real broker: what it reads, how a batch is ended on demand, topics that change."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import NewPartitions
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.spark import sink, source
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+ENOUGH = 30.0
+
+
+class Copy:
+    """A query that copies a topic; a batch ends after a minute, if nobody ends it."""
+
+    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
+        self._spark, self._kafka, self.folder, self.topic = spark, kafka, folder, topic
+        self.out = kafka.create_topic(partitions=1)
+        self._client = {"bootstrap.servers": kafka.bootstrap, **client}
+        self.query: StreamingQuery | None = None
+        self._starts = 0
+
+    def start(self, starts: source.Offsets | None = None) -> None:
+        self._starts += 1
+        self.run = source.Run(self._spark, f"{self.out}/{self._starts}")
+        frame = source.stream(self._spark, source.Topic(self.topic, self._client, starts or {}), self.run.id)
+        producer = {"bootstrap.servers": self._kafka.bootstrap}
+        self.query = sink.run_realtime(frame, self.out, producer, str(self.folder), self.out, "1 minute")
+
+    def finish(self) -> None:
+        """Stop in an orderly way."""
+        assert self.query is not None
+        self.run.finish()
+        assert self.run.await_batch_end(ENOUGH), self.query.exception()
+        self.query.stop()
+        self.run.end()
+
+    def abort(self) -> None:
+        if self.query is not None:
+            self.query.stop()
+
+    def values(self) -> list[bytes | None]:
+        return [r.value for r in self._kafka.consume_all(self.out, self._kafka.ends(self.out))]
+
+    def reach(self, count: int) -> None:
+        """Wait until so many records have been copied."""
+        wait_for(lambda: self._kafka.ends(self.out) >= count or self.ended(), f"{count} records in {self.out}")
+        assert not self.ended(), self.failure()
+
+    def ended(self) -> bool:
+        return self.query is not None and not self.query.isActive
+
+    def failure(self) -> str:
+        assert self.query is not None
+        return str(self.query.exception())
+
+
+Copying = Callable[..., Copy]
+
+
+@pytest.fixture
+def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
+    """Makes copies that end with the test."""
+    made: list[Copy] = []
+
+    def make(topic: str, **client: str) -> Copy:
+        made.append(Copy(spark, kafka, tmp_path / f"{len(made)}", topic, **client))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.abort()
+
+
+def numbers(count: int, first: int = 0) -> list[bytes]:
+    return [str(n).encode() for n in range(first, first + count)]
+
+
+def put(kafka: BrokerClient, topic: str, values: list[bytes]) -> None:
+    for value in values:
+        kafka.send(topic, value, value)
+    kafka.flush()
+
+
+# ---------------------------------------------------------------- what is read
+
+
+def collected(frame: DataFrame) -> list[tuple[Any, ...]]:
+    rows = [tuple(row) for row in frame.collect()]
+    return sorted(rows, key=lambda row: row[4:])
+
+
+def test_a_bounded_read_gives_the_columns_of_each_record_before_the_ends(
+    spark: SparkSession, kafka: BrokerClient
+) -> None:
+    topic = kafka.create_topic(partitions=2)
+    kafka.produce(topic, b"k", b"v", 1000, [("h", b"1"), ("h", None)], partition=0)
+    kafka.produce(topic, None, None, 1001, partition=0)
+    kafka.produce(topic, b"k2", b"after the end", 1002, partition=0)
+    kafka.produce(topic, b"", b"", 1003, partition=1)
+    read = source.bounded(spark, source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}), {0: 2, 1: 1})
+    assert collected(read) == [
+        (b"k", b"v", 1000, [("h", b"1"), ("h", None)], 0, 0),
+        (None, None, 1001, None, 0, 1),
+        (b"", b"", 1003, None, 1, 0),
+    ]
+    narrow = source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}, {0: 1, 1: 1})
+    assert [row[5] for row in collected(source.bounded(spark, narrow, {0: 2, 1: 1}))] == [1]
+    assert read.selectExpr("offset", "partition + 1").where("key is null").collect() == [(1, 1)]
+
+
+def transaction(kafka: BrokerClient, topic: str, values: list[bytes], commit: bool) -> None:
+    writer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": kafka.unique("tx")})
+    writer.init_transactions()
+    writer.begin_transaction()
+    for value in values:
+        writer.produce(topic, value, value)
+    writer.flush()
+    (writer.commit_transaction if commit else writer.abort_transaction)()
+
+
+def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSession, kafka: BrokerClient) -> None:
+    """The markers of transactions are not given, and what an aborted one wrote only where it is asked for."""
+    topic = kafka.create_topic(partitions=1)
+    transaction(kafka, topic, [b"kept"], commit=True)
+    transaction(kafka, topic, [b"aborted"], commit=False)
+    ends = {0: kafka.ends(topic)}
+    assert ends == {0: 4}
+    both: list[tuple[str, list[bytes]]] = [
+        ("read_uncommitted", [b"kept", b"aborted"]),
+        ("read_committed", [b"kept"]),
+    ]
+    for level, expected in both:
+        client = {"bootstrap.servers": kafka.bootstrap, "isolation.level": level}
+        assert [row[1] for row in collected(source.bounded(spark, source.Topic(topic, client), ends))] == expected
+
+
+def test_a_stream_of_committed_records_alone(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic, **{"isolation.level": "read_committed"})
+    copy.start()
+    transaction(kafka, topic, [b"aborted"], commit=False)
+    transaction(kafka, topic, [b"kept"], commit=True)
+    copy.reach(1)
+    copy.finish()
+    assert copy.values() == [b"kept"]
+
+
+def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        for n in range(3):
+            kafka.produce(topic, None, f"{partition}/{n}", partition=partition)
+    copy = copying(topic)
+    copy.start({0: 2})
+    copy.reach(4)
+    copy.finish()
+    assert sorted(copy.values(), key=str) == [b"0/2", b"1/0", b"1/1", b"1/2"]
+
+
+# ---------------------------------------------------------------- a batch ended on demand
+
+
+def test_a_query_goes_on_from_exactly_where_it_was_stopped(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=2)
+    copy = copying(topic)
+    for run in range(3):
+        copy.start()
+        put(kafka, topic, numbers(10, 10 * run))
+        copy.reach(10 * run + 10)
+        copy.finish()
+    assert sorted(copy.values()) == sorted(numbers(30))
+
+
+def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> None:
+    """The test above can fail: this is what a query does that is stopped by Spark alone."""
+    topic = kafka.create_topic(partitions=2)
+    copy = copying(topic)
+    put(kafka, topic, numbers(10))
+    for run in range(2):
+        copy.start()
+        copy.reach(10 * run + 10)
+        copy.abort()
+    assert sorted(copy.values()) == sorted(numbers(10) * 2)
+
+
+class Load:
+    """Writes numbered records, 500 a second, until it is stopped."""
+
+    def __init__(self, kafka: BrokerClient, topic: str) -> None:
+        self.written = 0
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(kafka, topic), daemon=True)
+        self._thread.start()
+
+    def _run(self, kafka: BrokerClient, topic: str) -> None:
+        while not self._enough.wait(0.01):
+            put(kafka, topic, numbers(5, self.written))
+            self.written += 5
+
+    def stop(self) -> int:
+        self._enough.set()
+        self._thread.join()
+        return self.written
+
+
+def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(
+    kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=2)
+    copy, load = copying(topic), Load(kafka, topic)
+    for _ in range(5):
+        copy.start()
+        copy.reach(kafka.ends(copy.out) + 300)
+        copy.finish()
+    copy.start()
+    written = load.stop()
+    copy.reach(written)
+    copy.finish()
+    assert sorted(copy.values(), key=lambda v: int(v or b"")) == numbers(written)
+
+
+def test_a_stop_does_not_wait_for_records_nor_for_the_batch(kafka: BrokerClient, copying: Copying) -> None:
+    """Nothing flows, and the broker holds an empty fetch for longer than the test would wait."""
+    copy = copying(kafka.create_topic(), **{"fetch.max.wait.ms": "25000"})
+    for _ in range(2):
+        copy.start()
+        copy.finish()
+
+
+def test_a_query_that_is_stopped_before_its_first_batch_reads_nothing(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic()
+    put(kafka, topic, numbers(3))
+    copy = copying(topic)
+    copy.start()
+    copy.finish()
+    copy.start()
+    copy.reach(3)
+    copy.finish()
+    assert copy.values() == numbers(3)
+
+
+# ---------------------------------------------------------------- topics that change
+
+
+def partition_to(kafka: BrokerClient, topic: str, count: int) -> None:
+    kafka.admin.create_partitions([NewPartitions(topic, count)])[topic].result()
+    wait_for(lambda: kafka.topics()[topic] == count, "the new partitions")
+
+
+def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(
+    kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic)
+    copy.start()
+    kafka.produce(topic, None, b"0", partition=0)
+    copy.reach(1)
+    partition_to(kafka, topic, 3)
+    for partition in range(3):
+        # A producer that knew the topic before does not know of its new partitions.
+        BrokerClient(kafka.bootstrap).produce(topic, None, f"{partition + 1}", partition=partition)
+    copy.finish()
+    copy.start()
+    copy.reach(4)
+    copy.finish()
+    assert sorted(copy.values(), key=str) == [b"0", b"1", b"2", b"3"]
+
+
+def test_records_that_retention_took_are_left_out(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic)
+    copy.start()
+    put(kafka, topic, numbers(3))
+    copy.reach(3)
+    copy.finish()
+    put(kafka, topic, numbers(5, 3))
+    kafka.admin.delete_records([TopicPartition(topic, 0, 6)])[TopicPartition(topic, 0, 6)].result()
+    copy.start()
+    copy.reach(5)
+    copy.finish()
+    assert copy.values() == [*numbers(3), b"6", b"7"]
+
+
+def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: BrokerClient, copying: Copying) -> None:
+    """While it runs, and at its next start, though the new topic has the offsets that the old one had."""
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic)
+    copy.start()
+    put(kafka, topic, numbers(3))
+    copy.reach(3)
+    copy.finish()
+    for start in range(2):
+        copy.start()
+        kafka.delete_topic(topic)
+        wait_for(lambda: topic not in kafka.topics(), "the deletion")
+        kafka.create_topic(topic)
+        put(kafka, topic, numbers(9, 100))
+        wait_for(copy.ended, f"the failure of start {start}")
+        assert "was deleted and made again" in copy.failure()
+    assert copy.values() == numbers(3)
+
+
+def test_a_query_over_a_topic_that_was_deleted_commits_what_it_read_and_fails(
+    kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic)
+    copy.start()
+    put(kafka, topic, numbers(3))
+    copy.reach(3)
+    kafka.delete_topic(topic)
+    wait_for(copy.ended, "the failure")
+    assert f"topic {topic}, which the query reads, is not there" in copy.failure()
+    assert '"0":3' in (copy.folder / "offsets" / "0").read_text()
+
+
+def test_a_checkpoint_of_sparks_own_source_is_taken_up(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=1)
+    copy = copying(topic)
+    copy.start()
+    put(kafka, topic, numbers(3))
+    copy.reach(3)
+    copy.finish()
+    offsets = copy.folder / "offsets" / "0"
+    (copy.folder / "offsets" / ".0.crc").unlink(missing_ok=True)
+    head, _ = offsets.read_text().rsplit("\n", 1)
+    offsets.write_text(f'{head}\n{{"{topic}":{{"0":2}}}}')
+    copy.start()
+    copy.reach(4)
+    copy.finish()
+    assert copy.values() == [*numbers(3), b"2"]
