@@ -46,6 +46,7 @@ from millstream.syntax import tree
 
 _NULL = m.Const(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+LAMBDAS = "ksql.lambdas.enabled"
 _BOUNDS = (m.Where.ROWTIME, m.Where.WINDOWSTART, m.Where.WINDOWEND)
 
 
@@ -472,6 +473,8 @@ def _bound(
     written: tree.Lambda, types: tuple[SqlType, ...], inside: _Inside
 ) -> tuple[tuple[m.Variable, ...], m.Meaning]:
     """The parameters of a lambda, under names of their own, and what its body means with them."""
+    if not switched(inside.scope.settings, LAMBDAS):
+        raise StatementError("Lambdas are not enabled at this time", written.span, f"set {LAMBDAS} to true")
     if len(set(written.parameters)) < len(written.parameters):
         raise StatementError("two parameters of this lambda have one name", written.span)
     variables = tuple(m.Variable(t, f"v{inside.depth + i}") for i, t in enumerate(types))

@@ -161,7 +161,7 @@ def joined(query: tree.Query, inputs: Sequence[Input], base: Scope) -> Joined:
     return Joined(
         chain.node,
         replace(base, columns=(*key, *columns)),
-        tuple(_everything(inputs, query.partition_by is not None)),
+        tuple(c for c in _everything(inputs, query.partition_by is not None) if base.enabled(c[1])),
         _shared(inputs),
         made,
         synthetic if key else None,
