@@ -1,4 +1,4 @@
-"""Settings that switch a part of the language off: the statement is refused, by the setting's name, and else accepted."""
+"""Settings that switch a part of the language off: a statement is refused with the setting's name, else accepted."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def planned(text: str, settings: dict[str, str]) -> None:
 def test_a_switch_refuses_a_statement_by_its_name(setting: str, text: str) -> None:
     planned(text, {})
     planned(text, {setting: "true"})
-    with pytest.raises(StatementError, match="disabled|not enabled") as refused:
+    with pytest.raises(StatementError, match=r"disabled|not enabled") as refused:
         planned(text, {setting: "false"})
     assert setting in refused.value.hint
 

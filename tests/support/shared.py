@@ -1,7 +1,10 @@
 """Where the conformance cases are, for tests that read them; such a test skips where they are absent, and says so."""
 
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,3 +19,10 @@ def shared(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"{ABSENT}: {path} is absent; MILLSTREAM_SHARED names the folder that has {parts[0]}/")
     return path
+
+
+def cases(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The conformance cases of `kind` (query or rest), each with the name of its file."""
+    for path in sorted(shared("conformance", kind).glob("*.json")):
+        for case in json.loads(path.read_text(encoding="utf-8"))["tests"]:
+            yield path.stem, case
