@@ -11,7 +11,10 @@ from millstream.model.settings import SETTINGS
 from millstream.syntax.parser import split
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 SQL = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
