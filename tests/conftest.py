@@ -13,11 +13,23 @@ from millstream.services.registry import RegistryProcess
 from millstream.spark.session import SessionOptions, create
 from millstream.tester.environment import KEEP_RECORDS
 from support.kafka import BrokerClient
+from support.shared import ABSENT
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped because the conformance cases are not on this machine."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if ABSENT in str(report.longrepr)]
+    if skipped:
+        terminalreporter.write_line(
+            f"CONFORMANCE NOT RUN: {len(skipped)} tests need the conformance cases, which are not in this repository; "
+            "set MILLSTREAM_SHARED to the folder that has conformance/",
+            yellow=True,
+        )
 
 
 @pytest.fixture(scope="session")

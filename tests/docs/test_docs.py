@@ -11,9 +11,14 @@ from millstream.model.settings import SETTINGS
 from millstream.syntax.parser import split
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# Not within a URL or a format string.
+CITED = re.compile(r"(?<![\w/{])docs/[\w/-]+\.md(?:#[\w-]+)?")
 SQL = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Its blocks are signatures, not statements; tests/functions compares the page with the declarations.
 SIGNATURES = "functions.md"
@@ -69,3 +74,25 @@ def test_tables_are_what_the_code_says(page: str) -> None:
 def test_every_setting_is_documented() -> None:
     text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     assert [name for name in SETTINGS if f"`{name}`" not in text] == []
+
+
+def citations() -> Iterator[tuple[str, str]]:
+    """Each page that code, tests and pages name, as `docs/….md` with or without an anchor, and where."""
+    for room, ends in (("src", ".py"), ("jvm", ".scala"), ("tests", ".py"), ("tests", ".toml"), ("bench", ".py")):
+        for path in sorted((ROOT / room).rglob(f"*{ends}")):
+            for cited in CITED.findall(path.read_text(encoding="utf-8")):
+                yield str(path.relative_to(ROOT)), cited
+
+
+@pytest.mark.parametrize(("path", "cited"), sorted(set(citations())))
+def test_a_page_that_is_cited_is_there(path: str, cited: str) -> None:
+    page, _, anchor = cited.partition("#")
+    assert (ROOT / page).exists()
+    assert not anchor or anchor in anchors(ROOT / page)
+
+
+def test_nothing_cites_what_is_not_in_the_repository() -> None:
+    outside = re.compile(r"\b(?:DESIGN|STYLE|features)" + r"\.md\b")
+    files = [path for room in ("docs", "tests", "bench") for path in (ROOT / room).rglob("*") if path.is_file()]
+    texts = ((path, path.read_text(encoding="utf-8", errors="replace")) for path in files)
+    assert [str(path) for path, text in texts if outside.search(text)] == []

@@ -1,4 +1,4 @@
-"""surprises.txt: what surprises of expressions, each under the sentence of the reference that says it."""
+"""surprises.txt: what surprises of expressions, each under the rule that says it."""
 
 from pathlib import Path
 
@@ -35,16 +35,16 @@ def test_each_surprise(spark: SparkSession) -> None:
     assert wrong == []
 
 
-def test_each_stands_under_its_sentence() -> None:
+def test_each_is_under_a_rule() -> None:
     lines = [line for line in PATH.read_text(encoding="utf-8").splitlines() if line]
     first = next(i for i, line in enumerate(lines) if not line.startswith("#"))
-    sections = [line for line in lines if line.startswith("# §")]
-    assert lines[first - 1].startswith("# §")
+    sections = [line for line in lines if line.startswith("# rule: ")]
+    assert lines[first - 1].startswith("# rule: ")
     assert len(sections) > 40
 
 
 def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> None:
-    """§4.6 "Errors inside nested constructors null just the element when `ksql.nested.error.set.null` is true"."""
+    """The rule: "Errors inside nested constructors null just the element when `ksql.nested.error.set.null` is true"."""
     scope = NameScope(settings={"ksql.nested.error.set.null": "false", "ksql.cast.strings.preserve.nulls": "true"})
     calls = ("ARRAY[1, 1 / 0]", "STRUCT(a := 1 / 0)", "MAP('a' := ARRAY[1 / 0])", "ARRAY[1, CAST(NULL AS INT)]")
     made = [lowered_call(call, scope, "test") for call in calls]
@@ -53,7 +53,7 @@ def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> N
 
 
 def test_null_as_text(spark: SparkSession) -> None:
-    """§4.4 "`ksql.cast.strings.preserve.nulls=true` (false yields the text "null")"."""
+    """The rule: "`ksql.cast.strings.preserve.nulls=true` (false yields the text "null")"."""
     scope = NameScope(settings={"ksql.cast.strings.preserve.nulls": "false"})
     made, text = lowered_call("CONCAT('a', CAST(CAST(NULL AS INT) AS STRING))", scope)
     assert computed([(made, shown(made, text))], spark)[0].text == "anull"

@@ -1,4 +1,4 @@
-"""One broker, one registry and one engine for all the tests of the five documents in ../shared/seeds."""
+"""One broker, one registry and one engine for the tests of the five documents (docs/design/008-contradictions.md)."""
 
 from collections.abc import Iterator
 

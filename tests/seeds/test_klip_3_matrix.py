@@ -31,7 +31,8 @@ from millstream.tester import registry
 # ---------------------------------------------------------------- the model: what the documents say
 
 RECORD, BARE = True, False
-# The forms that a single column may have; "(un)wrapping" is of those with both (features.md §13).
+# The forms that a single column may have; "(un)wrapping" is of those with both:
+# docs/reference/formats-and-wrapping.md.
 FORMS = {
     "AVRO": {RECORD, BARE},
     "DELIMITED": {BARE},

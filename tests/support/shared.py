@@ -1,4 +1,4 @@
-"""Where the shared case files are, for tests that read them; such a test skips where they are absent."""
+"""Where the conformance cases are, for tests that read them; such a test skips where they are absent, and says so."""
 
 import json
 import os
@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# What the reason of such a skip begins with; tests/conftest.py counts them in the last lines of a run.
+ABSENT = "no conformance cases"
 
 
 def shared(*parts: str) -> Path:
-    """A path among the shared files: under $MILLSTREAM_SHARED, else beside the repository."""
+    """A path among the shared files: under $MILLSTREAM_SHARED, else in `shared` beside the repository."""
     path = Path(os.environ.get("MILLSTREAM_SHARED") or ROOT.parent / "shared", *parts)
     if not path.exists():
-        pytest.skip(f"no shared files: {'/'.join(parts)} is absent; set MILLSTREAM_SHARED")
+        pytest.skip(f"{ABSENT}: {path} is absent; MILLSTREAM_SHARED names the folder that has {parts[0]}/")
     return path
 
 

@@ -46,6 +46,7 @@ from millstream.syntax import tree
 
 _NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+LAMBDAS = "ksql.lambdas.enabled"
 _BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
 
 
@@ -476,6 +477,8 @@ def _bound(
     written: tree.Lambda, types: tuple[SqlType, ...], inside: _ExpressionContext
 ) -> tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]:
     """The parameters of a lambda, under names of their own, and what its body means with them."""
+    if not switched(inside.scope.settings, LAMBDAS):
+        raise StatementError("Lambdas are not enabled at this time", written.span, f"set {LAMBDAS} to true")
     if len(set(written.parameters)) < len(written.parameters):
         raise StatementError("two parameters of this lambda have one name", written.span)
     variables = tuple(typed.LambdaVariable(t, f"v{inside.depth + i}") for i, t in enumerate(types))

@@ -7,6 +7,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
+from millstream.model.settings import switched
 from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, CustomType, Field, Map, SqlType, Struct
 from millstream.syntax import tree
 
@@ -15,6 +16,9 @@ PSEUDO = {
     "ROWPARTITION": ColumnReference(INTEGER, ColumnPlace.ROWPARTITION, 0, "ROWPARTITION"),
     "ROWOFFSET": ColumnReference(BIGINT, ColumnPlace.ROWOFFSET, 0, "ROWOFFSET"),
 }
+# The pseudo-columns that say where a record is in its topic.
+PLACES = ("ROWPARTITION", "ROWOFFSET")
+PLACES_ENABLED = "ksql.rowpartition.rowoffset.enabled"
 NESTED = ("DECIMAL", "ARRAY", "MAP", "STRUCT")
 WINDOW = ("WINDOWSTART", "WINDOWEND")
 _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT of a windowed aggregate"
@@ -49,6 +53,10 @@ class NameScope:
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` names; a StatementError where there is none, or more than one."""
+        if not self.enabled(reference.name):
+            raise StatementError(
+                f"the pseudo-column {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"
+            )
         found = [c for c in self.columns if _names(reference, c)]
         if len({c.ref for c in found}) > 1:
             raise _ambiguous(reference, found)
@@ -57,6 +65,10 @@ class NameScope:
         if reference.name in PSEUDO and self._has_source(reference.source):
             return PSEUDO[reference.name]
         raise self._unknown(reference)
+
+    def enabled(self, name: str) -> bool:
+        """Whether the settings let a query name that column."""
+        return name not in PLACES or switched(self.settings, PLACES_ENABLED)
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
         """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""

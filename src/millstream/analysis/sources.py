@@ -13,6 +13,7 @@ from millstream.catalog.facts import Facts
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, RecordPart, Schema
+from millstream.model.settings import switched
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -25,6 +26,8 @@ from millstream.syntax import tree
 from millstream.syntax.tree import ColumnMark
 
 RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
+HEADER_MARKS = (ColumnMark.HEADERS, ColumnMark.HEADER)
+HEADERS = "ksql.headers.columns.enabled"
 _UNITS = {"MILLISECOND": 1, "SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+?)S?\s*\Z", re.IGNORECASE)
 
@@ -42,6 +45,7 @@ def declare(
     kind = RelationKind[statement.kind.name]
     topic = _topic(p, facts, settings)
     given = views.flattened(statement, lambda type, at: expand(type, types, at))
+    _check_headers_enabled(given, kind, settings)
     declared = Schema(tuple(_column(c, kind, types) for c in given.columns))
     keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
     values = schemas.SchemaSide("VALUE", topic, p, facts, settings)
@@ -173,8 +177,15 @@ def _check_names(declared: views.DeclaredColumns) -> None:
             raise StatementError(
                 f"'{column.name}' is a reserved column name. You cannot use it as a name for a column.", column.span
             )
-    headers = [c for c in declared.columns if c.mark in (ColumnMark.HEADERS, ColumnMark.HEADER)]
+    headers = [c for c in declared.columns if c.mark in HEADER_MARKS]
     _check_headers(headers)
+
+
+def _check_headers_enabled(declared: views.DeclaredColumns, kind: RelationKind, settings: Mapping[str, str]) -> None:
+    header = next((c for c in declared.columns if c.mark in HEADER_MARKS), None)
+    if header is not None and not switched(settings, HEADERS):
+        fact = f"Cannot create {kind.value} because schema with headers columns is disabled"
+        raise StatementError(fact, header.span, f"set {HEADERS} to true")
 
 
 def _check_headers(headers: list[tree.ColumnDef]) -> None:

@@ -181,6 +181,7 @@ class Supervisor:
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
         """Stop queries side by side, and know them no more."""
         for query in queries.values():
+            _await_start(query)
             if orderly and query.running is not None:
                 attempt(f"finishing {query.desired.query.id}", query.running.finish)
         stopping = [self._pool.submit(_stop, query, orderly) for query in queries.values()]
@@ -242,11 +243,15 @@ def _limited(failures: tuple[QueryFailure, ...], limit: int) -> tuple[QueryFailu
     return (*failures[:1], *failures[1:][-max(limit - 1, 1) :])
 
 
-def _stop(query: _SupervisedQuery, orderly: bool = True) -> None:
-    """Stop a query, once its start has ended, whatever goes wrong with it."""
+def _await_start(query: _SupervisedQuery) -> None:
+    """Wait until a start that is under way has ended, so that what it started can be stopped."""
     if query.starting is not None:
         outcome = attempt(f"starting {query.desired.query.id}", query.starting.result)
         query.starting, query.running = None, None if isinstance(outcome, Exception) else outcome
+
+
+def _stop(query: _SupervisedQuery, orderly: bool = True) -> None:
+    """Stop a query, whatever goes wrong with it."""
     if query.running is not None:
         attempt(f"stopping {query.desired.query.id}", query.running.stop if orderly else query.running.abort)
         query.running = None

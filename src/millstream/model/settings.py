@@ -10,6 +10,8 @@ STREAMS_PREFIX = "ksql.streams."
 # Settings of Kafka clients that a server's owner may give: they go to every client as they are.
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 CHECKED = "is not a valid value"
+# What the text of a setting begins with that is known and checked, and that nothing reads.
+ACCEPTED = "accepted, without effect"
 
 
 class SettingScope(Enum):
@@ -84,17 +86,27 @@ _STREAMS = (
     _session(
         "processing.guarantee",
         "at_least_once",
-        "how often a record may count",
+        f"{ACCEPTED}: delivery is at least once",
         _one_of("at_least_once", "exactly_once_v2"),
         SettingScope.STREAMS,
     ),
-    _session("commit.interval.ms", "2000", "accepted; see millstream.batch.duration", _whole, SettingScope.STREAMS),
+    _session("commit.interval.ms", "2000", f"{ACCEPTED}: see millstream.batch.duration", _whole, SettingScope.STREAMS),
     _session(
-        "cache.max.bytes.buffering", "10000000", "accepted; updates are never coalesced", _whole, SettingScope.STREAMS
+        "cache.max.bytes.buffering",
+        "10000000",
+        f"{ACCEPTED}: updates are never coalesced",
+        _whole,
+        SettingScope.STREAMS,
     ),
-    _session("statestore.cache.max.bytes", "10000000", "accepted; as above", _whole, SettingScope.STREAMS),
-    _session("num.stream.threads", "4", "accepted; see millstream.slots", _whole, SettingScope.STREAMS),
-    _session("num.standby.replicas", "0", "accepted", _whole, SettingScope.STREAMS),
+    _session(
+        "statestore.cache.max.bytes",
+        "10000000",
+        f"{ACCEPTED}: updates are never coalesced",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session("num.stream.threads", "4", f"{ACCEPTED}: see millstream.slots", _whole, SettingScope.STREAMS),
+    _session("num.standby.replicas", "0", ACCEPTED, _whole, SettingScope.STREAMS),
     _session(
         "max.request.size",
         "1048576",
@@ -105,9 +117,9 @@ _STREAMS = (
     _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, SettingScope.STREAMS),
     _session("compression.type", "none", "how written batches are compressed", _anything, SettingScope.STREAMS),
     _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, SettingScope.STREAMS),
-    _session("max.poll.records", "500", "accepted", _whole, SettingScope.STREAMS),
+    _session("max.poll.records", "500", ACCEPTED, _whole, SettingScope.STREAMS),
     _server("bootstrap.servers", "", "the Kafka brokers", _anything, SettingScope.STREAMS),
-    _server("state.dir", "", "accepted; see millstream.data.dir", _anything, SettingScope.STREAMS),
+    _server("state.dir", "", f"{ACCEPTED}: see millstream.data.dir", _anything, SettingScope.STREAMS),
 )
 _KSQL = (
     _session("ksql.persistence.default.format.key", "KAFKA", "the key format where a statement names none"),
@@ -115,7 +127,7 @@ _KSQL = (
     _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
     _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag_or_nothing),
     _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
-    _session("ksql.fail.on.production.error", "true", "whether a record that cannot be written ends a query", _flag),
+    _session("ksql.fail.on.production.error", "true", f"{ACCEPTED}: a refused write always ends a query", _flag),
     _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
     _session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
     _session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
@@ -131,12 +143,12 @@ _KSQL = (
     _session("ksql.query.pull.range.scan.enabled", "true", "whether a pull query may read a key range", _flag),
     _session("ksql.query.pull.stream.enabled", "true", "whether a stream may be read by a pull query", _flag),
     _session("ksql.query.pull.limit.clause.enabled", "true", "whether a pull query may have LIMIT", _flag),
-    _session("ksql.query.pull.interpreter.enabled", "true", "accepted", _flag),
-    _session("ksql.query.pull.max.allowed.offset.lag", str(2**63 - 1), "accepted", _whole),
-    _session("ksql.query.pull.consistency.token.enabled", "false", "accepted", _flag),
+    _session("ksql.query.pull.interpreter.enabled", "true", ACCEPTED, _flag),
+    _session("ksql.query.pull.max.allowed.offset.lag", str(2**63 - 1), ACCEPTED, _whole),
+    _session("ksql.query.pull.consistency.token.enabled", "false", ACCEPTED, _flag),
     _session("ksql.query.push.v2.enabled", "false", "whether push queries that ksqlDB would share are named so", _flag),
-    _session("ksql.query.push.v2.registry.installed", "false", "accepted", _flag),
-    _session("ksql.query.push.v2.continuation.tokens.enabled", "false", "accepted", _flag),
+    _session("ksql.query.push.v2.registry.installed", "false", ACCEPTED, _flag),
+    _session("ksql.query.push.v2.continuation.tokens.enabled", "false", ACCEPTED, _flag),
     _session(
         "ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _whole
     ),
@@ -144,32 +156,34 @@ _KSQL = (
     _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _whole),
     _session("ksql.assert.topic.default.timeout.ms", "1000", "how long ASSERT TOPIC waits", _whole),
     _session("ksql.assert.schema.default.timeout.ms", "1000", "how long ASSERT SCHEMA waits", _whole),
-    _session("ksql.new.query.planner.enabled", "false", "accepted", _flag),
+    _session(
+        "ksql.new.query.planner.enabled", "false", "whether key columns may be in any order, or be left out", _flag
+    ),
     _session("ksql.rowpartition.rowoffset.enabled", "true", "whether ROWPARTITION and ROWOFFSET exist", _flag),
     _session("ksql.source.table.materialization.enabled", "true", "whether SOURCE tables are kept for reading", _flag),
-    _session("ksql.json_sr.converter.deserializer.enabled", "true", "accepted", _flag),
-    _session("ksql.streams.max.task.idle.ms", "0", "accepted", _whole),
+    _session("ksql.json_sr.converter.deserializer.enabled", "true", ACCEPTED, _flag),
+    _session("ksql.streams.max.task.idle.ms", "0", ACCEPTED, _whole),
     _server("ksql.service.id", "default_", "servers of one id share one catalog"),
     _server("ksql.output.topic.name.prefix", "", "what begins the name of a topic that CREATE … AS makes"),
     _server("ksql.internal.topic.replicas", "1", "the replicas of the topics that the engine makes for itself", _whole),
-    _server("ksql.create.topic.inherit.source.replicas.enabled", "true", "accepted", _flag),
+    _server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
     _server("ksql.schema.registry.url", "", "where the schema registry is"),
-    _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", "accepted"),
+    _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
     _secret("ksql.schema.registry.basic.auth.user.info", "user:password for the schema registry"),
     _server("ksql.schema.registry.ssl.truststore.location", "", "certificates that the schema registry may have"),
-    _server("ksql.schema.registry.ssl.truststore.type", "", "accepted: a file says itself if it is JKS, PKCS12 or PEM"),
+    _server("ksql.schema.registry.ssl.truststore.type", "", f"{ACCEPTED}: the file says what it is"),
     _secret("ksql.schema.registry.ssl.truststore.password", "the password of that file"),
     _server("ksql.schema.registry.ssl.keystore.location", "", "our own certificate and key for the schema registry"),
-    _server("ksql.schema.registry.ssl.keystore.type", "", "accepted: a file says itself if it is JKS, PKCS12 or PEM"),
+    _server("ksql.schema.registry.ssl.keystore.type", "", f"{ACCEPTED}: the file says what it is"),
     _secret("ksql.schema.registry.ssl.keystore.password", "the password of that file"),
     _secret("ksql.schema.registry.ssl.key.password", "the password of the key in it, where it is another (PEM)"),
-    _server("ksql.connect.url", "http://localhost:8083", "where Kafka Connect is"),
+    _server("ksql.connect.url", "http://localhost:8083", f"{ACCEPTED}: there are no connectors"),
     _server("ksql.extension.dir", "ext", "where functions of the user's own are"),
-    _server("ksql.queries.file", "", "the script that a server without REST runs"),
+    _server("ksql.queries.file", "", f"{ACCEPTED}: every server has a REST API"),
     _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag),
     _server("ksql.max.push.queries", "100", "how many push queries may run at once", _whole),
     _server("ksql.query.persistent.active.limit", str(2**31 - 1), "how many persistent queries there may be", _whole),
-    _server("ksql.query.pull.max.qps", str(2**31 - 1), "accepted", _whole),
+    _server("ksql.query.pull.max.qps", str(2**31 - 1), ACCEPTED, _whole),
     _server("ksql.properties.overrides.denylist", "", "properties that a session may not set"),
     _server("ksql.properties.overrides.allowlist", "", "the only properties that a session may set, where given"),
     _server(
@@ -189,11 +203,11 @@ _KSQL = (
     _server("ksql.logging.processing.topic.name", "", "the processing log's topic; <service id>ksql_processing_log"),
     _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", _whole),
     _server("ksql.logging.processing.rows.include", "false", "whether the log holds the rows at fault", _flag),
-    _server("ksql.access.validator.enable", "auto", "accepted"),
-    _server("ksql.idle.connection.timeout.seconds", "86400", "when an idle connection is closed", _whole),
-    _server("ksql.websocket.connection.max.timeout.ms", "3600000", "how long a WebSocket may last", _whole),
-    _server("ksql.heartbeat.enable", "false", "accepted", _flag),
-    _server("ksql.lag.reporting.enable", "false", "accepted", _flag),
+    _server("ksql.access.validator.enable", "auto", ACCEPTED),
+    _server("ksql.idle.connection.timeout.seconds", "86400", f"{ACCEPTED}: after 10 minutes", _whole),
+    _server("ksql.websocket.connection.max.timeout.ms", "3600000", f"{ACCEPTED}: an hour", _whole),
+    _server("ksql.heartbeat.enable", "false", ACCEPTED, _flag),
+    _server("ksql.lag.reporting.enable", "false", ACCEPTED, _flag),
     _server("ksql.advertised.listener", "", "how other servers reach this one"),
     _server("listeners", "http://0.0.0.0:8088", "where the REST server listens"),
 )

@@ -161,7 +161,7 @@ def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope
     return JoinedSources(
         chain.node,
         replace(base, columns=(*key, *columns)),
-        tuple(_everything(inputs, query.partition_by is not None)),
+        tuple(c for c in _everything(inputs, query.partition_by is not None) if base.enabled(c[1])),
         _shared(inputs),
         made,
         synthetic if key else None,

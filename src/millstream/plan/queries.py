@@ -45,6 +45,7 @@ from millstream.syntax.walk import walk
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
 NEW_PLANNER = "ksql.new.query.planner.enabled"
+SUPPRESS = "ksql.suppress.enabled"
 PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
@@ -201,6 +202,7 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
 
 def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
     _refuse_unbuilt(query, library(catalog.functions))
+    _check_final(query, settings)
     relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
     relation = _joined(query, relations) if query.joins else relations[0]
     shared = relation.joined.shared if relation.joined else frozenset[str]()
@@ -260,8 +262,16 @@ def _refuse_unbuilt(query: tree.SelectQuery, functions: Library) -> None:
                 expression.span,
                 "group by an expression; a constant makes one group of all rows",
             )
-    if query.emit is tree.Emit.FINAL and query.window is None:
+
+
+def _check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
+    if query.emit is not tree.Emit.FINAL:
+        return
+    if query.window is None:
         raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
+    if not switched(settings, SUPPRESS):
+        hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
+        raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
 
 
 def _table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:

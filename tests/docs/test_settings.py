@@ -1,0 +1,59 @@
+"""Every setting has an effect or says that it has none: what nothing reads is marked as accepted, without effect."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.model.settings import ACCEPTED, SETTINGS
+
+ROOT = Path(__file__).parents[2]
+DECLARATIONS = ("_session", "_server", "_secret")
+# Where code puts a name together of a prefix and a rest, each is a text of its own.
+PREFIXES = ("ksql.schema.registry.", "ksql.logging.processing.", "millstream.python.")
+
+
+def read_in(tree: ast.AST) -> Iterator[str]:
+    """The texts of a module, but for docstrings and the declarations of settings."""
+    if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
+        return
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in DECLARATIONS:
+        return
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        yield tree.value
+    for child in ast.iter_child_nodes(tree):
+        yield from read_in(child)
+
+
+def texts(path: Path) -> set[str]:
+    """All texts of a Python module that a setting could be read by."""
+    return set(read_in(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+PYTHON = set[str]().union(*map(texts, (ROOT / "src" / "millstream").rglob("*.py")))
+SCALA = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "jvm").glob("*.scala"))
+
+
+def is_read(name: str) -> bool:
+    """Whether code mentions the setting: by its whole name, or by a prefix and the rest of it."""
+    parts = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
+    return any(part in PYTHON or f'"{part}"' in SCALA for part in (name, *parts))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_has_an_effect_or_says_that_it_has_none(name: str) -> None:
+    assert is_read(name) is not SETTINGS[name].doc.startswith(ACCEPTED)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_names_are_put_together_of_the_prefixes(prefix: str) -> None:
+    assert any(prefix in text for text in PYTHON)
+
+
+def test_the_page_marks_settings_without_effect() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    for name, setting in SETTINGS.items():
+        (row,) = re.findall(rf"^\| `{re.escape(name)}` \|.*\| (?:session|server) \|.*$", page, re.MULTILINE)
+        assert (ACCEPTED in row) is setting.doc.startswith(ACCEPTED)
