@@ -117,7 +117,7 @@ _STREAMS = (
     _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, SettingScope.STREAMS),
     _session("compression.type", "none", "how written batches are compressed", _anything, SettingScope.STREAMS),
     _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, SettingScope.STREAMS),
-    _session("max.poll.records", "500", ACCEPTED, _whole, SettingScope.STREAMS),
+    _session("max.poll.records", "10000", "the most records that a poll gives a query", _whole, SettingScope.STREAMS),
     _server("bootstrap.servers", "", "the Kafka brokers", _anything, SettingScope.STREAMS),
     _server("state.dir", "", f"{ACCEPTED}: see millstream.data.dir", _anything, SettingScope.STREAMS),
 )

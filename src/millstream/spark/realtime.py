@@ -206,7 +206,8 @@ class RealTimeQueries:
         def records(read: Read) -> DataFrame:
             name, number = read.origin.topic, next(numbers)
             # Two sources with the same options are one for Spark.
-            own = {"client.id": f"{job.id}-{number}", "fetch.max.wait.ms": job.settings["fetch.max.wait.ms"]}
+            own = {name: job.settings[name] for name in ("fetch.max.wait.ms", "max.poll.records")}
+            own["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
             raw = source.stream(self._session, topic, run.id)
             return table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw
