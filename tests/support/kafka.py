@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 Bytes = bytes | str | Mapping[str, object] | None
 PATIENCE = 60.0
+LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,10 @@ class BrokerClient:
         assert self._producer.flush(PATIENCE) == 0, "the broker did not take every record"
 
     def ends(self, topic: str) -> int:
-        """How many records the topic was given so far, over all partitions."""
+        """How many records the topic was given so far, over all partitions; 0 where it does not exist yet."""
         with _reader(self.bootstrap) as reader:
-            partitions = [TopicPartition(topic, n) for n in range(self.topics()[topic])]
-            return sum(reader.get_watermark_offsets(partition, timeout=PATIENCE)[1] for partition in partitions)
+            partitions = [TopicPartition(topic, n) for n in range(self.topics().get(topic, 0))]
+            return sum(_end(reader, partition) for partition in partitions)
 
     def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[TopicRecord]:
         """The first `n` records of a topic; AssertionError when fewer arrive in `timeout` seconds.
@@ -114,6 +115,18 @@ class BrokerClient:
                 found += [_record(message) for message in reader.consume(n - len(found), 0.2) if not message.error()]
         assert len(found) >= n, f"{topic} has {len(found)} of {n} records after {timeout} s: {found}"
         return found
+
+
+def _end(reader: Consumer, partition: TopicPartition) -> int:
+    """The end of a partition; one that was created a moment ago may have no leader yet."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return int(reader.get_watermark_offsets(partition, timeout=PATIENCE)[1])
+        except KafkaException as failure:
+            if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def wait_for(ready: Callable[[], object], what: str, timeout: float = PATIENCE) -> None:
