@@ -105,7 +105,8 @@ class ProtobufFieldWriter(field: FieldDescriptor, shape: Shape, column: Int) {
       (row, out) => elements(row.getArray(column), value, out)
     case _ if !field.isRepeated =>
       val value = ProtobufValueWriter.of(field, shape)
-      (row, out) => if (field.hasPresence || !value.isDefault(row, column)) value.write(number, row, column, out)
+      val isAlways = field.hasPresence
+      (row, out) => if (isAlways || !value.isDefault(row, column)) value.write(number, row, column, out)
     case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${shape.sql}")
   }
 

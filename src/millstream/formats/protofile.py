@@ -7,7 +7,7 @@ no Python: jvm/ProtobufSchema.scala does the same with the parser of Confluent's
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from antlr4.error.ErrorListener import ErrorListener
@@ -64,15 +64,15 @@ def message(schema: SchemaText, name: str = "") -> Descriptor | None:
 def parameters(field: FieldDescriptor) -> dict[str, str]:
     """What Kafka Connect keeps with a field, e.g. a decimal's precision."""
     # The extension of google.protobuf.FieldOptions has the bytes of a plain field.
-    options: Any = _OPTIONS.FromString(field.GetOptions().SerializeToString())
+    options: Any = _options().FromString(field.GetOptions().SerializeToString())
     return dict(options.field_meta.params)
 
 
 @lru_cache(maxsize=256)
 def _pool(schema: SchemaText) -> DescriptorPool:
     """The descriptors of a schema, which is the file schema.proto, and of what it refers to."""
-    pool, files = DescriptorPool(), list(_known())
-    files += [f for f in _files(schema, _FILE) if f.name not in {known.name for known in files}]
+    pool = DescriptorPool()
+    files = list({file.name: file for file in (*_known(), *_files(schema, _FILE))}.values())
     declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
     for i, file in enumerate(files):
         for each in file.message_type:
@@ -87,9 +87,16 @@ def _pool(schema: SchemaText) -> DescriptorPool:
     return pool
 
 
-def _known() -> Iterator[FileDescriptorProto]:
-    yield from (FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb) for module in _GOOGLE)
-    yield from (_parsed('syntax = "proto3"; ' + text, name) for name, text in _KNOWN.items())
+@cache
+def _known() -> tuple[FileDescriptorProto, ...]:
+    google = (FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb) for module in _GOOGLE)
+    return (*google, *(_parsed('syntax = "proto3"; ' + text, name) for name, text in _KNOWN.items()))
+
+
+@cache
+def _options() -> Any:
+    """The class of the options of a field, as far as they are Confluent's."""
+    return GetMessageClass(_pool(SchemaText("PROTOBUF", "")).FindMessageTypeByName("confluent.Options"))
 
 
 def _files(schema: SchemaText, name: str) -> Iterator[FileDescriptorProto]:
@@ -211,7 +218,7 @@ def _field(parsed: ast.Field, field: FieldDescriptorProto) -> FieldDescriptorPro
         field.type_name = parsed.type
     params = dict(pair for o in parsed.options if o.name.startswith(_FIELD_META) for pair in _pairs(o.value))
     if params:
-        field.options.MergeFromString(_OPTIONS(field_meta={"params": params}).SerializeToString())
+        field.options.MergeFromString(_options()(field_meta={"params": params}).SerializeToString())
     return field
 
 
@@ -234,6 +241,3 @@ def _enum(parsed: ast.Enum, enum: EnumDescriptorProto) -> None:
     for value in parsed.elements:
         if isinstance(value, ast.EnumValue):
             enum.value.add(name=value.name, number=value.number)
-
-
-_OPTIONS: Any = GetMessageClass(_pool(SchemaText("PROTOBUF", "")).FindMessageTypeByName("confluent.Options"))
