@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 
 LINE = re.compile(r"\s*((?:\\.|[^\s:=\\])+)\s*[=:\s]\s*(.*)", re.DOTALL)
 ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")

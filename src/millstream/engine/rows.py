@@ -31,7 +31,7 @@ DAY_MS = 86_400_000
 BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
 
 
-class Unfit(ValueError):
+class ValueMismatch(ValueError):
     """A JSON value that a column of some type cannot hold."""
 
 
@@ -103,12 +103,12 @@ def fitted(value: Any, type: SqlType) -> Any:
     try:
         return _FITTED[type](value)
     except (ValueError, OverflowError, binascii.Error) as failure:
-        raise Unfit(f"{value!r} is not a value of type {type}") from failure
+        raise ValueMismatch(f"{value!r} is not a value of type {type}") from failure
 
 
 def _as(wanted: Any, value: Any, type: SqlType) -> Any:
     if not isinstance(value, wanted):
-        raise Unfit(f"{value!r} is not a value of type {type}")
+        raise ValueMismatch(f"{value!r} is not a value of type {type}")
     return value
 
 
@@ -118,11 +118,11 @@ def _is_number(value: Any) -> bool:
 
 def _decimal(value: Any, precision: int, scale: int, type: SqlType) -> Number:
     if not _is_number(value):
-        raise Unfit(f"{value!r} is not a value of type {type}")
+        raise ValueMismatch(f"{value!r} is not a value of type {type}")
     number = Number(str(value))
     exact = number.quantize(Number(1).scaleb(-scale))
     if exact != number or len(exact.as_tuple().digits) > precision:
-        raise Unfit(f"{value!r} does not fit {type}")
+        raise ValueMismatch(f"{value!r} does not fit {type}")
     return exact
 
 
