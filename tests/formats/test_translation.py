@@ -7,9 +7,12 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from millstream.catalog.schemas import Reference, SchemaText
+from millstream.formats import protofile
 from millstream.formats.translation import TRANSLATORS, columns
 from millstream.model.schema import Column
 from millstream.syntax.parser import parse_columns
+from support import protos
+from support.protos import ProtoCase
 
 EVERY = (
     "a BOOLEAN, b INT, c BIGINT, d DOUBLE, e DECIMAL(5, 2), f STRING, g BYTES, h DATE, i TIME, j TIMESTAMP, "
@@ -154,6 +157,27 @@ def test_columns_of_a_descriptor() -> None:
     message.nested_type.add(name="N").field.add(name="x", number=1, type=kinds.TYPE_BOOL, label=kinds.LABEL_OPTIONAL)
     schema = SchemaText("PROTOBUF", b64encode(file.SerializeToString()).decode())
     assert shown("PROTOBUF", schema) == "A ARRAY<INTEGER>, M STRUCT<`X` BOOLEAN>"
+
+
+@pytest.mark.parametrize("case", protos.CASES, ids=str)
+def test_columns_of_proto_files(case: ProtoCase) -> None:
+    """The files of tests/formats/protos, each with the columns that it stands for."""
+    assert columns("PROTOBUF", case.schema, "VALUE", True, False, "") == declared(case.columns)
+
+
+def test_digits_in_a_descriptor() -> None:
+    """The option of a decimal, as protoc and Confluent's Python client leave it in a descriptor."""
+    text = 'syntax = "proto3"; message M { confluent.type.Decimal a = 1 [(confluent.field_meta) = { params: [%s] }]; }'
+    schema = SchemaText("PROTOBUF", text % '{ key: "precision", value: "9" }, { key: "scale", value: "3" }')
+    descriptor = protofile.message(schema)
+    assert descriptor is not None
+    described = b64encode(descriptor.file.serialized_pb).decode()
+    assert shown("PROTOBUF", SchemaText("PROTOBUF", described)) == "A DECIMAL(9, 3)"
+
+
+def test_an_edition_is_refused() -> None:
+    with pytest.raises(ValueError, match="edition 2023: only proto2 and proto3 are known"):
+        shown("PROTOBUF", SchemaText("PROTOBUF", 'edition = "2023"; message M { int32 a = 1; }'))
 
 
 @pytest.mark.parametrize("text", ["message", "message M { int32 a }", "message M { int32 a = x; }", "AAAA", "\x00"])

@@ -19,12 +19,15 @@ from millstream.formats.registered import NULLABLE
 from millstream.formats.registry import FORMATS as FORMATS_BY_NAME
 from millstream.formats.spec import spec
 from millstream.formats.translation import TRANSLATORS
+from millstream.formats.translation import columns as columns_of
 from millstream.model.schema import Column
 from millstream.model.types import BYTES, DATE, STRING, Array, Decimal, Field, Map, Primitive, SqlType, Struct
 from millstream.spark.codec import OneRecord, UnreadableRecord
 from millstream.tester import registry
 from millstream.tester.registry import CaseSchemas
 from millstream.tester.schema_id_records import decode
+from support import protos
+from support.protos import ProtoCase
 
 SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 KNOWN = registry.schemas()
@@ -246,3 +249,15 @@ def test_null_where_the_schema_requires_a_value_names_the_field(spark: SparkSess
     assert one.decode(one.encode({"a": "1", "s": {"x": "2"}})) == {"a": "1", "s": {"x": "2"}}
     with pytest.raises(UnreadableRecord, match=r"null where the schema requires string, path: \$\.s\.x"):
         one.encode({"a": "1", "s": {"x": None}})
+
+
+@pytest.mark.parametrize("case", protos.CASES, ids=str)
+def test_what_an_absent_field_is(spark: SparkSession, case: ProtoCase) -> None:
+    """A message without fields is NULL where Protobuf tells absence, and its types' defaults elsewhere."""
+    columns = tuple(columns_of("PROTOBUF", case.schema, "VALUE", True, False, ""))
+    id = KNOWN.register(case.name, case.schema)
+    physical = PhysicalSchema(KNOWN.url, case.name, case.schema, id=id)
+    one = OneRecord(spark, spec(Serde("PROTOBUF", schema=physical), columns), columns)
+    row = one.decode(b"\0" + id.to_bytes(4, "big") + b"\0")
+    assert row is not None
+    assert {c.name: view(row[c.name], c.type) for c in columns} == case.absent

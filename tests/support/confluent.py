@@ -12,10 +12,10 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, Proto
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.protofile import chosen, parsed
-from millstream.tester import protos
+from millstream.formats import protofile
 
 SIDES = {"key": MessageField.KEY, "value": MessageField.VALUE}
 KINDS = {"AVRO": "AVRO", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
@@ -46,10 +46,9 @@ class DescriptorClient(SchemaRegistryClient):
 
 def message_class(text: str, message: str = "") -> type[Message]:
     """Google's class of a .proto text's first message, or of the one of that name."""
-    schema = SchemaText("PROTOBUF", text)
-    found = chosen(parsed(schema), message)
-    assert found is not None
-    return protos.message_class(schema, found.name)
+    descriptor = protofile.message(SchemaText("PROTOBUF", text), message)
+    assert descriptor is not None
+    return GetMessageClass(descriptor)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
 from millstream.catalog.schemas import SchemaText
+from millstream.formats import protofile
 from millstream.formats.base import within
-from millstream.formats.protofile import Message, ProtoField, ProtoFile, chosen, parsed
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -49,13 +51,15 @@ _KNOWN: dict[SqlType, tuple[str, str]] = {
     TIME: ("google.type.TimeOfDay", "google/type/timeofday.proto"),
     TIMESTAMP: ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
 }
-_READ: dict[str, SqlType] = {
-    "bool": BOOLEAN,
-    **dict.fromkeys(("int32", "sint32", "sfixed32"), INTEGER),
-    **dict.fromkeys(("uint32", "fixed32", "int64", "sint64", "sfixed64", "uint64", "fixed64"), BIGINT),
-    **dict.fromkeys(("float", "double"), DOUBLE),
-    "string": STRING,
-    "bytes": BYTES,
+_F = FieldDescriptor
+_READ: dict[int, SqlType] = {
+    _F.TYPE_BOOL: BOOLEAN,
+    **dict.fromkeys((_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32), INTEGER),
+    **dict.fromkeys((_F.TYPE_UINT32, _F.TYPE_FIXED32, _F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), BIGINT),
+    **dict.fromkeys((_F.TYPE_UINT64, _F.TYPE_FIXED64), BIGINT),
+    **dict.fromkeys((_F.TYPE_FLOAT, _F.TYPE_DOUBLE), DOUBLE),
+    **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_ENUM), STRING),
+    _F.TYPE_BYTES: BYTES,
 }
 _READ_KNOWN: dict[str, SqlType] = {
     **{name: type for type, (name, _) in _KNOWN.items()},
@@ -187,41 +191,33 @@ def _nested(type: SqlType) -> bool:
 
 def whole(schema: SchemaText, message: str = "") -> SqlType | None:
     """The STRUCT that a message of the file stands for; None where there is no such message. Raises ValueError."""
-    file = parsed(schema)
-    found = chosen(file, message)
-    return _struct(found, file, ()) if found else None
+    descriptor = protofile.message(schema, message)
+    return _struct(descriptor, ()) if descriptor else None
 
 
-def _struct(message: Message, file: ProtoFile, inside: tuple[str, ...]) -> Struct:
-    around = (*inside, message.name)
-    read = [(f.name, _field(f, message.name, file, around)) for f in message.fields]
+def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
+    """A message inside itself, at any depth, is left out: SQL has no such type."""
+    around = (*inside, message.full_name)
+    read = [(f.name, _read(f, around)) for f in message.fields]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
 
 
-def _field(field: ProtoField, scope: str, file: ProtoFile, inside: tuple[str, ...]) -> SqlType | None:
-    entry = file.messages.get(file.resolve(field.type, scope) or "")
-    if entry is not None and entry.entry:
-        key, value = (_field(f, entry.name, file, inside) for f in entry.fields)
+def _read(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:
+    message = field.message_type
+    if message is not None and message.GetOptions().map_entry:
+        key, value = (_read(f, inside) for f in message.fields)
         return Map(key, value) if key and value else None
-    type = _type(field, scope, file, inside)
-    if type is None:
-        return None
-    if field.key:
-        return Map(_READ.get(field.key, STRING), type)
-    return Array(type) if field.label == "repeated" else type
+    type = _read_one(field, inside)
+    return Array(type) if type and field.is_repeated else type
 
 
-def _type(field: ProtoField, scope: str, file: ProtoFile, inside: tuple[str, ...]) -> SqlType | None:
-    name = field.type
-    if name in _READ:
-        return _READ[name]
-    full = file.resolve(name, scope)
-    if full in file.enums:
-        return STRING
-    if full is not None:
-        return _struct(file.messages[full], file, inside) if full not in inside else None
-    known = name.lstrip(".")
-    if known == DECIMAL:
-        digits = dict(field.parameters)
+def _read_one(field: FieldDescriptor, inside: tuple[str, ...]) -> SqlType | None:
+    if field.message_type is None:
+        return _READ.get(field.type)
+    name = field.message_type.full_name
+    if name == DECIMAL:
+        digits = protofile.parameters(field)
         return Decimal(int(digits.get("precision", 64)), int(digits.get("scale", 0)))
-    return _READ_KNOWN.get(known)
+    if name in _READ_KNOWN:
+        return _READ_KNOWN[name]
+    return _struct(field.message_type, inside) if name not in inside else None

@@ -1,271 +1,243 @@
-"""The text of a .proto file, read: messages, enums and their fields, with names resolved through imports."""
+"""The Protobuf schemas of a registry, .proto texts and descriptors in base64, as descriptors of Google's library.
+
+A text is parsed by proto-schema-parser. (The codec meets schemas of other writers in Spark's executors, where there is
+no Python: jvm/ProtobufSchema.scala does the same with the parser of Confluent's registry.)
+"""
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any
 
-from google.protobuf import descriptor_pb2
+from antlr4.error.ErrorListener import ErrorListener
+from google.protobuf import any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+from proto_schema_parser import Parser, ast
 
 from millstream.catalog.schemas import SchemaText
 
-_TOKEN = re.compile(
-    r"""\s+|//[^\n]*|/\*.*?\*/|(?P<token>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\w.]+|[-+{}\[\]()<>=;,:/])""", re.DOTALL
-)
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")
-_LABELS = ("optional", "required", "repeated")
+_HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
+_FILE = "schema.proto"
+# What every registry knows without a reference.
+_GOOGLE = (any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
+_KNOWN = {
+    "google/type/date.proto": "package google.type; message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
+    "google/type/timeofday.proto": "package google.type; message TimeOfDay { int32 hours = 1; int32 minutes = 2; "
+    "int32 seconds = 3; int32 nanos = 4; }",
+    "confluent/type/decimal.proto": "package confluent.type; message Decimal { bytes value = 1; uint32 precision = 2; "
+    "int32 scale = 3; }",
+    "confluent/meta.proto": "package confluent; message Meta { string doc = 1; map<string, string> params = 2; "
+    "repeated string tags = 3; } message Options { Meta field_meta = 1088; }",
+}
+_SCALARS = frozenset(FieldDescriptorProto.Type.keys())
+_FIELD_META = "(confluent.field_meta)"
 
 
-@dataclass(frozen=True, slots=True)
-class ProtoField:
-    """A field: `type` as it is written; `key` the key's type where it is a map; `label` "" where none is written.
+def message(schema: SchemaText, name: str = "") -> Descriptor | None:
+    """The message of that name, with or without the package, None where there is none; "" means the file's first.
 
-    `parameters` are those that Kafka Connect keeps with a field, e.g. a decimal's precision.
+    A field of a type that is declared nowhere is left out. Raises ValueError where the schema makes no sense.
     """
-
-    name: str
-    number: int
-    type: str
-    label: str = ""
-    key: str = ""
-    oneof: str = ""
-    parameters: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(slots=True)
-class Message:
-    """A message by its full name, with a leading dot; `entry` marks one that stands for the entries of a map."""
-
-    name: str
-    fields: list[ProtoField] = field(default_factory=list)
-    entry: bool = False
+    pool = _pool(schema)
+    file = pool.FindFileByName(_FILE)
+    if not name:
+        return next(iter(file.message_types_by_name.values()), None)
+    for full in (name, f"{file.package}.{name}"):
+        try:
+            return pool.FindMessageTypeByName(full)
+        except KeyError:
+            continue
+    return None
 
 
-@dataclass(slots=True)
-class ProtoFile:
-    """What a file and those it imports declare, by full name; `own` are the file's outermost messages in order."""
-
-    proto3: bool = False
-    messages: dict[str, Message] = field(default_factory=dict)
-    enums: dict[str, dict[str, int]] = field(default_factory=dict)
-    own: list[str] = field(default_factory=list)
-    # The messages as they stand in the file, inner ones too: what an index path leads through.
-    inner: dict[str, list[str]] = field(default_factory=dict)
-
-    def resolve(self, type: str, scope: str) -> str | None:
-        """The full name that `type` means inside the message `scope`; None where it is no declared name."""
-        if type.startswith("."):
-            return type if type in self.messages or type in self.enums else None
-        while True:
-            full = f"{scope}.{type}"
-            if full in self.messages or full in self.enums:
-                return full
-            if not scope:
-                return None
-            scope = scope.rpartition(".")[0]
-
-    def indexes(self, full: str) -> list[int]:
-        """The path of indexes that leads to a message of the file, outermost first."""
-        outer = full.rpartition(".")[0]
-        if full in self.own:
-            return [self.own.index(full)]
-        return [*self.indexes(outer), self.inner[outer].index(full)]
+def parameters(field: FieldDescriptor) -> dict[str, str]:
+    """What Kafka Connect keeps with a field, e.g. a decimal's precision."""
+    # The extension of google.protobuf.FieldOptions has the bytes of a plain field.
+    options: Any = _options().FromString(field.GetOptions().SerializeToString())
+    return dict(options.field_meta.params)
 
 
-def parsed(schema: SchemaText) -> ProtoFile:
-    """The file that a schema's text is, with the files that it refers to. Raises ValueError."""
-    whole = ProtoFile()
+@lru_cache(maxsize=256)
+def _pool(schema: SchemaText) -> DescriptorPool:
+    """The descriptors of a schema, which is the file schema.proto, and of what it refers to."""
+    pool = DescriptorPool()
+    files = list({file.name: file for file in (*_known(), *_files(schema, _FILE))}.values())
+    declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
+    for i, file in enumerate(files):
+        for each in file.message_type:
+            _prune(each, f"{file.package}.{each.name}", declared)
+        # A file may lack imports that it does not need here, and others import for it.
+        del file.public_dependency[:], file.weak_dependency[:]
+        file.dependency[:] = [before.name for before in files[:i]]
+        try:
+            pool.Add(file)
+        except TypeError as error:
+            raise ValueError(f"the Protobuf schema is wrong: {error}") from error
+    return pool
+
+
+@cache
+def _known() -> tuple[FileDescriptorProto, ...]:
+    google = (FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb) for module in _GOOGLE)
+    return (*google, *(_parsed('syntax = "proto3"; ' + text, name) for name, text in _KNOWN.items()))
+
+
+@cache
+def _options() -> Any:
+    """The class of the options of a field, as far as they are Confluent's."""
+    return GetMessageClass(_pool(SchemaText("PROTOBUF", "")).FindMessageTypeByName("confluent.Options"))
+
+
+def _files(schema: SchemaText, name: str) -> Iterator[FileDescriptorProto]:
+    """The file that a schema's text is, behind those that it refers to."""
     for reference in schema.references:
-        other = parsed(reference.schema)
-        whole.messages |= other.messages
-        whole.enums |= other.enums
-    if _BASE64.fullmatch(schema.text):
-        _described(schema.text, whole)
-    else:
-        _Reader(schema.text, whole).file()
-    return whole
+        yield from _files(reference.schema, reference.name)
+    yield _described(schema.text, name) if _BASE64.fullmatch(schema.text) else _parsed(schema.text, name)
 
 
-def _described(text: str, into: ProtoFile) -> None:
-    """Read a file that some clients register: its descriptor, as base64 text."""
-    file = descriptor_pb2.FileDescriptorProto()
+def _described(text: str, name: str) -> FileDescriptorProto:
     try:
-        file.ParseFromString(b64decode(text))
+        file = FileDescriptorProto.FromString(b64decode(text))
     except (DecodeError, ValueError) as error:
         raise ValueError(f"the Protobuf schema is neither text nor a descriptor: {error}") from error
-    package = f".{file.package}" if file.package else ""
-    into.proto3 = file.syntax == "proto3"
-    for enum in file.enum_type:
-        into.enums[f"{package}.{enum.name}"] = {v.name: v.number for v in enum.value}
-    into.own += [_described_message(message, package, into) for message in file.message_type]
+    file.name = name
+    return file
 
 
-def _described_message(described: descriptor_pb2.DescriptorProto, outer: str, into: ProtoFile) -> str:
-    message = Message(f"{outer}.{described.name}", entry=described.options.map_entry)
-    into.messages[message.name] = message
-    into.inner[message.name] = [_described_message(m, message.name, into) for m in described.nested_type]
-    for enum in described.enum_type:
-        into.enums[f"{message.name}.{enum.name}"] = {v.name: v.number for v in enum.value}
-    for f in described.field:
-        kind = f.type_name or descriptor_pb2.FieldDescriptorProto.Type.Name(f.type).removeprefix("TYPE_").lower()
-        optional = f.proto3_optional or f.HasField("oneof_index")
-        label = "repeated" if f.label == f.LABEL_REPEATED else "optional" if optional else ""
-        message.fields.append(ProtoField(f.name, f.number, kind, label))
-    return message.name
+def _declared(messages: Any, enums: Any, scope: str) -> Iterator[str]:
+    """The full names of messages and enums, and of those inside."""
+    yield from (f"{scope}.{declared.name}".lstrip(".") for declared in (*messages, *enums))
+    for each in messages:
+        yield from _declared(each.nested_type, each.enum_type, f"{scope}.{each.name}")
 
 
-def _tokens(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if not found:
-            raise ValueError(f"unexpected {text[at]!r} in the Protobuf schema")
-        at = found.end()
-        if found["token"]:
-            yield found["token"]
-    yield ""
+def _prune(message: DescriptorProto, scope: str, declared: set[str]) -> None:
+    """Leave out the fields whose types nothing declares, as the scopes around `scope` see it."""
+    parts = scope.strip(".").split(".")
+    around = ["", *(".".join(parts[: n + 1]) + "." for n in range(len(parts)))]
+    for field in reversed(message.field):
+        type = field.type_name
+        names = {type[1:]} if type.startswith(".") else {outer + type for outer in around}
+        if type and not names & declared:
+            message.field.remove(field)
+    for nested in message.nested_type:
+        _prune(nested, f"{scope}.{nested.name}", declared)
 
 
-class _Reader:
-    """Goes through the tokens of one file."""
+# ---------------------------------------------------------------- a text
 
-    def __init__(self, text: str, into: ProtoFile) -> None:
-        self._tokens = list(_tokens(text))
-        self._at = 0
-        self._into = into
-        self._package = ""
 
-    def file(self) -> None:
-        """Read the whole file."""
-        while self._peek():
-            word = self._next()
-            match word:
-                case "syntax":
-                    self._into.proto3 = "proto3" in self._statement()
-                case "package":
-                    self._package = "." + self._statement()[0]
-                case "message":
-                    self._into.own.append(self._message(self._package))
-                case "enum":
-                    self._enum(self._package)
-                case ";":
-                    pass
-                case _:
-                    self._pass()
+class _Refusal(ErrorListener):  # type: ignore[misc,no-any-unimported,unused-ignore]
+    """Raises ValueError where the parser would print and guess."""
 
-    def _peek(self) -> str:
-        return self._tokens[self._at]
+    def syntaxError(self, recognizer: Any, symbol: Any, line: int, column: int, msg: str, e: Any) -> None:
+        raise ValueError(f"the Protobuf schema cannot be parsed, line {line}, column {column + 1}: {msg}")
 
-    def _next(self) -> str:
-        token = self._tokens[self._at]
-        if not token:
-            raise ValueError("the Protobuf schema ends too early")
-        self._at += 1
-        return token
 
-    def _expect(self, token: str) -> None:
-        found = self._next()
-        if found != token:
-            raise ValueError(f"expected '{token}' and not '{found}' in the Protobuf schema")
+def _strict(recognizer: Any) -> None:
+    recognizer.removeErrorListeners()
+    recognizer.addErrorListener(_Refusal())
 
-    def _statement(self) -> list[str]:
-        """The tokens up to the next semicolon."""
-        taken = []
-        while (token := self._next()) != ";":
-            if token != "=":
-                taken.append(token)
-        return taken
 
-    def _pass(self) -> None:
-        """Go past a statement or block that says nothing of data: option, import, service, extend, reserved."""
-        while (token := self._next()) != ";":
-            if token == "{":
-                self._block()
-                return
+def _parsed(text: str, name: str) -> FileDescriptorProto:
+    # The parser reads numbers in decimal digits alone.
+    decimal = _HEXADECIMAL.sub(lambda number: str(int(number[0], 16)), text)
+    parsed = Parser(setup_lexer=_strict, setup_parser=_strict).parse(decimal)
+    if parsed.edition:
+        raise ValueError(f"the Protobuf schema is of edition {parsed.edition}: only proto2 and proto3 are known")
+    file = FileDescriptorProto(name=name, syntax=parsed.syntax or "proto2")
+    for element in parsed.file_elements:
+        match element:
+            case ast.Package():
+                file.package = element.name
+            case ast.Message():
+                _message(element, file.message_type.add(), file.syntax)
+            case ast.Enum():
+                _enum(element, file.enum_type.add())
+    return file
 
-    def _options(self) -> tuple[tuple[str, str], ...]:
-        """Go past a field's options to its end; the parameters among them, written `{ key: "…", value: "…" }`."""
-        taken = self._statement()
-        keys = [i for i, token in enumerate(taken[:-5]) if token == "key" and taken[i + 1] == ":"]
-        # Between the key and its value stand a comma or nothing.
-        found = []
-        for i in keys:
-            rest = [t for t in taken[i + 2 : i + 7] if t not in (",", ":")]
-            found.append((rest[0].strip("\"'"), rest[2].strip("\"'")))
-        return tuple(found)
 
-    def _block(self) -> None:
-        depth = 1
-        while depth:
-            token = self._next()
-            depth += (token == "{") - (token == "}")
+def _message(parsed: ast.Message, message: DescriptorProto, syntax: str) -> None:
+    message.name = parsed.name
+    optional, maps = [], []
+    for element in parsed.elements:
+        match element:
+            case ast.Message():
+                _message(element, message.nested_type.add(), syntax)
+            case ast.Enum():
+                _enum(element, message.enum_type.add())
+            case ast.Field():
+                field = _field(element, message.field.add())
+                if syntax == "proto3" and element.cardinality == ast.FieldCardinality.OPTIONAL:
+                    optional.append(field)
+            case ast.MapField():
+                maps.append((element, message.field.add()))
+            case ast.OneOf():
+                message.oneof_decl.add(name=element.name)
+                for inner in element.elements:
+                    if isinstance(inner, ast.Field):
+                        _field(inner, message.field.add()).oneof_index = len(message.oneof_decl) - 1
+            case ast.Option(name="map_entry", value=True):
+                message.options.map_entry = True
+    # The entries of maps come after the nested messages of the text, whose indexes records name.
+    for parsed_map, field in maps:
+        _map(parsed_map, field, message.nested_type.add())
+    # proto3 says `optional` by a oneof of a single field, behind the others.
+    for field in optional:
+        field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
+        message.oneof_decl.add(name=f"_{field.name}")
 
-    def _body(self, statement: Callable[[str], None]) -> None:
-        self._expect("{")
-        while (word := self._next()) != "}":
-            if word != ";":
-                statement(word)
 
-    def _message(self, outer: str) -> str:
-        message = Message(f"{outer}.{self._next()}")
-        self._into.messages[message.name] = message
-        self._into.inner[message.name] = []
-        self._body(lambda word: self._member(word, message, ""))
-        return message.name
+def _map(parsed: ast.MapField, field: FieldDescriptorProto, entry: DescriptorProto) -> None:
+    entry.name = "".join(w[:1].upper() + w[1:] for w in parsed.name.split("_")) + "Entry"
+    entry.options.map_entry = True
+    _field(ast.Field("key", 1, parsed.key_type), entry.field.add())
+    _field(ast.Field("value", 2, parsed.value_type), entry.field.add())
+    _field(ast.Field(parsed.name, parsed.number, entry.name, ast.FieldCardinality.REPEATED, parsed.options), field)
 
-    def _member(self, word: str, message: Message, oneof: str) -> None:
-        ahead = self._peek()
-        if word == "message" and ahead != "=":
-            self._into.inner[message.name].append(self._message(message.name))
-        elif word == "enum":
-            self._enum(message.name)
-        elif word == "oneof":
-            name = self._next()
-            self._body(lambda inner: self._member(inner, message, name))
-        elif word == "option":
-            message.entry |= self._statement()[:2] == ["map_entry", "true"]
-        elif word in ("reserved", "extensions"):
-            self._statement()
-        elif word == "extend":
-            self._pass()
+
+def _field(parsed: ast.Field, field: FieldDescriptorProto) -> FieldDescriptorProto:
+    field.name, field.number = parsed.name, parsed.number
+    label = parsed.cardinality.name if parsed.cardinality else "OPTIONAL"
+    field.label = FieldDescriptorProto.Label.Value(f"LABEL_{label}")
+    scalar = f"TYPE_{parsed.type.upper()}"
+    if parsed.type.islower() and scalar in _SCALARS:
+        field.type = FieldDescriptorProto.Type.Value(scalar)
+    else:
+        field.type_name = parsed.type
+    params = dict(pair for o in parsed.options if o.name.startswith(_FIELD_META) for pair in _pairs(o.value))
+    if params:
+        field.options.MergeFromString(_options()(field_meta={"params": params}).SerializeToString())
+    return field
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, str]]:
+    """The entries `{ key: "…", value: "…" }` of a map, wherever they stand in an option's value."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _pairs(each)
+    elif isinstance(value, ast.MessageLiteral):
+        members = [e for e in value.elements if isinstance(e, ast.MessageLiteralField)]
+        entry = {m.name: m.value for m in members}
+        if entry.keys() == {"key", "value"}:
+            yield str(entry["key"]), str(entry["value"])
         else:
-            message.fields.append(self._field(word, oneof))
-
-    def _field(self, word: str, oneof: str) -> ProtoField:
-        label = word if word in _LABELS else ""
-        type = self._next() if label else word
-        key = ""
-        if type == "map" and self._peek() == "<":
-            self._expect("<")
-            key = self._next()
-            self._expect(",")
-            type = self._next()
-            self._expect(">")
-        name = self._next()
-        self._expect("=")
-        number = int(self._next(), 0)
-        return ProtoField(name, number, type, label, key, oneof, self._options())
-
-    def _enum(self, outer: str) -> None:
-        symbols: dict[str, int] = {}
-        self._into.enums[f"{outer}.{self._next()}"] = symbols
-        self._body(lambda word: self._symbol(word, symbols))
-
-    def _symbol(self, word: str, symbols: dict[str, int]) -> None:
-        if word in ("option", "reserved"):
-            self._pass()
-            return
-        self._expect("=")
-        text = self._next()
-        symbols[word] = int(text + self._next() if text == "-" else text, 0)
-        self._pass()
+            yield from _pairs([m.value for m in members])
 
 
-def chosen(file: ProtoFile, message: str) -> Message | None:
-    """The message that is meant: the one of that name, with or without the package; the first where none is named."""
-    names: Mapping[str, Message] = file.messages
-    if not message:
-        return names[file.own[0]] if file.own else None
-    full = file.resolve(message, file.own[0].rpartition(".")[0] if file.own else "")
-    return names.get(full or "." + message)
+def _enum(parsed: ast.Enum, enum: EnumDescriptorProto) -> None:
+    enum.name, enum.options.allow_alias = parsed.name, True
+    for value in parsed.elements:
+        if isinstance(value, ast.EnumValue):
+            enum.value.add(name=value.name, number=value.number)

@@ -1,0 +1,266 @@
+package org.apache.spark.sql.millstream
+
+import java.io.IOException
+import java.time.{DateTimeException, LocalDate}
+import java.util.{ArrayList, HashMap => JavaMap, LinkedHashMap}
+
+import com.google.protobuf.{CodedInputStream, WireFormat}
+import com.google.protobuf.Descriptors.{Descriptor, EnumDescriptor, FieldDescriptor}
+import com.google.protobuf.Descriptors.FieldDescriptor.Type
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Reads records in Protobuf straight into Spark's rows, by the schema and the message in it that each names; without a
+ * registry by the spec's own. protobuf-java reads the wire; no message object stands between.
+ */
+class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
+  private val bare = ProtobufReader.bare(spec)
+  private lazy val registry = SchemaRegistry.of(spec.schema.registry)
+  private lazy val own = new ProtobufMessageReader(
+    new ProtobufSchema(spec.schema.registered).message(spec.schema.message), bare.getOrElse(spec.columns))
+  private val schemas = new JavaMap[Int, ProtobufSchema]
+  private val readers = new JavaMap[(Int, Seq[Int]), ProtobufMessageReader]
+
+  override def read(bytes: Array[Byte]): InternalRow =
+    try
+      if (registered) readRegistered(bytes)
+      else {
+        val row = own.read(CodedInputStream.newInstance(bytes), 0)
+        if (bare.isEmpty) row else new GenericInternalRow(Array[Any](row))
+      }
+    catch { case e: IOException => throw ProtobufReader.malformed(e) }
+
+  private def readRegistered(bytes: Array[Byte]): InternalRow = {
+    val (id, body) = ByteIn.behindHeader(bytes)
+    val in = CodedInputStream.newInstance(bytes, body.position, body.remaining)
+    val writer = (id, path(in))
+    var reader = readers.get(writer)
+    if (reader == null) {
+      val schema = schemas.computeIfAbsent(id, _ => new ProtobufSchema(registry.schema(id)))
+      reader = new ProtobufMessageReader(schema.message(writer._2), spec.columns)
+      readers.put(writer, reader)
+    }
+    reader.read(in, 0)
+  }
+
+  /** The message indexes: a list, of which the one of 0 alone is written as empty. */
+  private def path(in: CodedInputStream): Seq[Int] = {
+    val count = in.readSInt32()
+    if (count < 0 || count > ProtobufReader.Deepest) throw new BadRecord(s"a message has $count indexes")
+    if (count == 0) ProtobufReader.First else Seq.fill(count)(in.readSInt32())
+  }
+}
+
+object ProtobufReader {
+  private val First = Seq(0)
+
+  /** How deep messages may be declared in one another, or stand in one another in a record. */
+  private[millstream] val Deepest = 100
+
+  /** The struct that is a message by itself: a single one that is not wrapped. */
+  def bare(spec: Spec): Option[Shape.Struct] =
+    if (spec.wrapped) None else Some(spec.single).collect { case struct: Shape.Struct => struct }
+
+  private[millstream] def malformed(e: IOException): BadRecord = new BadRecord(s"no Protobuf message: ${e.getMessage}")
+}
+
+/** Reads a message into a row by its fields' names; an absent field without presence is its type's default value. */
+class ProtobufMessageReader(message: Descriptor, struct: Shape.Struct) {
+  private val byNumber = new JavaMap[Int, ProtobufFieldReader]
+  private val byColumn = struct.names.indices.map { column =>
+    val field = ProtobufSchema.field(message, struct.names(column))
+    val reader = field.map(ProtobufFieldReader.of(_, struct.shapes(column), column)).orNull
+    field.foreach(f => byNumber.put(f.getNumber, reader))
+    reader
+  }.toArray
+
+  /** The row of the message that the input holds up to its end or limit, `depth` messages deep. */
+  def read(in: CodedInputStream, depth: Int): InternalRow = {
+    if (depth > ProtobufReader.Deepest) throw new BadRecord("messages are nested too deep")
+    val row = new Array[Any](byColumn.length)
+    var tag = in.readTag()
+    while (tag != 0) {
+      val reader = byNumber.get(WireFormat.getTagFieldNumber(tag))
+      val isRead = reader != null && field(reader, in, WireFormat.getTagWireType(tag), row, depth)
+      if (!isRead && !in.skipField(tag)) throw new BadRecord("a group ends that did not begin")
+      tag = in.readTag()
+    }
+    var i = 0
+    while (i < row.length) {
+      if (byColumn(i) != null) row(i) = byColumn(i).finished(row(i))
+      i += 1
+    }
+    new GenericInternalRow(row)
+  }
+
+  /** The row of the message that is a field's value, behind its length. */
+  def readNested(in: CodedInputStream, depth: Int): InternalRow = {
+    val limit = in.pushLimit(in.readRawVarint32())
+    val row = read(in, depth + 1)
+    in.popLimit(limit)
+    row
+  }
+
+  private def field(
+      reader: ProtobufFieldReader, in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean =
+    try reader.read(in, wireType, row, depth)
+    catch {
+      case bad: BadRecord => throw bad.inside("." + struct.names(reader.column))
+      case e: IOException => throw ProtobufReader.malformed(e).inside("." + struct.names(reader.column))
+    }
+}
+
+/** Reads a field's values into its column of a row, as they come: here the last one wins. */
+class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: Any) {
+
+  /** Takes a value of the field; false where its wire type is none of the field's. */
+  def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
+    if (wireType == value.wireType) row(column) = value.read(in, depth)
+    wireType == value.wireType
+  }
+
+  /** What the column holds once the message is read. */
+  def finished(held: Any): Any = if (held == null) absent else held
+}
+
+object ProtobufFieldReader {
+  def of(field: FieldDescriptor, shape: Shape, column: Int): ProtobufFieldReader = shape match {
+    case map: Shape.Map if field.isMapField =>
+      val entry = Shape.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
+      new ProtobufMapReader(column, new ProtobufMessageReader(field.getMessageType, entry))
+    case list: Shape.Array if field.isRepeated && !field.isMapField =>
+      new ProtobufListReader(column, ProtobufValueReader.of(field, list.element))
+    case _ if field.isRepeated =>
+      throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${shape.sql}")
+    case _ =>
+      val value = ProtobufValueReader.of(field, shape)
+      // The members of a map's entry have their defaults in proto2 too.
+      val isNull = field.hasPresence && !field.getContainingType.getOptions.getMapEntry
+      new ProtobufFieldReader(column, value, if (isNull) null else value.default)
+  }
+}
+
+/** Numbers may stand one by one or packed, whatever the schema says. */
+private class ProtobufListReader(column: Int, value: ProtobufValueReader)
+    extends ProtobufFieldReader(column, value, null) {
+  override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
+    if (row(column) == null) row(column) = new ArrayList[Any]
+    val list = row(column).asInstanceOf[ArrayList[Any]]
+    if (wireType == value.wireType) list.add(value.read(in, depth))
+    else if (wireType == WireFormat.WIRETYPE_LENGTH_DELIMITED) {
+      val limit = in.pushLimit(in.readRawVarint32())
+      while (!in.isAtEnd) list.add(value.read(in, depth))
+      in.popLimit(limit)
+    }
+    wireType == value.wireType || wireType == WireFormat.WIRETYPE_LENGTH_DELIMITED
+  }
+
+  override def finished(held: Any): Any =
+    new GenericArrayData(if (held == null) Array.empty[Any] else held.asInstanceOf[ArrayList[Any]].toArray)
+}
+
+private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
+    extends ProtobufFieldReader(column, null, null) {
+  override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
+    val isEntry = wireType == WireFormat.WIRETYPE_LENGTH_DELIMITED
+    if (isEntry) {
+      if (row(column) == null) row(column) = new LinkedHashMap[Any, Any]
+      val member = entry.readNested(in, depth).asInstanceOf[GenericInternalRow].values
+      row(column).asInstanceOf[LinkedHashMap[Any, Any]].put(member(0), member(1))
+    }
+    isEntry
+  }
+
+  override def finished(held: Any): Any =
+    AvroValue.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
+}
+
+/** Reads one value behind its tag; `default` is what the value's absence means where the field has no presence. */
+abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
+  def read(in: CodedInputStream, depth: Int): Any
+}
+
+object ProtobufValueReader {
+  def of(field: FieldDescriptor, shape: Shape): ProtobufValueReader = (field.getType, shape) match {
+    case (Type.STRING, Shape.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
+    case (Type.BYTES, Shape.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
+    case (Type.BOOL, Shape.Bool | Shape.Text) =>
+      make(field, Convert.bool(false, shape))(in => Convert.bool(in.readBool(), shape))
+    case (Type.DOUBLE, Shape.Double | Shape.Text | _: Shape.Decimal) =>
+      make(field, Convert.real(0, "0.0", shape)) { in => val d = in.readDouble(); Convert.real(d, d.toString, shape) }
+    case (Type.FLOAT, Shape.Double | Shape.Text | _: Shape.Decimal) =>
+      make(field, Convert.real(0, "0.0", shape)) { in => val f = in.readFloat(); Convert.real(f, f.toString, shape) }
+    case (Type.ENUM, _) =>
+      val symbols = field.getEnumType
+      make(field, symbol(symbols, 0, shape))(in => symbol(symbols, in.readEnum(), shape))
+    case (Type.MESSAGE, _) => message(field, shape)
+    case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, shape)
+    case (_, Shape.Bool | Shape.Bytes | _: Shape.Array | _: Shape.Map | _: Shape.Struct) => unreadable(field, shape)
+    // A column declared INTEGER over unsigned numbers takes their lower half.
+    case _ =>
+      val next = whole(field.getType)
+      make(field, Convert.whole(0, shape))(in => Convert.whole(next(in), shape))
+  }
+
+  private def make(field: FieldDescriptor, default: Any)(body: CodedInputStream => Any): ProtobufValueReader =
+    new ProtobufValueReader(field.getLiteType.getWireType, default) {
+      override def read(in: CodedInputStream, depth: Int): Any = body(in)
+    }
+
+  private def unreadable(field: FieldDescriptor, shape: Shape): ProtobufValueReader =
+    make(field, null)(_ => throw new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${shape.sql}"))
+
+  private def whole(kind: Type): CodedInputStream => Long = kind match {
+    case Type.INT32 => _.readInt32()
+    case Type.SINT32 => _.readSInt32()
+    case Type.SFIXED32 => _.readSFixed32()
+    case Type.UINT32 => _.readUInt32() & 0xffffffffL
+    case Type.FIXED32 => _.readFixed32() & 0xffffffffL
+    case Type.SINT64 => _.readSInt64()
+    case Type.FIXED64 | Type.SFIXED64 => _.readFixed64()
+    case _ => _.readInt64()
+  }
+
+  private def symbol(symbols: EnumDescriptor, number: Int, shape: Shape): Any =
+    if (shape != Shape.Text) Convert.whole(number, shape)
+    else UTF8String.fromString(Option(symbols.findValueByNumber(number)).fold(number.toString)(_.getName))
+
+  private def message(field: FieldDescriptor, shape: Shape): ProtobufValueReader =
+    (field.getMessageType.getFullName, shape) match {
+      case (_, struct: Shape.Struct) => nested(field, struct)(row => row)
+      case ("google.protobuf.Timestamp", Shape.Timestamp) => numbers(field, "seconds", "nanos") { row =>
+        try Math.addExact(Math.multiplyExact(row.getLong(0), 1000000L), row.getLong(1) / 1000000L * 1000L)
+        catch { case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds are no TIMESTAMP") }
+      }
+      case ("google.type.Date", Shape.Date) => numbers(field, "year", "month", "day") { row =>
+        try LocalDate.of(row.getLong(0).toInt, row.getLong(1).toInt, row.getLong(2).toInt).toEpochDay.toInt
+        catch { case e: DateTimeException => throw new BadRecord(s"no DATE: ${e.getMessage}") }
+      }
+      case ("google.type.TimeOfDay", Shape.Time) => numbers(field, "hours", "minutes", "seconds", "nanos") { row =>
+        val seconds = (row.getLong(0) * 60 + row.getLong(1)) * 60 + row.getLong(2)
+        Border.time(seconds * 1000 + row.getLong(3) / 1000000)
+      }
+      case ("confluent.type.Decimal", decimal: Shape.Decimal) =>
+        nested(field, Shape.Struct(Seq("value", "scale"), Seq(Shape.Bytes, Shape.Int), "")) { row =>
+          Border.decimal(row.getBinary(0), row.getInt(1), decimal)
+        }
+      case (name, _) if ProtobufSchema.Wrappers(name) =>
+        nested(field, Shape.Struct(Seq("value"), Seq(shape), ""))(_.asInstanceOf[GenericInternalRow].values(0))
+      case _ => unreadable(field, shape)
+    }
+
+  /** A value made of the row of a message. */
+  private def nested(field: FieldDescriptor, struct: Shape.Struct)(value: InternalRow => Any): ProtobufValueReader = {
+    val reader = new ProtobufMessageReader(field.getMessageType, struct)
+    new ProtobufValueReader(WireFormat.WIRETYPE_LENGTH_DELIMITED, null) {
+      override def read(in: CodedInputStream, depth: Int): Any = value(reader.readNested(in, depth))
+    }
+  }
+
+  private def numbers(field: FieldDescriptor, names: String*)(value: InternalRow => Any): ProtobufValueReader =
+    nested(field, Shape.Struct(names, names.map(_ => Shape.Long), ""))(value)
+}

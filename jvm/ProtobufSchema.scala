@@ -1,0 +1,156 @@
+package org.apache.spark.sql.millstream
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import com.google.protobuf.{AnyProto, DurationProto, EmptyProto, FieldMaskProto, StructProto, TimestampProto}
+import com.google.protobuf.{InvalidProtocolBufferException, WrappersProto}
+import com.google.protobuf.DescriptorProtos.{DescriptorProto, EnumDescriptorProto}
+import com.google.protobuf.DescriptorProtos.{FieldDescriptorProto, FileDescriptorProto}
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.{Label, Type}
+import com.google.protobuf.Descriptors.{Descriptor, DescriptorValidationException, FieldDescriptor, FileDescriptor}
+import com.squareup.wire.Syntax
+import com.squareup.wire.schema.{Field, Location, ProtoType}
+import com.squareup.wire.schema.internal.parser._
+
+/**
+ * A Protobuf schema of a registry as protobuf-java's descriptors. Its text is a .proto file, which Wire parses (the
+ * parser of Confluent's own registry), or a FileDescriptorProto in base64, which Confluent's Python client registers.
+ * A type that is declared nowhere has a placeholder without fields. Throws BadRecord where the text makes no sense.
+ */
+class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
+  private val file: FileDescriptor = {
+    val imports = schema.references.map { case (path, referred) => new ProtobufSchema(referred, path).file }
+    val described = ProtobufSchema.described(schema.text, name)
+    try FileDescriptor.buildFrom(described, (imports ++ ProtobufSchema.Known).toArray, true)
+    catch { case e: DescriptorValidationException => throw new BadRecord(s"the schema is wrong: ${e.getMessage}") }
+  }
+
+  /** The message of that name, with or without the package; the file's first where the name is empty. */
+  def message(name: String): Descriptor = {
+    val own = file.getMessageTypes.asScala
+    val all = (own ++ file.getDependencies.asScala.flatMap(_.getMessageTypes.asScala)).flatMap(withNested)
+    val names = Seq(name, s"${file.getPackage}.$name")
+    val chosen = if (name.isEmpty) own.headOption else names.flatMap(n => all.find(_.getFullName == n)).headOption
+    chosen.getOrElse(throw new BadRecord(s"the Protobuf schema has no message $name".stripTrailing))
+  }
+
+  /** The message that a path of Confluent's message indexes leads to. */
+  def message(path: Seq[Int]): Descriptor =
+    path.tail.foldLeft(at(file.getMessageTypes, path.head, path))((outer, i) => at(outer.getNestedTypes, i, path))
+
+  private def at(messages: java.util.List[Descriptor], i: Int, path: Seq[Int]): Descriptor =
+    if (i >= 0 && i < messages.size) messages.get(i)
+    else throw new BadRecord(s"the schema has no message of index ${path.mkString(".")}")
+
+  private def withNested(message: Descriptor): Seq[Descriptor] =
+    message +: message.getNestedTypes.asScala.toSeq.flatMap(withNested)
+}
+
+object ProtobufSchema {
+  private val Base64Text = """[A-Za-z0-9+/\s]+=*\s*""".r
+
+  /** What every registry knows without a reference. */
+  private val Known: Seq[FileDescriptor] = Seq(AnyProto.getDescriptor, DurationProto.getDescriptor,
+    EmptyProto.getDescriptor, FieldMaskProto.getDescriptor, StructProto.getDescriptor, TimestampProto.getDescriptor,
+    WrappersProto.getDescriptor) ++ Seq(
+    "package google.type; message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
+    "package google.type;" +
+      "message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }",
+    "package confluent.type; message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
+  ).map(text => FileDescriptor.buildFrom(described("syntax = \"proto3\"; " + text, text), Array.empty[FileDescriptor]))
+
+  /** The full names of Google's messages of a single scalar. */
+  val Wrappers: Set[String] = WrappersProto.getDescriptor.getMessageTypes.asScala.map(_.getFullName).toSet
+
+  /** The indexes that lead to a message from its file, outermost first. */
+  def path(message: Descriptor): Seq[Int] =
+    Option(message.getContainingType).toSeq.flatMap(path) :+ message.getIndex
+
+  /** The field of that name, by its very spelling first, then in any case. */
+  def field(message: Descriptor, name: String): Option[FieldDescriptor] = {
+    val fields = message.getFields
+    Some(Avro.position(name, fields.asScala.map(_.getName).toSeq)).filter(_ >= 0).map(fields.get)
+  }
+
+  /** A field's type in messages. */
+  def kind(field: FieldDescriptor): String =
+    if (field.getType == FieldDescriptor.Type.MESSAGE) s"message ${field.getMessageType.getFullName}"
+    else field.getType.name.toLowerCase(Locale.ROOT)
+
+  private def described(text: String, name: String): FileDescriptorProto =
+    try
+      if (Base64Text.matches(text)) FileDescriptorProto.parseFrom(Border.base64(text.filterNot(_.isWhitespace)))
+      else file(ProtoParser.Companion.parse(Location.get(name), text)).setName(name).build()
+    catch {
+      case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is no descriptor: ${e.getMessage}")
+      // Wire's parser has no exception of its own.
+      case e @ (_: IllegalStateException | _: IllegalArgumentException) =>
+        throw new BadRecord(s"the Protobuf schema cannot be parsed: ${e.getMessage}")
+    }
+
+  private def file(parsed: ProtoFileElement): FileDescriptorProto.Builder = {
+    val file = FileDescriptorProto.newBuilder
+    Option(parsed.getPackageName).foreach(file.setPackage)
+    val isProto3 = parsed.getSyntax == Syntax.PROTO_3
+    if (isProto3) file.setSyntax("proto3")
+    (parsed.getImports.asScala ++ parsed.getPublicImports.asScala).foreach(file.addDependency)
+    parsed.getPublicImports.asScala.indices.foreach(i => file.addPublicDependency(parsed.getImports.size + i))
+    parsed.getTypes.forEach {
+      case nested: MessageElement => file.addMessageType(message(nested, isProto3))
+      case symbols: EnumElement => file.addEnumType(enumeration(symbols))
+      case _ =>
+    }
+    file
+  }
+
+  // The entries of maps come after the nested messages of the text, whose indexes records name.
+  private def message(parsed: MessageElement, isProto3: Boolean): DescriptorProto.Builder = {
+    val message = DescriptorProto.newBuilder.setName(parsed.getName)
+    parsed.getNestedTypes.forEach {
+      case nested: MessageElement => message.addNestedType(this.message(nested, isProto3))
+      case symbols: EnumElement => message.addEnumType(enumeration(symbols))
+      case _ =>
+    }
+    val fields = parsed.getFields.asScala.map(f => f -> field(f, message))
+    parsed.getOneOfs.forEach { oneof =>
+      message.addOneofDeclBuilder.setName(oneof.getName)
+      oneof.getFields.forEach(f => field(f, message).setOneofIndex(message.getOneofDeclCount - 1))
+    }
+    // proto3 says `optional` by a oneof of a single field, behind the others.
+    fields.filter { case (f, _) => isProto3 && f.getLabel == Field.Label.OPTIONAL }.foreach { case (f, described) =>
+      message.addOneofDeclBuilder.setName("_" + f.getName)
+      described.setProto3Optional(true).setOneofIndex(message.getOneofDeclCount - 1)
+    }
+    if (parsed.getOptions.asScala.exists(o => o.getName == "map_entry" && o.getValue == "true"))
+      message.getOptionsBuilder.setMapEntry(true)
+    message
+  }
+
+  private def field(parsed: FieldElement, message: DescriptorProto.Builder): FieldDescriptorProto.Builder = {
+    val field = message.addFieldBuilder.setName(parsed.getName).setNumber(parsed.getTag)
+    val kind = ProtoType.get(parsed.getType)
+    if (kind.isMap) {
+      val entry = message.addNestedTypeBuilder.setName(s"${parsed.getName}Entry")
+      entry.getOptionsBuilder.setMapEntry(true)
+      typed(entry.addFieldBuilder.setName("key").setNumber(1), kind.getKeyType)
+      typed(entry.addFieldBuilder.setName("value").setNumber(2), kind.getValueType)
+      field.setTypeName(entry.getName).setLabel(Label.LABEL_REPEATED)
+    } else {
+      typed(field, kind)
+      Option(parsed.getLabel).filter(_ != Field.Label.ONE_OF).foreach(l => field.setLabel(Label.valueOf(s"LABEL_$l")))
+    }
+    field
+  }
+
+  private def typed(field: FieldDescriptorProto.Builder, kind: ProtoType): Unit =
+    if (kind.isScalar) field.setType(Type.valueOf(s"TYPE_${kind.toString.toUpperCase(Locale.ROOT)}"))
+    else field.setTypeName(kind.toString)
+
+  private def enumeration(parsed: EnumElement): EnumDescriptorProto.Builder = {
+    val symbols = EnumDescriptorProto.newBuilder.setName(parsed.getName)
+    parsed.getConstants.forEach(c => symbols.addValueBuilder.setName(c.getName).setNumber(c.getTag))
+    symbols
+  }
+}

@@ -1,0 +1,285 @@
+package org.apache.spark.sql.millstream
+
+import java.time.LocalDate
+
+import scala.jdk.CollectionConverters._
+
+import com.google.protobuf.{CodedOutputStream, WireFormat}
+import com.google.protobuf.CodedOutputStream.OutOfSpaceException
+import com.google.protobuf.Descriptors.{Descriptor, FieldDescriptor}
+import com.google.protobuf.Descriptors.FieldDescriptor.Type
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Writes rows in Protobuf as one message of the spec's schema, behind its id and indexes where it is registered; a null
+ * bare value is a null payload. protobuf-java writes the wire; no message object stands between.
+ */
+class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
+  private val root = new ProtobufSchema(spec.schema.registered).message(spec.schema.message)
+  private val bare = ProtobufReader.bare(spec)
+  private val message = new ProtobufMessageWriter(root, bare.getOrElse(spec.columns))
+  private lazy val id = spec.schema.writtenId
+  private val path = ProtobufSchema.path(root)
+  private val buffer = new ProtobufBuffer
+
+  override def write(row: InternalRow): Array[Byte] =
+    if (!spec.wrapped && row.isNullAt(0)) null
+    else {
+      buffer.fill { out =>
+        if (registered) header(out)
+        message.write(bare.fold(row)(struct => row.getStruct(0, struct.names.size)), out)
+      }
+      buffer.toBytes
+    }
+
+  /** Confluent's: a magic byte, the id, and the message's indexes, of which the list of 0 alone is written as empty. */
+  private def header(out: CodedOutputStream): Unit = {
+    out.write(0.toByte)
+    out.writeFixed32NoTag(Integer.reverseBytes(id))
+    if (path == Seq(0)) out.writeSInt32NoTag(0) else (path.size +: path).foreach(out.writeSInt32NoTag)
+  }
+}
+
+/** The bytes of one message; the array is kept from record to record. */
+private class ProtobufBuffer {
+  private var bytes = new Array[Byte](256)
+  private var length = 0
+
+  /** Takes what `body` writes; calls it again with twice the room where that was too little. */
+  def fill(body: CodedOutputStream => Unit): Unit = {
+    length = -1
+    while (length < 0) {
+      val out = CodedOutputStream.newInstance(bytes)
+      try { body(out); length = out.getTotalBytesWritten }
+      catch { case _: OutOfSpaceException => bytes = new Array[Byte](Math.multiplyExact(bytes.length, 2)) }
+    }
+  }
+
+  def toBytes: Array[Byte] = java.util.Arrays.copyOf(bytes, length)
+
+  /** Writes the bytes as a field. */
+  def writeTo(out: CodedOutputStream, number: Int): Unit = {
+    out.writeTag(number, WireFormat.WIRETYPE_LENGTH_DELIMITED)
+    writeTo(out)
+  }
+
+  /** Writes the bytes behind their number. */
+  def writeTo(out: CodedOutputStream): Unit = { out.writeUInt32NoTag(length); out.write(bytes, 0, length) }
+}
+
+/** Writes a row as a message: each field from the column of its name; a null is an absent field. */
+class ProtobufMessageWriter(message: Descriptor, struct: Shape.Struct) {
+  private val columns = message.getFields.asScala.sortBy(_.getNumber).flatMap { field =>
+    val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
+    if (column >= 0) Some(new ProtobufFieldWriter(field, struct.shapes(column), column))
+    else if (field.isRequired)
+      throw new BadRecord(s"the schema requires the field ${field.getName}, for which there is no column")
+    else None
+  }.toArray
+  struct.names.filter(ProtobufSchema.field(message, _).isEmpty).foreach { name =>
+    throw new BadRecord(s"the schema's message ${message.getFullName} has no field $name")
+  }
+
+  def write(row: InternalRow, out: CodedOutputStream): Unit = {
+    var i = 0
+    while (i < columns.length) { columns(i).write(row, out); i += 1 }
+  }
+}
+
+/** Writes a column of a row as a field, tag and all. Numbers of a list are packed. */
+class ProtobufFieldWriter(field: FieldDescriptor, shape: Shape, column: Int) {
+  private val number = field.getNumber
+  private val buffer = new ProtobufBuffer
+  private val present: (SpecializedGetters, CodedOutputStream) => Unit = shape match {
+    case map: Shape.Map if field.isMapField =>
+      val Seq(key, value) = Seq(1 -> map.key, 2 -> map.value).map { case (n, shape) =>
+        ProtobufValueWriter.of(field.getMessageType.findFieldByNumber(n), shape)
+      }
+      (row, out) => entries(row.getMap(column), key, value, out)
+    case list: Shape.Array if field.isRepeated && !field.isMapField =>
+      val value = ProtobufValueWriter.of(field, list.element)
+      (row, out) => elements(row.getArray(column), value, out)
+    case _ if !field.isRepeated =>
+      val value = ProtobufValueWriter.of(field, shape)
+      val isAlways = field.hasPresence
+      (row, out) => if (isAlways || !value.isDefault(row, column)) value.write(number, row, column, out)
+    case _ => throw new BadRecord(s"the schema's field ${field.getName} cannot hold ${shape.sql}")
+  }
+
+  def write(row: InternalRow, out: CodedOutputStream): Unit =
+    try
+      if (!row.isNullAt(column)) present(row, out)
+      else if (field.isRequired) throw new BadRecord("null where the schema requires a value")
+    catch { case bad: BadRecord => throw bad.inside("." + field.getName) }
+
+  private def elements(list: ArrayData, value: ProtobufValueWriter, out: CodedOutputStream): Unit = {
+    val size = list.numElements()
+    var i = 0
+    if (value.wireType == WireFormat.WIRETYPE_LENGTH_DELIMITED)
+      while (i < size) {
+        out.writeTag(number, value.wireType)
+        value.writeElement(list, i, out)
+        i += 1
+      }
+    else if (size > 0) {
+      buffer.fill { out => i = 0; while (i < size) { value.writeElement(list, i, out); i += 1 } }
+      buffer.writeTo(out, number)
+    }
+  }
+
+  private def entries(
+      map: MapData, key: ProtobufValueWriter, value: ProtobufValueWriter, out: CodedOutputStream): Unit = {
+    val (keys, values) = (map.keyArray(), map.valueArray())
+    var i = 0
+    while (i < map.numElements()) {
+      if (keys.isNullAt(i)) throw new BadRecord("a MAP has a null key")
+      buffer.fill { out =>
+        key.write(1, keys, i, out)
+        if (!values.isNullAt(i)) value.write(2, values, i, out)
+      }
+      buffer.writeTo(out, number)
+      i += 1
+    }
+  }
+}
+
+/** Writes a value that is not null. */
+abstract class ProtobufValueWriter(val wireType: Int) {
+
+  /** Writes it without its tag. */
+  def write(from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit
+
+  /** Whether the value is what the absence of its field means anyway. */
+  def isDefault(from: SpecializedGetters, i: Int): Boolean
+
+  def write(number: Int, from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit = {
+    out.writeTag(number, wireType)
+    write(from, i, out)
+  }
+
+  /** Writes an element of a list: a null is the default value, since Protobuf has no other. */
+  def writeElement(list: ArrayData, i: Int, out: CodedOutputStream): Unit =
+    if (!list.isNullAt(i)) write(list, i, out)
+    else wireType match {
+      case WireFormat.WIRETYPE_FIXED64 => out.writeFixed64NoTag(0)
+      case WireFormat.WIRETYPE_FIXED32 => out.writeFixed32NoTag(0)
+      case _ => out.writeUInt32NoTag(0)
+    }
+}
+
+object ProtobufValueWriter {
+  private type Check = (SpecializedGetters, Int) => Boolean
+  private type Write = (SpecializedGetters, Int, CodedOutputStream) => Unit
+
+  def of(field: FieldDescriptor, shape: Shape): ProtobufValueWriter = (field.getType, shape) match {
+    case (Type.STRING, Shape.Text) =>
+      make(field, (from, i) => from.getUTF8String(i).numBytes == 0)((from, i, out) => text(from.getUTF8String(i), out))
+    case (Type.BYTES, Shape.Bytes) =>
+      make(field, (from, i) => from.getBinary(i).isEmpty)((from, i, out) => out.writeByteArrayNoTag(from.getBinary(i)))
+    case (Type.BOOL, Shape.Bool) =>
+      make(field, (from, i) => !from.getBoolean(i))((from, i, out) => out.writeBoolNoTag(from.getBoolean(i)))
+    case (Type.DOUBLE, Shape.Double) =>
+      make(field, (from, i) => isZero(from.getDouble(i)))((from, i, out) => out.writeDoubleNoTag(from.getDouble(i)))
+    case (Type.FLOAT, Shape.Double) =>
+      make(field, (from, i) => isZero(from.getDouble(i))) { (from, i, out) =>
+        out.writeFloatNoTag(from.getDouble(i).toFloat)
+      }
+    case (Type.ENUM, Shape.Text) =>
+      val numbers = field.getEnumType.getValues.asScala.map(v => UTF8String.fromString(v.getName) -> v.getNumber).toMap
+      make(field, (from, i) => numbers.get(from.getUTF8String(i)).contains(0)) { (from, i, out) =>
+        val name = from.getUTF8String(i)
+        out.writeInt32NoTag(numbers.getOrElse(name, throw new BadRecord(s"the schema's enum has no symbol $name")))
+      }
+    case (Type.MESSAGE, _) => message(field, shape)
+    case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.ENUM | Type.GROUP, _) =>
+      throw refused(field, shape)
+    case (_, Shape.Int | Shape.Date) => whole(field, (from, i) => from.getInt(i))
+    case (_, Shape.Long | Shape.Time) => whole(field, (from, i) => from.getLong(i))
+    case (_, Shape.Timestamp) => whole(field, (from, i) => Math.floorDiv(from.getLong(i), 1000L))
+    case _ => throw refused(field, shape)
+  }
+
+  private def make(field: FieldDescriptor, default: Check)(body: Write): ProtobufValueWriter =
+    new ProtobufValueWriter(field.getLiteType.getWireType) {
+      override def write(from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit = body(from, i, out)
+      override def isDefault(from: SpecializedGetters, i: Int): Boolean = default(from, i)
+    }
+
+  private def refused(field: FieldDescriptor, shape: Shape): BadRecord =
+    new BadRecord(s"the schema's ${ProtobufSchema.kind(field)} cannot hold ${shape.sql}")
+
+  // Minus zero is a value of its own.
+  private def isZero(value: Double): Boolean = java.lang.Double.doubleToRawLongBits(value) == 0L
+
+  private def text(value: UTF8String, out: CodedOutputStream): Unit = {
+    val bytes = (if (value.isValid) value else value.makeValid()).getByteBuffer
+    out.writeUInt32NoTag(bytes.remaining)
+    out.write(bytes.array, bytes.arrayOffset + bytes.position, bytes.remaining)
+  }
+
+  private def whole(field: FieldDescriptor, get: (SpecializedGetters, Int) => Long): ProtobufValueWriter = {
+    val (fits, write): (Long => Boolean, (Long, CodedOutputStream) => Unit) = field.getType match {
+      case Type.INT32 => (n => n.toInt == n, (n, out) => out.writeInt64NoTag(n))
+      case Type.SINT32 => (n => n.toInt == n, (n, out) => out.writeSInt64NoTag(n))
+      case Type.SFIXED32 => (n => n.toInt == n, (n, out) => out.writeFixed32NoTag(n.toInt))
+      case Type.UINT32 => (n => n >>> 32 == 0, (n, out) => out.writeInt64NoTag(n))
+      case Type.FIXED32 => (n => n >>> 32 == 0, (n, out) => out.writeFixed32NoTag(n.toInt))
+      case Type.SINT64 => (_ => true, (n, out) => out.writeSInt64NoTag(n))
+      case Type.SFIXED64 => (_ => true, (n, out) => out.writeFixed64NoTag(n))
+      case Type.UINT64 => (n => n >= 0, (n, out) => out.writeInt64NoTag(n))
+      case Type.FIXED64 => (n => n >= 0, (n, out) => out.writeFixed64NoTag(n))
+      case _ => (_ => true, (n, out) => out.writeInt64NoTag(n))
+    }
+    make(field, (from, i) => get(from, i) == 0) { (from, i, out) =>
+      val n = get(from, i)
+      if (!fits(n)) throw new BadRecord(s"$n does not fit into the schema's ${ProtobufSchema.kind(field)}")
+      write(n, out)
+    }
+  }
+
+  private def message(field: FieldDescriptor, shape: Shape): ProtobufValueWriter =
+    (field.getMessageType.getFullName, shape) match {
+      case (_, struct: Shape.Struct) =>
+        val writer = new ProtobufMessageWriter(field.getMessageType, struct)
+        nested(field)((from, i, out) => writer.write(from.getStruct(i, struct.shapes.size), out))
+      case ("google.protobuf.Timestamp", Shape.Timestamp) => nested(field) { (from, i, out) =>
+        val micros = from.getLong(i)
+        numbers(out, Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) / 1000L * 1000000L)
+      }
+      case ("google.type.Date", Shape.Date) => nested(field) { (from, i, out) =>
+        val day = LocalDate.ofEpochDay(from.getInt(i))
+        numbers(out, day.getYear, day.getMonthValue, day.getDayOfMonth)
+      }
+      case ("google.type.TimeOfDay", Shape.Time) => nested(field) { (from, i, out) =>
+        val (seconds, millis) = (from.getLong(i) / 1000, from.getLong(i) % 1000)
+        numbers(out, seconds / 3600, seconds / 60 % 60, seconds % 60, millis * 1000000L)
+      }
+      case ("confluent.type.Decimal", decimal: Shape.Decimal) => nested(field) { (from, i, out) =>
+        val value = from.getDecimal(i, decimal.precision, decimal.scale).toJavaBigDecimal.setScale(decimal.scale)
+        out.writeByteArray(1, value.unscaledValue.toByteArray)
+        out.writeUInt32(2, decimal.precision)
+        if (decimal.scale != 0) out.writeInt32(3, decimal.scale)
+      }
+      case (name, _) if ProtobufSchema.Wrappers(name) =>
+        val value = of(field.getMessageType.findFieldByNumber(1), shape)
+        nested(field)((from, i, out) => if (!value.isDefault(from, i)) value.write(1, from, i, out))
+      case _ => throw refused(field, shape)
+    }
+
+  /** A message inside another: written apart, since its length stands before it. */
+  private def nested(field: FieldDescriptor)(body: Write): ProtobufValueWriter = {
+    // One buffer for each place in the schema: none is inside itself.
+    val buffer = new ProtobufBuffer
+    make(field, (_, _) => false) { (from, i, out) =>
+      buffer.fill(body(from, i, _))
+      buffer.writeTo(out)
+    }
+  }
+
+  private def numbers(out: CodedOutputStream, values: Long*): Unit =
+    values.indices.foreach(i => if (values(i) != 0) out.writeInt64(i + 1, values(i)))
+}
