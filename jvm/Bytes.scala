@@ -118,7 +118,7 @@ class ByteOut {
 
   /** A string's bytes, copied straight from where Spark holds them, behind their number as `prefix` writes it. */
   def text(value: UTF8String, prefix: (ByteOut, Long) => Unit): Unit =
-    if (!value.isValid) { val data = Border.utf8(value); prefix(this, data.length); raw(data) }
+    if (!value.isValid) { val data = ScalarConversions.utf8(value); prefix(this, data.length); raw(data) }
     else {
       val length = value.numBytes
       prefix(this, length)
@@ -135,39 +135,4 @@ class ByteOut {
 
   private def room(more: Int): Unit =
     if (bytes.length - size < more) bytes = java.util.Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
-}
-
-/** Scalars of one kind as another, where nothing is lost. */
-object Convert {
-  private def lost(value: Any, wanted: Shape): BadRecord = new BadRecord(s"cannot read $value as ${wanted.sql}")
-
-  /** A whole number as the shape asks; throws BadRecord. */
-  def whole(value: Long, shape: Shape): Any = shape match {
-    case Shape.Int | Shape.Date => if (value.toInt == value) value.toInt else throw lost(value, shape)
-    case Shape.Long => value
-    case Shape.Double => value.toDouble
-    case Shape.Text => UTF8String.fromString(value.toString)
-    case Shape.Time => Border.time(value)
-    case Shape.Timestamp => micros(value)
-    case d: Shape.Decimal => Border.decimal(java.math.BigDecimal.valueOf(value), d)
-    case other => throw lost(value, other)
-  }
-
-  /** A floating-point number as the shape asks; `text` is its shortest text. */
-  def real(value: Double, text: => String, shape: Shape): Any = shape match {
-    case Shape.Double => value
-    case Shape.Text => UTF8String.fromString(text)
-    case d: Shape.Decimal if java.lang.Double.isFinite(value) => Border.decimal(text, d)
-    case other => throw lost(value, other)
-  }
-
-  def bool(value: Boolean, shape: Shape): Any = shape match {
-    case Shape.Bool => value
-    case Shape.Text => UTF8String.fromString(value.toString)
-    case other => throw lost(value, other)
-  }
-
-  def micros(millis: Long): Long =
-    try Math.multiplyExact(millis, 1000L)
-    catch { case _: ArithmeticException => throw lost(millis, Shape.Timestamp) }
 }

@@ -23,7 +23,7 @@ class DelimitedReader(spec: Spec) extends Reader {
   private def field(text: String, i: Int): Any =
     if (text.isEmpty) null
     else
-      try Border.scalar(text, shapes(i))
+      try ScalarConversions.scalar(text, shapes(i))
       catch { case bad: BadRecord => throw bad.inside("." + spec.columns.names(i)) }
 }
 
@@ -81,7 +81,7 @@ class DelimitedWriter(spec: Spec) extends Writer {
     var i = 0
     while (i < shapes.length) {
       if (i > 0) out.append(spec.delimiter)
-      if (!row.isNullAt(i)) put(Border.text(row.get(i, shapes(i).spark), shapes(i)), i == 0, out)
+      if (!row.isNullAt(i)) put(ScalarConversions.text(row.get(i, shapes(i).spark), shapes(i)), i == 0, out)
       i += 1
     }
     out.toString.getBytes(UTF_8)

@@ -14,7 +14,7 @@ class KafkaReader(spec: Spec) extends Reader {
     case Shape.Int => exactly(bytes, 4, "INTEGER").getInt
     case Shape.Long => exactly(bytes, 8, "BIGINT").getLong
     case Shape.Double => exactly(bytes, 8, "DOUBLE").getDouble
-    case Shape.Text => UTF8String.fromBytes(Border.utf8(UTF8String.fromBytes(bytes)))
+    case Shape.Text => UTF8String.fromBytes(ScalarConversions.utf8(UTF8String.fromBytes(bytes)))
     case Shape.Bytes => bytes
     case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
@@ -30,7 +30,7 @@ class KafkaWriter(spec: Spec) extends Writer {
     case Shape.Int => ByteBuffer.allocate(4).putInt(row.getInt(0)).array
     case Shape.Long => ByteBuffer.allocate(8).putLong(row.getLong(0)).array
     case Shape.Double => ByteBuffer.allocate(8).putDouble(row.getDouble(0)).array
-    case Shape.Text => Border.utf8(row.getUTF8String(0))
+    case Shape.Text => ScalarConversions.utf8(row.getUTF8String(0))
     case Shape.Bytes => row.getBinary(0)
     case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
