@@ -1,6 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.jdk.CollectionConverters._
@@ -9,13 +8,15 @@ import org.apache.avro.{AvroTypeException, Conversions, LogicalTypes, Schema}
 import org.apache.avro.Schema.Type._
 import org.apache.avro.generic.{GenericData, GenericDatumWriter}
 import org.apache.avro.io.{Encoder, EncoderFactory}
+import org.apache.commons.io.output.UnsynchronizedByteArrayOutputStream
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Writes records by the schema of the spec, whose id stands before each; a null single value is a null payload. */
 class AvroWriter(spec: Spec) extends Writer {
-  private val bytes = new ByteArrayOutputStream
+  private val bytes = UnsynchronizedByteArrayOutputStream.builder.get
   private val out = EncoderFactory.get.binaryEncoder(bytes, null)
   private val schema = Avro.parsed(spec.schema.registered)
   private val branch = if (schema.getType == UNION) schema.getTypes.asScala.indexWhere(_.getType == RECORD) else -1
@@ -31,7 +32,7 @@ class AvroWriter(spec: Spec) extends Writer {
       // What a record that failed has left in the encoder goes first.
       out.flush()
       bytes.reset()
-      bytes.write(header, 0, header.length)
+      out.writeFixed(header)
       value(row)
       out.flush()
       bytes.toByteArray
@@ -91,7 +92,7 @@ object AvroFieldWriter {
     case (DOUBLE, Shape.Double) => (from, i, out) => out.writeDouble(from.getDouble(i))
     case (DOUBLE, Shape.Int) => (from, i, out) => out.writeDouble(from.getInt(i))
     case (FLOAT, Shape.Double) => (from, i, out) => out.writeFloat(from.getDouble(i).toFloat)
-    case (STRING, Shape.Text) => (from, i, out) => out.writeBytes(ScalarConversions.utf8(from.getUTF8String(i)))
+    case (STRING, Shape.Text) => (from, i, out) => text(from.getUTF8String(i), out)
     case (ENUM, Shape.Text) => symbol(schema)
     case (BYTES, Shape.Bytes) => (from, i, out) => out.writeBytes(from.getBinary(i))
     case (FIXED, Shape.Bytes) => fixed(schema)
@@ -120,6 +121,12 @@ object AvroFieldWriter {
       val unscaled = decimal(schema, d)
       (from, i, out) => out.writeFixed(unscaled(from, i))
     case _ => throw unheld(schema, shape)
+  }
+
+  /** A string from where Spark holds it, made valid UTF-8 where it is not. */
+  private def text(value: UTF8String, out: Encoder): Unit = {
+    val bytes = (if (value.isValid) value else value.makeValid()).getByteBuffer
+    out.writeBytes(bytes.array, bytes.arrayOffset + bytes.position(), bytes.remaining)
   }
 
   private def narrowed(value: Long): Int =
@@ -240,7 +247,7 @@ object AvroRecordWriter {
   private def default(field: Schema.Field): Option[Array[Byte]] =
     if (!field.hasDefaultValue) None
     else {
-      val bytes = new ByteArrayOutputStream
+      val bytes = UnsynchronizedByteArrayOutputStream.builder.get
       val encoder = EncoderFactory.get.binaryEncoder(bytes, null)
       new GenericDatumWriter[Any](field.schema).write(GenericData.get.getDefaultValue(field), encoder)
       encoder.flush()

@@ -86,8 +86,8 @@ object ByteIn {
 
 /** Bytes as they grow. */
 class ByteOut {
-  private var bytes = new Array[Byte](256)
-  private var size = 0
+  protected var bytes = new Array[Byte](256)
+  protected var size = 0
 
   def clear(): Unit = size = 0
   def length: Int = size
@@ -133,6 +133,6 @@ class ByteOut {
   /** The magic byte and the schema id. */
   def header(id: Int): Unit = { byte(0); fixed32(Integer.reverseBytes(id)) }
 
-  private def room(more: Int): Unit =
+  protected def room(more: Int): Unit =
     if (bytes.length - size < more) bytes = java.util.Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import com.fasterxml.jackson.core.JsonGenerator
+
 import com.fasterxml.jackson.core.JsonToken.{END_ARRAY, START_ARRAY}
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
@@ -82,24 +82,26 @@ object Eval {
 class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalRow]]], out: Shape.Struct) {
   private val readers = in.shapes.map(JsonFieldReader.of).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
-  private val json = new JsonBytes
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
 
   /** The same where row i enters in lane `entering(i)`, in the first where there is no such i. */
   def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
+    val text = new JsonOut
+    var number = 0
     val parser = JsonFieldReader.factory.createParser(rows)
     parser.nextToken()
-    json.of { out =>
-      var number = 0
-      out.writeStartArray()
-      while (parser.nextToken() == START_ARRAY) {
-        write(apply(read(parser), if (number < entering.length) entering(number) else 0), out)
-        number += 1
-      }
-      out.writeEndArray()
+    text.byte('[')
+    var first = true
+    while (parser.nextToken() == START_ARRAY) {
+      if (!first) text.byte(',')
+      first = false
+      write(apply(read(parser), if (number < entering.length) entering(number) else 0), text)
+      number += 1
     }
+    text.byte(']')
+    text.toBytes
   }
 
   def apply(row: InternalRow, lane: Int): Iterator[InternalRow] =
@@ -112,14 +114,22 @@ class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalR
     new GenericInternalRow(row)
   }
 
-  private def write(rows: Iterator[InternalRow], out: JsonGenerator): Unit = {
-    out.writeStartArray()
+  private def write(rows: Iterator[InternalRow], text: JsonOut): Unit = {
+    text.byte('[')
+    var first = true
     rows.foreach { row =>
-      out.writeStartArray()
-      writers.indices.foreach(i => writers(i).write(row, i, out))
-      out.writeEndArray()
+      text.byte(if (first) '[' else ',')
+      if (!first) text.byte('[')
+      first = false
+      var i = 0
+      while (i < writers.length) {
+        if (i > 0) text.byte(',')
+        writers(i).write(row, i, text)
+        i += 1
+      }
+      text.byte(']')
     }
-    out.writeEndArray()
+    text.byte(']')
   }
 }
 
@@ -128,20 +138,18 @@ class OneRecord(text: String) {
   private val spec = Spec.of(text)
   private val read = new DecodeCall(spec)
   private val write = new EncodeCall(spec)
-  private val json = new JsonBytes
   private val writer = new JsonObjectWriter(spec.columns)
   private val reader = JsonFieldReader.of(spec.columns)
 
   /** Bytes to `{"value": {…}, "error": …}` with the user's names. */
   def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
     val row = read(bytes)
-    json.of { out =>
-      out.writeStartObject()
-      if (!row.isNullAt(1)) out.writeStringField("error", row.getUTF8String(1).toString)
-      else if (row.isNullAt(0)) out.writeNullField("value")
-      else { out.writeFieldName("value"); writer.fields(row.getStruct(0, spec.columns.shapes.size), out) }
-      out.writeEndObject()
-    }
+    val out = new JsonOut
+    if (!row.isNullAt(1)) { out.ascii("{\"error\":"); out.text(row.getUTF8String(1)) }
+    else if (row.isNullAt(0)) out.ascii("{\"value\":null")
+    else { out.ascii("{\"value\":"); writer.fields(row.getStruct(0, spec.columns.shapes.size), out) }
+    out.byte('}')
+    out.toBytes
   }
 
   /**

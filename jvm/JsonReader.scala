@@ -4,7 +4,7 @@ import java.io.IOException
 import java.math.{BigDecimal => JavaDecimal}
 import java.util.{ArrayList, HashMap => JavaMap, Locale}
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException, JsonToken, StreamWriteFeature}
+import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonParser, JsonProcessingException, JsonToken}
 import com.fasterxml.jackson.core.JsonToken._
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -22,9 +22,7 @@ abstract class JsonFieldReader {
 object JsonFieldReader {
   val factory: JsonFactory = new JsonFactoryBuilder()
     // Keys of maps are data: interning each would fill the JVM's table of strings.
-    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-    // The shortest text of a double, which later versions of Java have too, and several times faster than Java 17's.
-    .enable(StreamWriteFeature.USE_FAST_DOUBLE_WRITER).build()
+    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
   def of(shape: Shape): JsonFieldReader = shape match {
     case Shape.Bool => bool

@@ -8,8 +8,6 @@ import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.core.JsonGenerator
-
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
@@ -147,7 +145,8 @@ class PythonWorker(pool: PythonPool) {
   private val process = spawn()
   private val in = new DataInputStream(process.getInputStream)
   private val out = process.getOutputStream
-  private val json = new JsonBytes
+  private val frame = new ByteOut
+  private val json = new JsonOut
   private val plain = writers(pool.parameters)
   private val stated = writers(Shape.Text +: pool.parameters)
   private val states = writers(Seq(Shape.Text, Shape.Text))
@@ -174,26 +173,40 @@ class PythonWorker(pool: PythonPool) {
     catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", gone = true) }
   }
 
-  def start(document: Array[Byte]): Unit = exchange(document, SECONDS.toMillis(PythonPool.StartSeconds))
+  def start(document: Array[Byte]): Unit = {
+    frame.clear()
+    frame.raw(document)
+    exchange(SECONDS.toMillis(PythonPool.StartSeconds))
+  }
 
   /** The value of a call. The process has the first word about time, with the line; this side the last. */
   def call(what: Char, arguments: InternalRow): Any = {
-    val writers = what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }
-    val answer = exchange(json.of(Array(what.toByte))(written(arguments, writers, _)), clock + 1000)
+    frame.clear()
+    frame.byte(what)
+    frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
+    val answer = exchange(clock + 1000)
     val parser = JsonFieldReader.factory.createParser(answer, 1, answer.length - 1)
     parser.nextToken()
     (if (PythonPool.Stateful(what)) state else result).read(parser)
   }
 
-  private def written(arguments: InternalRow, writers: Array[JsonFieldWriter], out: JsonGenerator): Unit = {
-    out.writeStartArray()
-    writers.indices.foreach(i => writers(i).write(arguments, i, out))
-    out.writeEndArray()
+  private def written(arguments: InternalRow, writers: Array[JsonFieldWriter]): Array[Byte] = {
+    json.clear()
+    json.byte('[')
+    var i = 0
+    while (i < writers.length) {
+      if (i > 0) json.byte(',')
+      writers(i).write(arguments, i, json)
+      i += 1
+    }
+    json.byte(']')
+    json.toBytes
   }
 
-  private def exchange(data: Array[Byte], millis: Long): Array[Byte] = {
+  private def exchange(millis: Long): Array[Byte] = {
     deadline = System.nanoTime + MILLISECONDS.toNanos(millis)
     try {
+      val data = frame.toBytes
       out.write(Array((data.length >>> 24).toByte, (data.length >>> 16).toByte, (data.length >>> 8).toByte, data.length.toByte))
       out.write(data)
       out.flush()
