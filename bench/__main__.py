@@ -14,7 +14,7 @@ from bench.engines import STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
 from bench.topics import KEYS
-from millstream.parts.broker import Broker
+from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle")
 
@@ -22,7 +22,7 @@ MEASURES = ("throughput", "latency", "idle")
 def main() -> None:
     """Measure what the command line asks for."""
     options = arguments()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, Broker(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
         both: list[Peer | Millstream] = [Peer(Path(folder)), Millstream(Path(folder))]
         engines = [engine for engine in both if options.engine in (engine.name, "both")]
         rows = measure(options, broker.bootstrap, engines, Path(folder))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.engines import Millstream, Peer
 from bench.topics import (
-    Topics,
+    BenchTopics,
     appended_between,
     fill,
     fill_both,
@@ -54,7 +54,7 @@ def throughput(
     return [one_pass(engine, workload, sink, records, keys) for engine, sink in plays]
 
 
-def one_pass(engine: Peer | Millstream, workload: str, topics: Topics, records: int, keys: int) -> Rate:
+def one_pass(engine: Peer | Millstream, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
     """Run the engine over the backlog once; RuntimeError when answers are missing or wrong."""
     wanted = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import httpx
 
-from bench.topics import Topics
-from millstream.parts import jars
-from millstream.parts.java import java
-from millstream.parts.ports import free_port
+from bench.topics import BenchTopics
+from millstream.services import jars
+from millstream.services.java import java
+from millstream.services.ports import free_port
 
 SOURCE = "CREATE STREAM S (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='{source}', value_format='JSON');"
 TABLE = "CREATE TABLE T (K STRING PRIMARY KEY, NAME STRING) WITH (kafka_topic='{other}', value_format='JSON');"
@@ -69,7 +69,7 @@ class EngineError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class EngineRun:
     """An engine at work: its process, whose life and resources are watched."""
 
     process: subprocess.Popen[bytes]
@@ -88,7 +88,7 @@ class Peer:
     name: str = "kafka streams"
 
     @contextmanager
-    def running(self, workload: str, topics: Topics) -> Iterator[Running]:
+    def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs."""
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
         given = [topics.bootstrap, topics.source, topics.sink, topics.other]
@@ -104,7 +104,7 @@ class Peer:
             *settled,
         ]
         with _process(command, self.folder / "peer.log") as process:
-            yield Running(process)
+            yield EngineRun(process)
 
     def _classpath(self) -> str:
         """The compiled program and its jars; compiled by a compiler in a jar, since a JRE has none."""
@@ -127,7 +127,7 @@ class Millstream:
     name: str = "millstream"
 
     @contextmanager
-    def running(self, workload: str, topics: Topics) -> Iterator[Running]:
+    def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs, and leave an empty catalog."""
         names = {"source": topics.source, "sink": topics.sink, "other": topics.other}
         with self.server(topics.bootstrap) as (running, ask):
@@ -137,18 +137,18 @@ class Millstream:
                 ask(statement.format(kind="TABLE" if workload in TABLES else "STREAM"))
 
     @contextmanager
-    def server(self, bootstrap: str) -> Iterator[tuple[Running, "Ask"]]:
+    def server(self, bootstrap: str) -> Iterator[tuple[EngineRun, "StatementClient"]]:
         """A server with nothing to do yet, and how to ask it."""
         listen = f"http://127.0.0.1:{free_port()}"
         command: list[str | Path] = [SERVER, "server", "--bootstrap-servers", bootstrap, "--listen", listen]
         with _process(command, self.folder / "server.log", self.folder) as process:
-            running = Running(process)
+            running = EngineRun(process)
             _wait_for(listen, running, self.folder / "server.log")
-            yield running, Ask(listen)
+            yield running, StatementClient(listen)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class StatementClient:
     """Sends statements to the server at `url`."""
 
     url: str
@@ -162,7 +162,7 @@ class Ask:
         return answer.json()
 
 
-def _wait_for(url: str, running: Running, log: Path) -> None:
+def _wait_for(url: str, running: EngineRun, log: Path) -> None:
     deadline = time.monotonic() + 180
     while not _answers(url):
         if not running.alive() or time.monotonic() > deadline:

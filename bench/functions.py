@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 
 from bench.backlog import PATIENCE
-from bench.engines import Ask, Millstream
-from bench.topics import KEYS, Topics, appended_between, bulk_producer, new_topics, wait_for_records
-from millstream.parts.broker import Broker
+from bench.engines import Millstream, StatementClient
+from bench.topics import KEYS, BenchTopics, appended_between, bulk_producer, new_topics, wait_for_records
+from millstream.services.broker import BrokerProcess
 
 COLUMNS = "A BIGINT, B STRING, C DOUBLE, D STRING, T TIMESTAMP"
 SOURCE = f"CREATE STREAM S (K STRING KEY, {COLUMNS}) WITH (kafka_topic='{{source}}', value_format='JSON');"
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500_000, help="the backlog (default 500,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each over it (default 3)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, Broker(Path(folder), 0) as broker:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
         topics = new_topics(broker.bootstrap)
         fill(topics, options.records)
         with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):
@@ -58,7 +58,7 @@ def main() -> None:
     print(json.dumps({"ratio": round(calls / plain, 2)}))
 
 
-def fill(topics: Topics, records: int) -> None:
+def fill(topics: BenchTopics, records: int) -> None:
     """Records with a number, a text, a fraction, JSON text and a time."""
     producer = bulk_producer(topics.bootstrap)
     for i in range(records):
@@ -69,7 +69,7 @@ def fill(topics: Topics, records: int) -> None:
     producer.flush()
 
 
-def one_pass(name: str, topics: Topics, records: int, alive: Callable[[], bool], ask: Ask) -> float:
+def one_pass(name: str, topics: BenchTopics, records: int, alive: Callable[[], bool], ask: StatementClient) -> float:
     """Records a second of one query over the whole backlog; RuntimeError where answers are missing."""
     into = topics.with_new_sink()
     ask(SINK.format(sink=into.sink, projected=WORKLOADS[name]))

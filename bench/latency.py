@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import Producer, TopicPartition
 
-from bench.engines import Millstream, Peer, Running
-from bench.topics import KEYS, PARTITIONS, Topics, name_keys, new_topics, raw, reader
+from bench.engines import EngineRun, Millstream, Peer
+from bench.topics import KEYS, PARTITIONS, BenchTopics, name_keys, new_topics, raw, reader
 
 # Longer than the first batch, whose end is slow: a JVM does it for the first time.
 WARM_UP = 15.0
@@ -50,7 +50,7 @@ def latency(bootstrap: str, workload: str, rate: int, seconds: int, engine: Peer
 class Tail(threading.Thread):
     """Notes when each record of the sink is seen; `seen` holds (key, seconds) in order."""
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: BenchTopics) -> None:
         super().__init__(daemon=True)
         self.seen: list[tuple[bytes, float]] = []
         self._stopped = threading.Event()
@@ -76,7 +76,7 @@ class Tail(threading.Thread):
         return sum(key != WARM for key, _ in self.seen)
 
 
-def _warm(topics: Topics, tail: Tail, running: Running, rate: int, pairs: bool) -> None:
+def _warm(topics: BenchTopics, tail: Tail, running: EngineRun, rate: int, pairs: bool) -> None:
     """Send until the engine answers, then at the measured rate for a while."""
     producer, deadline = _producer(topics), time.monotonic() + 120
     while not tail.seen:
@@ -93,7 +93,7 @@ def _warm(topics: Topics, tail: Tail, running: Running, rate: int, pairs: bool) 
     time.sleep(2)
 
 
-def _send(topics: Topics, rate: int, seconds: int, pairs: bool) -> list[tuple[bytes, float]]:
+def _send(topics: BenchTopics, rate: int, seconds: int, pairs: bool) -> list[tuple[bytes, float]]:
     """Send at the rate; each record's key and when it was given to the producer."""
     producer, start, sent = _producer(topics), time.time(), []
     for i in range(rate * seconds):
@@ -106,7 +106,7 @@ def _send(topics: Topics, rate: int, seconds: int, pairs: bool) -> list[tuple[by
     return sent
 
 
-def _put(producer: Producer, topics: Topics, key: bytes, number: int, pairs: bool) -> None:
+def _put(producer: Producer, topics: BenchTopics, key: bytes, number: int, pairs: bool) -> None:
     """A record, and where records go in pairs the one of the other side that it meets."""
     producer.produce(topics.source, key=key, value=f'{{"A":{number},"B":"x"}}')
     if pairs:
@@ -118,7 +118,7 @@ def message_key(key: bytes | str | None) -> bytes:
     return raw(key).split(b"\x00")[0]
 
 
-def _producer(topics: Topics) -> Producer:
+def _producer(topics: BenchTopics) -> Producer:
     return Producer({"bootstrap.servers": topics.bootstrap, "linger.ms": 0, "partitioner": "murmur2_random"})
 
 

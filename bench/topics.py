@@ -17,7 +17,7 @@ APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class BenchTopics:
     """The topics of one measurement: records come in, answers go out, `other` is the right side of a join."""
 
     bootstrap: str
@@ -25,11 +25,11 @@ class Topics:
     sink: str
     other: str
 
-    def with_new_sink(self) -> "Topics":
+    def with_new_sink(self) -> "BenchTopics":
         """The same inputs, and an empty sink topic."""
         sink = f"out-{uuid.uuid4().hex[:8]}"
         create(self.bootstrap, [sink], config=APPEND_TIME)
-        return Topics(self.bootstrap, self.source, sink, self.other)
+        return BenchTopics(self.bootstrap, self.source, sink, self.other)
 
 
 def create(
@@ -42,16 +42,16 @@ def create(
         done.result()
 
 
-def new_topics(bootstrap: str) -> Topics:
+def new_topics(bootstrap: str) -> BenchTopics:
     """Fresh topics."""
     tag = uuid.uuid4().hex[:8]
-    topics = Topics(bootstrap, f"in-{tag}", f"out-{tag}", f"other-{tag}")
+    topics = BenchTopics(bootstrap, f"in-{tag}", f"out-{tag}", f"other-{tag}")
     create(bootstrap, [topics.source, topics.other])
     create(bootstrap, [topics.sink], config=APPEND_TIME)
     return topics
 
 
-def name_keys(topics: Topics, keys: int) -> None:
+def name_keys(topics: BenchTopics, keys: int) -> None:
     """Put a name for each key into the other topic, before any record's time."""
     producer, at = bulk_producer(topics.bootstrap), started() - 1000
     for i in range(keys):
@@ -59,7 +59,7 @@ def name_keys(topics: Topics, keys: int) -> None:
     producer.flush()
 
 
-def fill(topics: Topics, records: int, keys: int) -> None:
+def fill(topics: BenchTopics, records: int, keys: int) -> None:
     """Put the backlog into the source topic, one record a millisecond: A counts from 1, B is letters and a number."""
     producer, at = bulk_producer(topics.bootstrap), started()
     for i in range(records):
@@ -67,7 +67,7 @@ def fill(topics: Topics, records: int, keys: int) -> None:
     producer.flush()
 
 
-def fill_both(topics: Topics, records: int, keys: int) -> None:
+def fill_both(topics: BenchTopics, records: int, keys: int) -> None:
     """Put half the backlog into each input: a record meets the one of its number on the other side, 1 ms away."""
     producer, at = bulk_producer(topics.bootstrap), started()
     for i in range(records // 2):
@@ -107,7 +107,7 @@ def reader(bootstrap: str, **settings: object) -> Consumer:
     return Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, **settings})
 
 
-def wait_for_records(topics: Topics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:
+def wait_for_records(topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:
     """Wait for `wanted` records in the sink; how many there are when they are, or nothing moves any more."""
     consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
@@ -131,7 +131,7 @@ def _records(consumer: Consumer, topic: str, known: int) -> int:
         return known
 
 
-def appended_between(topics: Topics) -> float:
+def appended_between(topics: BenchTopics) -> float:
     """Seconds between the broker's first and last append to the sink."""
     consumer = reader(topics.bootstrap)
     try:
@@ -154,7 +154,7 @@ def _timestamp(consumer: Consumer, topic: str, partition: int, offset: int) -> i
     return int(message.timestamp()[1])
 
 
-def sample(topics: Topics, records: int) -> list[tuple[bytes, dict[str, Any]]]:
+def sample(topics: BenchTopics, records: int) -> list[tuple[bytes, dict[str, Any]]]:
     """The first records of the sink, as key and value; those of a partition are in order."""
     consumer = reader(topics.bootstrap)
     try:

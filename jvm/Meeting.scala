@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types._
 
-/** One side of a meeting; environments are (entry, row, t): spark/meeting.py says of each text what it is over. */
+/** One side of a meeting; environments are (entry, row, t): spark/stream_stream_join.py says of each text what it is over. */
 case class Side(before: Long, after: Long, outer: Boolean, entry: StructType, keep: Bound, meet: Bound, alone: Bound,
     order: Bound) {
   def bounds: Seq[Bound] = Seq(keep, meet, alone, order)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from millstream.engine.workshop import CONF, LOCAL
-from millstream.parts.broker import Broker
-from millstream.parts.registry import Registry
+from millstream.engine.spark_runtime import CONF, LOCAL
+from millstream.services.broker import BrokerProcess
+from millstream.services.registry import RegistryProcess
 from millstream.spark.session import SessionOptions, create
-from millstream.tester.stage import KEEPING
-from support.kafka import Kafka
+from millstream.tester.environment import KEEP_RECORDS
+from support.kafka import BrokerClient
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -21,22 +21,22 @@ if os.environ.get("CI"):
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A real Kafka broker on a free port; `broker.bootstrap` is its address."""
-    with Broker(tmp_path_factory.mktemp("kafka"), port=0, settings=KEEPING, heap="512m") as started:
+    with BrokerProcess(tmp_path_factory.mktemp("kafka"), port=0, settings=KEEP_RECORDS, heap="512m") as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def kafka(broker: Broker) -> Kafka:
+def kafka(broker: BrokerProcess) -> BrokerClient:
     """A client of the session's broker: create_topic, produce, consume_all."""
-    return Kafka(broker.bootstrap)
+    return BrokerClient(broker.bootstrap)
 
 
 @pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:
     """A real schema registry on a free port; `registry.url` is its Confluent API."""
-    with Registry(tmp_path_factory.mktemp("registry"), port=0) as started:
+    with RegistryProcess(tmp_path_factory.mktemp("registry"), port=0) as started:
         yield started
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Ref, Where
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.model.errors import StatementError
 from millstream.model.types import Decimal
 from millstream.syntax.parser import parse_columns, parse_expression
@@ -15,10 +15,13 @@ COLUMNS = parse_columns(
     "TS TIMESTAMP, A ARRAY<INTEGER>, MP MAP<STRING, BIGINT>, ST STRUCT<ID INTEGER, NAME STRING>, SAME INTEGER,"
     "DEEP STRUCT<A STRUCT<B ARRAY<STRUCT<C DOUBLE>>>>"
 )
-SCOPE = Scope(
+SCOPE = NameScope(
     (
-        *(ScopeColumn(c.name, "T1", Ref(c.type, Where.VALUE, i, c.name)) for i, c in enumerate(COLUMNS)),
-        ScopeColumn("SAME", "T2", Ref(COLUMNS[0].type, Where.VALUE, 99, "SAME")),
+        *(
+            ScopeColumn(c.name, "T1", ColumnReference(c.type, ColumnPlace.VALUE, i, c.name))
+            for i, c in enumerate(COLUMNS)
+        ),
+        ScopeColumn("SAME", "T2", ColumnReference(COLUMNS[0].type, ColumnPlace.VALUE, 99, "SAME")),
     ),
     types={"MONEY": Decimal(10, 2)},
 )
@@ -30,6 +33,6 @@ def test_types_and_refusals() -> None:
 
 def _answer(text: str) -> str:
     try:
-        return str(typed(parse_expression(text), SCOPE).type or "NULL")
+        return str(type_expression(parse_expression(text), SCOPE).type or "NULL")
     except StatementError as error:
         return f"{type(error).__name__}: {error}"

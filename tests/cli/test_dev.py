@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.cli.client import Client, Context
+from millstream.cli.client import RestClient, SessionContext
 from millstream.cli.main import main
 
 PATIENCE = 120
@@ -35,7 +35,7 @@ def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None
     shown = _read_until(dev, "everything runs")
     url = re.search(r"http://localhost:\d+", shown)
     assert url is not None, shown
-    entity = Client(url[0]).execute("SHOW STREAMS;", Context())[0]
+    entity = RestClient(url[0]).execute("SHOW STREAMS;", SessionContext())[0]
     assert (entity["@type"], entity["streams"]) == ("streams", [])
     children = _descendants(dev.pid)
     assert len(children) >= 2, "Kafka and Spark run beside it"

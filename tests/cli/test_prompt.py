@@ -12,12 +12,12 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from millstream.cli.client import Client
-from millstream.cli.output import Format, Output
+from millstream.cli.client import RestClient
+from millstream.cli.completion import KnownNames, SqlCompleter
+from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, is_finished
-from millstream.cli.session import Session
+from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.words import Known, Words
 from millstream.server.run import Server
 from support.engine import FakeEngine
 
@@ -28,7 +28,7 @@ LEAVE = "\x04"
 class Desk:
     """A session, its keyboard, and its screen as text."""
 
-    session: Session
+    session: ShellSession
     keys: PipeInput
     screen: io.StringIO
     history: Path
@@ -36,7 +36,7 @@ class Desk:
     def type(self, text: str) -> str:
         """Type and leave; what the screen shows then."""
         self.keys.send_text(text + LEAVE)
-        prompt = Prompt(Words(lambda: self.session.client), self.history, self.keys, DummyOutput())
+        prompt = Prompt(SqlCompleter(lambda: self.session.client), self.history, self.keys, DummyOutput())
         assert interact(self.session, prompt) == 0
         return self.screen.getvalue()
 
@@ -46,7 +46,12 @@ def desk(server: Server, tmp_path: Path) -> Iterator[Desk]:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, color_system=None, width=80, height=24)
     with create_pipe_input() as keys:
-        yield Desk(Session(Client(server.url), Output(console, console, Format())), keys, screen, tmp_path / "history")
+        yield Desk(
+            ShellSession(RestClient(server.url), Output(console, console, OutputFormat())),
+            keys,
+            screen,
+            tmp_path / "history",
+        )
 
 
 def test_the_banner_says_which_server_answers(desk: Desk, server: Server) -> None:
@@ -123,7 +128,9 @@ def test_is_finished(text: str, finished: bool) -> None:
     assert is_finished(text) == finished
 
 
-KNOWN = Known({"ORDERS": ("ID", "NAME"), "my stream": ("ADDRESS",)}, ("UCASE",), ("orders",), ("auto.offset.reset",))
+KNOWN = KnownNames(
+    {"ORDERS": ("ID", "NAME"), "my stream": ("ADDRESS",)}, ("UCASE",), ("orders",), ("auto.offset.reset",)
+)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +150,7 @@ KNOWN = Known({"ORDERS": ("ID", "NAME"), "my stream": ("ADDRESS",)}, ("UCASE",),
     ],
 )
 def test_completion(typed: str, first: list[str]) -> None:
-    words = Words(lambda: Client(""))
+    words = SqlCompleter(lambda: RestClient(""))
     words.known = KNOWN
     found = words.get_completions(Document(typed), CompleteEvent())
     assert [completion.text for completion in found][: len(first)] == first

@@ -7,7 +7,7 @@ import pytest
 from millstream.cli import server
 from millstream.cli.main import main
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from pygments.token import Keyword, Name, String
 
-from millstream.cli.client import ClientError, Refused
-from millstream.cli.colours import SqlLexer
+from millstream.cli.client import ClientError, ServerRefused
+from millstream.cli.display import Grid, printable
 from millstream.cli.entities import parts
-from millstream.cli.parts import Grid, printable
+from millstream.cli.error_report import trouble
+from millstream.cli.highlighting import SqlLexer
 from millstream.cli.plain import grid_text
 from millstream.cli.statements import is_whole, split
-from millstream.cli.trouble import trouble
 from millstream.cli.widths import comfortable, fitted
 from support import golden
 
@@ -48,7 +48,7 @@ def test_errors(message: str, text: str, told: str) -> None:
 
 
 def test_an_error_of_the_server_may_have_no_reason() -> None:
-    assert trouble(Refused({})).text == "error: the server gave no reason"
+    assert trouble(ServerRefused({})).text == "error: the server gave no reason"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ from pathlib import Path
 
 from millstream.formats.base import Format
 from millstream.formats.registry import FORMATS
-from millstream.model.settings import SETTINGS, Scope, Setting
+from millstream.model.settings import SETTINGS, Setting, SettingScope
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACE = re.compile(r"(<!-- table: \S+ .*? -->\n).*?(<!-- end -->)", re.DOTALL)
-SCOPES = {Scope.OWN: "Of millstream", Scope.KSQL: "Of ksqlDB", Scope.STREAMS: "Of Kafka and Kafka Streams"}
+SCOPES = {
+    SettingScope.OWN: "Of millstream",
+    SettingScope.KSQL: "Of ksqlDB",
+    SettingScope.STREAMS: "Of Kafka and Kafka Streams",
+}
 
 
 def formats() -> str:
@@ -44,7 +48,7 @@ def _format(f: Format) -> tuple[str, ...]:
     return (name, *("yes" if one else "" for one in yes), ", ".join(p.upper() for p in sorted(f.properties)))
 
 
-def _settings(scope: Scope) -> str:
+def _settings(scope: SettingScope) -> str:
     return table(
         ("Setting", "Default", "Set by", "Meaning"), [_setting(s) for s in SETTINGS.values() if s.scope is scope]
     )

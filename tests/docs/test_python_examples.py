@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from functions.calling import answers
-from millstream.analysis.scope import Scope
+from millstream.analysis.scope import NameScope
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.functions.python import library
@@ -16,7 +16,7 @@ from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
 from millstream.syntax import tree
 from millstream.syntax.parser import split
-from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.cases import CaseRecord, TestCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
 
@@ -39,7 +39,7 @@ def test_calls_give_their_answers(spark: SparkSession) -> None:
         (parsed,) = split(text)
         catalog = outcome(parsed.statement, text, catalog, Facts(), effective({}, {})).catalog
     told = EXAMPLE.findall(PAGE)
-    given = answers([call for call, _ in told], spark, Scope(functions=library(catalog.functions)))
+    given = answers([call for call, _ in told], spark, NameScope(functions=library(catalog.functions)))
     assert {call: a.text for (call, _), a in zip(told, given, strict=True)} == dict(told)
     assert len(told) >= 7
 
@@ -49,7 +49,7 @@ def test_aggregates_give_their_answers(spark: SparkSession) -> None:
     declare = "CREATE STREAM s (id INT KEY, x DOUBLE) WITH (kafka_topic='s', value_format='JSON');"
     statements = (*texts(), declare, f"CREATE TABLE o AS SELECT id, {name}(x) AS r FROM s GROUP BY id;")
     inputs = tuple(CaseRecord("s", 1, {"X": float(v)}, 0) for v in values.split(","))
-    case = Case("", "", "", statements, {}, (), inputs, (), {}, None)
+    case = TestCase("", "", "", statements, {}, (), inputs, (), {}, None)
     played = plan(case, effective({}, {}), Bounded(spark))
     run(case, played, Bounded(spark))
     last = max(played.records["O"], key=lambda placed: placed.order)

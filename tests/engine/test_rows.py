@@ -5,7 +5,7 @@ from decimal import Decimal as Number
 import pytest
 
 from millstream.engine.api import Tombstone
-from millstream.engine.rows import Unfit, fitted, row_of, shown
+from millstream.engine.rows import ValueMismatch, fitted, row_of, shown
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -105,5 +105,5 @@ def test_fitted(value: object, type: SqlType, fit: object) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(value: object, type: SqlType) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(ValueMismatch):
         fitted(value, type)

@@ -3,18 +3,18 @@
 import pytest
 
 from millstream.engine.api import Request, RequestFailed
-from millstream.engine.session import Session
+from millstream.engine.session import RequestSession
 from millstream.model.settings import SettingRefused, effective
 from millstream.syntax.parser import parse_one
 
 SERVER = effective({"ksql.streams.auto.offset.reset": "latest", "ksql.properties.overrides.denylist": "linger.ms"})
 
 
-def session(**properties: object) -> Session:
-    return Session(Request("", properties), SERVER)
+def session(**properties: object) -> RequestSession:
+    return RequestSession(Request("", properties), SERVER)
 
 
-def hear(heard: Session, text: str) -> bool:
+def hear(heard: RequestSession, text: str) -> bool:
     return heard.hear(parse_one(text))
 
 

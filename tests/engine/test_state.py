@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import commands
 from millstream.engine.commands import Command
-from millstream.engine.state import Applied, State, applied
+from millstream.engine.state import AppliedCommand, EngineState, applied
 from millstream.model.settings import effective
 from millstream.plan.steps import CreateTopic, DeleteTopic
 
@@ -19,9 +19,9 @@ def said(text: str, topics: Mapping[str, TopicFacts] = TOPICS, **settings: str) 
     return commands.new("server", "path", text, effective(settings), Facts(topics), {"s": {0: 5}})
 
 
-def after(*texts: str) -> State:
+def after(*texts: str) -> EngineState:
     """The state after statements, each of which must be understood."""
-    state = State()
+    state = EngineState()
     for offset, text in enumerate(texts):
         done = applied(state, offset, said(text))
         assert done.failure is None, done.failure
@@ -29,7 +29,7 @@ def after(*texts: str) -> State:
     return state
 
 
-def last(*texts: str) -> Applied:
+def last(*texts: str) -> AppliedCommand:
     """What the last of the statements comes to."""
     return applied(after(*texts[:-1]), len(texts) - 1, said(texts[-1]))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.test_state import MADE, SOURCE, after
-from millstream.engine.state import Wanted
+from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun, Supervisor
 from support.kafka import wait_for
 
@@ -34,13 +34,13 @@ class FakeRunner:
     refuse: str = ""
     now: float = 1000.0
 
-    def start(self, wanted: Wanted) -> FakeRunning:
+    def start(self, wanted: DesiredQuery) -> FakeRunning:
         if self.refuse:
             raise CannotRun(self.refuse)
         self.started.append(FakeRunning())
         return self.started[-1]
 
-    def forget(self, wanted: Wanted) -> None:
+    def forget(self, wanted: DesiredQuery) -> None:
         self.forgotten.append(wanted.birth)
 
 
@@ -57,7 +57,7 @@ def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
     made.end()
 
 
-def wanted(*more: str) -> dict[str, Wanted]:
+def wanted(*more: str) -> dict[str, DesiredQuery]:
     return dict(after(SOURCE, MADE, *more).wanted)
 
 

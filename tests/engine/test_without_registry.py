@@ -3,7 +3,7 @@
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.engine.schemas import NoRegistry, Schemas
+from millstream.engine.schemas import NoRegistry, RegistryAccess
 from millstream.model.settings import effective
 from millstream.syntax.parser import split
 
@@ -22,10 +22,10 @@ CREATE = "CREATE STREAM s (v INT) WITH (kafka_topic='t', value_format='{}');"
 def test_refused(text: str, why: str) -> None:
     (parsed,) = split(text)
     with pytest.raises(NoRegistry, match=f"{why}.*ksql.schema.registry.url"):
-        Schemas({}).look_up(parsed.statement, Catalog(), effective({}, {}))
+        RegistryAccess({}).look_up(parsed.statement, Catalog(), effective({}, {}))
 
 
 @pytest.mark.parametrize("format", ["JSON", "DELIMITED", "PROTOBUF_NOSR"])
 def test_others_need_none(format: str) -> None:
     (parsed,) = split(CREATE.format(format))
-    assert Schemas({}).look_up(parsed.statement, Catalog(), effective({}, {})) == ({}, {})
+    assert RegistryAccess({}).look_up(parsed.statement, Catalog(), effective({}, {})) == ({}, {})

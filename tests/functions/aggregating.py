@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from functions.calling import meant, shown
-from millstream.analysis import meaning as m
-from millstream.analysis.scope import Scope, ScopeColumn
-from millstream.functions.shapes import fill
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.functions.signatures import fill
 from millstream.functions.sparktype import spark_type
 from millstream.model.settings import effective
 from millstream.model.types import STRING
@@ -21,8 +21,8 @@ class Aggregated:
     def __init__(self, text: str) -> None:
         call, _, columns = text.partition(OVER)
         arrays = {name: meant(f"ARRAY[{values}]") for name, values in (c.split(" = ", 1) for c in columns.split("; "))}
-        made = meant(call, Scope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items()))))
-        assert isinstance(made, m.Call)
+        made = meant(call, NameScope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items()))))
+        assert isinstance(made, typed.TypedCall)
         assert made.type is not None
         self.call, self.type = made, made.type
         signature = made.chosen.signature
@@ -30,7 +30,7 @@ class Aggregated:
         self.rows = _rows(list(arrays.values()))
         assert signature.accumulating is not None
         types = [a.type or STRING for a in made.arguments]
-        constants = [a.value if isinstance(a, m.Const) else None for a in made.arguments]
+        constants = [a.value if isinstance(a, typed.Constant) else None for a in made.arguments]
         self.how = signature.accumulating(types, constants, SETTINGS)
 
     def added(self) -> str:
@@ -65,16 +65,16 @@ class Aggregated:
         return f"cast({text} as {self.how.state})"
 
 
-def _column(index: int, name: str, values: m.Meaning) -> ScopeColumn:
-    assert isinstance(values, m.ArrayOf)
-    return ScopeColumn(name, None, m.Ref(values.items[0].type, m.Where.VALUE, index, name))
+def _column(index: int, name: str, values: typed.TypedExpression) -> ScopeColumn:
+    assert isinstance(values, typed.TypedArray)
+    return ScopeColumn(name, None, typed.ColumnReference(values.items[0].type, typed.ColumnPlace.VALUE, index, name))
 
 
-def _rows(columns: Sequence[m.Meaning]) -> list[str]:
-    items = [column.items for column in columns if isinstance(column, m.ArrayOf)]
+def _rows(columns: Sequence[typed.TypedExpression]) -> list[str]:
+    items = [column.items for column in columns if isinstance(column, typed.TypedArray)]
     return [f"named_struct({', '.join(_field(i, v) for i, v in enumerate(row))})" for row in zip(*items, strict=True)]
 
 
-def _field(index: int, value: m.Meaning) -> str:
+def _field(index: int, value: typed.TypedExpression) -> str:
     assert value.type is not None
     return f"'V{index}', cast({to_sql(value)} as {spark_type(value.type)})"

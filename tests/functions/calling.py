@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from millstream.analysis import meaning as m
-from millstream.analysis.expressions import function_call, typed
-from millstream.analysis.scope import Scope
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.expressions import function_call, type_expression
+from millstream.analysis.scope import NameScope
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.functions.shapes import lowered
+from millstream.functions.signatures import lowered
 from millstream.model.types import STRING, Array, SqlType
 from millstream.spark.casts import cast
 from millstream.spark.lower import to_sql
@@ -20,7 +20,7 @@ from millstream.syntax.parser import parse_expression
 
 FAILED = "fails"
 _FEW = 20
-NOTHING = Scope()
+NOTHING = NameScope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Answer:
         return f"{self.type} {FAILED}" if self.text == FAILED else f"{self.type} = {self.text}"
 
 
-def answers(calls: Sequence[str], spark: SparkSession, scope: Scope = NOTHING) -> list[Answer]:
+def answers(calls: Sequence[str], spark: SparkSession, scope: NameScope = NOTHING) -> list[Answer]:
     """What each call gives, all computed as the columns of one row."""
     return computed([(t, shown(t, text)) for t, text in (lowered_call(call, scope) for call in calls)], spark)
 
@@ -62,29 +62,29 @@ def asked(path: Path) -> list[tuple[str, str]]:
     return [(call, wanted) for call, wanted in (text.rsplit(" => ", 1) for text in texts)]
 
 
-def lowered_call(call: str, scope: Scope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:
+def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:
     """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
     made = meant(call, scope)
     assert made.type is not None
-    if isinstance(made, m.Call) and made.chosen.function.kind is FunctionKind.TABLE:
+    if isinstance(made, typed.TypedCall) and made.chosen.function.kind is FunctionKind.TABLE:
         texts, types = list(map(to_sql, made.arguments)), [a.type for a in made.arguments]
         return Array(made.type), lowered(made.chosen.signature, texts, types, made.type)
     return made.type, to_sql(made, label)
 
 
-def meant(call: str, scope: Scope = NOTHING) -> m.Meaning:
+def meant(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
     """What a call means, of any kind of function."""
     expression = parse_expression(call)
     function = lookup(expression.name) if isinstance(expression, tree.Call) else None
     if function and function.kind is not FunctionKind.SCALAR:
         assert isinstance(expression, tree.Call)
         return function_call(expression, scope, function.kind)
-    return typed(expression, scope)
+    return type_expression(expression, scope)
 
 
-def calls_in(made: m.Meaning) -> Iterator[m.Call]:
+def calls_in(made: typed.TypedExpression) -> Iterator[typed.TypedCall]:
     """The calls in an expression, those inside others too."""
-    if isinstance(made, m.Call):
+    if isinstance(made, typed.TypedCall):
         yield made
-    for part in m.parts(made):
+    for part in typed.parts(made):
         yield from calls_in(part)

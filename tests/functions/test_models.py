@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from functions.calling import calls_in, meant
 from functions.modelled import LENIENT, STRICT
 from functions.models import Fails, Model
-from millstream.analysis import meaning as m
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -82,9 +82,9 @@ COLUMNS: dict[str, tuple[SqlType, some.SearchStrategy[Any]]] = {
 }
 NAMES = [f"{letter}{n}" for letter in COLUMNS for n in range(EACH)]
 TYPES = [COLUMNS[name[0]][0] for name in NAMES]
-SCOPE = Scope(
+SCOPE = NameScope(
     tuple(
-        ScopeColumn(name, None, m.Ref(t, m.Where.VALUE, i, name))
+        ScopeColumn(name, None, typed.ColumnReference(t, typed.ColumnPlace.VALUE, i, name))
         for i, (name, t) in enumerate(zip(NAMES, TYPES, strict=True))
     )
 )

@@ -4,9 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from millstream.functions.declare import ANY_DECIMAL, UNIT, Chosen, Function, FunctionKind, LambdaArgument, LambdaType
+from millstream.functions.declare import (
+    ANY_DECIMAL,
+    UNIT,
+    Function,
+    FunctionKind,
+    LambdaArgument,
+    LambdaType,
+    ResolvedCall,
+)
 from millstream.functions.resolve import call_text, resolve, resolve_among
-from millstream.functions.shapes import shape
+from millstream.functions.signatures import parse_signature
 from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
@@ -27,7 +35,7 @@ HERE = Span(1, 8)
 
 def made_up(*signatures: str) -> Function:
     """A function of these signatures."""
-    return Function("F", FunctionKind.SCALAR, "", "", tuple(shape(s, "") for s in signatures))
+    return Function("F", FunctionKind.SCALAR, "", "", tuple(parse_signature(s, "") for s in signatures))
 
 
 def chosen(function: Function, *arguments: SqlType | None) -> str:
@@ -100,7 +108,7 @@ def test_what_does_not_fit(signature: str, arguments: Sequence[SqlType | None]) 
         chosen(made_up(signature), *arguments)
 
 
-def called(name: str, *arguments: SqlType | None) -> Chosen:
+def called(name: str, *arguments: SqlType | None) -> ResolvedCall:
     return resolve(name, arguments, None, HERE)
 
 

@@ -8,11 +8,11 @@ import pytest
 from functions.aggregating import OVER, SETTINGS, Aggregated
 from functions.calling import asked, calls_in, meant
 from functions.samples import NESTED, PLAIN, bound, is_generic
-from millstream.analysis import meaning as m
+from millstream.analysis import typed_expressions as typed
 from millstream.functions import FUNCTIONS
 from millstream.functions.declare import Function, LambdaType, Signature
 from millstream.functions.resolve import call_text
-from millstream.functions.shapes import lowered
+from millstream.functions.signatures import lowered
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
 from millstream.model.types import STRING, SqlType, children
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 Types = Sequence[SqlType | None]
 
 
-def examples() -> Iterator[m.Call]:
+def examples() -> Iterator[typed.TypedCall]:
     """Each call in the documentation and in the files of calls, with those inside it."""
     texts = [f.example for f in FUNCTIONS.values()]
     for path in (*sorted((HERE / "calls").glob("*.txt")), HERE / "aggregates.txt"):
@@ -31,7 +31,7 @@ def examples() -> Iterator[m.Call]:
 
 
 @pytest.fixture(scope="module")
-def calls() -> list[m.Call]:
+def calls() -> list[typed.TypedCall]:
     return list(examples())
 
 
@@ -39,22 +39,22 @@ def signatures() -> Iterator[tuple[Function, Signature]]:
     return ((f, s) for f in FUNCTIONS.values() for s in f.signatures)
 
 
-def test_each_signature_has_an_example(calls: list[m.Call]) -> None:
+def test_each_signature_has_an_example(calls: list[typed.TypedCall]) -> None:
     seen = {id(c.chosen.signature) for c in calls}
     assert [call_text(f.name, s) for f, s in signatures() if id(s) not in seen] == []
 
 
-def test_what_repeats_is_there_once_and_more_than_once(calls: list[m.Call]) -> None:
+def test_what_repeats_is_there_once_and_more_than_once(calls: list[typed.TypedCall]) -> None:
     seen = {(id(c.chosen.signature), min(_repeats(c), 2)) for c in calls if c.chosen.signature.variadic is not None}
     varying = [(f, s) for f, s in signatures() if s.variadic is not None]
     assert [(call_text(f.name, s), n) for f, s in varying for n in (0, 2) if (id(s), n) not in seen] == []
 
 
-def _repeats(call: m.Call) -> int:
+def _repeats(call: typed.TypedCall) -> int:
     return len(call.arguments) - len(call.chosen.signature.parameters) + 1
 
 
-def test_each_kind_of_a_generic_has_an_example(calls: list[m.Call]) -> None:
+def test_each_kind_of_a_generic_has_an_example(calls: list[typed.TypedCall]) -> None:
     seen = {(id(c.chosen.signature), _of_call(c)) for c in calls if _is_varied(c.chosen.signature)}
     missing = [
         f"{call_text(f.name, s)} of {t}"
@@ -88,7 +88,7 @@ def _is_varied(signature: Signature) -> bool:
     return made and not fixed and any(map(is_generic, own))
 
 
-def _of_call(call: m.Call) -> str:
+def _of_call(call: typed.TypedCall) -> str:
     assert call.type is not None
     return _way(call.chosen.signature, [a.type for a in call.arguments], call.type)
 

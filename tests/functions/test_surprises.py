@@ -5,7 +5,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from functions.calling import FAILED, asked, computed, lowered_call, shown
-from millstream.analysis.scope import Scope
+from millstream.analysis.scope import NameScope
 from millstream.model.errors import StatementError
 from millstream.model.types import SqlType
 
@@ -45,7 +45,7 @@ def test_each_stands_under_its_sentence() -> None:
 
 def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> None:
     """§4.6 "Errors inside nested constructors null just the element when `ksql.nested.error.set.null` is true"."""
-    scope = Scope(settings={"ksql.nested.error.set.null": "false", "ksql.cast.strings.preserve.nulls": "true"})
+    scope = NameScope(settings={"ksql.nested.error.set.null": "false", "ksql.cast.strings.preserve.nulls": "true"})
     calls = ("ARRAY[1, 1 / 0]", "STRUCT(a := 1 / 0)", "MAP('a' := ARRAY[1 / 0])", "ARRAY[1, CAST(NULL AS INT)]")
     made = [lowered_call(call, scope, "test") for call in calls]
     given = [a.text for a in computed([(t, shown(t, text)) for t, text in made], spark)]
@@ -54,6 +54,6 @@ def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> N
 
 def test_null_as_text(spark: SparkSession) -> None:
     """§4.4 "`ksql.cast.strings.preserve.nulls=true` (false yields the text "null")"."""
-    scope = Scope(settings={"ksql.cast.strings.preserve.nulls": "false"})
+    scope = NameScope(settings={"ksql.cast.strings.preserve.nulls": "false"})
     made, text = lowered_call("CONCAT('a', CAST(CAST(NULL AS INT) AS STRING))", scope)
     assert computed([(made, shown(made, text))], spark)[0].text == "anull"

@@ -6,8 +6,8 @@ import pytest
 
 from functions.calling import meant
 from functions.samples import bound, is_generic
-from millstream.analysis import meaning as m
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.functions import FUNCTIONS
 from millstream.functions.declare import ANY_DECIMAL, UNIT, Function, LambdaType, Signature
 from millstream.functions.resolve import call_text
@@ -22,13 +22,13 @@ each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lamb
 def refusal(name: str, arguments: Sequence[SqlType | str]) -> StatementError:
     """What is said of a call with arguments of these types, or written so."""
     columns = [
-        ScopeColumn(f"C{i}", None, m.Ref(t, m.Where.VALUE, i, f"C{i}"))
+        ScopeColumn(f"C{i}", None, typed.ColumnReference(t, typed.ColumnPlace.VALUE, i, f"C{i}"))
         for i, t in enumerate(arguments)
         if not isinstance(t, str)
     ]
     texts = [t if isinstance(t, str) else f"C{i}" for i, t in enumerate(arguments)]
     with pytest.raises(StatementError) as raised:
-        meant(f"{name}({', '.join(texts)})", Scope(tuple(columns)))
+        meant(f"{name}({', '.join(texts)})", NameScope(tuple(columns)))
     return raised.value
 
 

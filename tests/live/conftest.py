@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from millstream.parts.broker import Broker
-from support.kafka import Kafka
-from support.life import Life
+from millstream.services.broker import BrokerProcess
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient
 
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 
 
 @pytest.fixture(scope="module")
-def begin(broker: Broker, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
+def begin(broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
     """Starts a server of this module's own service id; all share one data folder, and end with the module."""
     folder, service = tmp_path_factory.mktemp("server"), kafka.unique("live").replace("-", "_")
-    lives: list[Life] = []
+    lives: list[EngineProcess] = []
 
-    def start(name: str = "one", **properties: str) -> Life:
+    def start(name: str = "one", **properties: str) -> EngineProcess:
         settings = {
             "bootstrap.servers": broker.bootstrap,
             "ksql.service.id": service,
@@ -29,7 +29,7 @@ def begin(broker: Broker, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory
             "auto.offset.reset": "earliest",
             **properties,
         }
-        lives.append(Life(settings, Path(folder) / f"{name}.log"))
+        lives.append(EngineProcess(settings, Path(folder) / f"{name}.log"))
         return lives[-1]
 
     yield start
@@ -38,6 +38,6 @@ def begin(broker: Broker, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def server(begin: Begin) -> Life:
+def server(begin: Begin) -> EngineProcess:
     """One server for the module."""
     return begin()

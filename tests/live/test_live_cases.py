@@ -10,16 +10,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
-from millstream.parts.broker import Broker
+from millstream.services.broker import BrokerProcess
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import Case, load
+from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.cases import TestCase, load
 from millstream.tester.check import differences
+from millstream.tester.environment import LiveEnvironment
 from millstream.tester.live import run_live
-from millstream.tester.play import Placed, Played
+from millstream.tester.play import PlacedRecord, PlayResult
 from millstream.tester.script import Script, script
-from millstream.tester.stage import Stage
-from millstream.tester.wire import Wire, wired
-from support.lives import Lives
+from support.crash_runs import CrashRuns
 from support.shared import shared
 
 pytestmark = pytest.mark.live
@@ -29,12 +29,12 @@ KILLED = [id for group in SAMPLE.values() for id in group.get("killed", ())]
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, TestCase]:
     return {case.id: case for case in load([shared("conformance", "query")]) if case.id in LISTED}
 
 
 @pytest.fixture(scope="module")
-def wire(broker: Broker, spark: SparkSession) -> Iterator[Wire]:
+def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
     with wired(broker.bootstrap, spark) as made:
         yield made
 
@@ -46,20 +46,20 @@ def test_the_sample_is_what_it_is_said_to_be() -> None:
 
 
 def test_most_of_the_sample_gives_the_same_records_live(
-    cases: dict[str, Case], wire: Wire, spark: SparkSession, tmp_path: Path
+    cases: dict[str, TestCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
 ) -> None:
     straight = [cases[id] for id in LISTED if id not in KILLED]
-    played = run_live(straight, Stage(wire, spark, tmp_path), effective({}, {}), jobs=8)
+    played = run_live(straight, LiveEnvironment(wire, spark, tmp_path), effective({}, {}), jobs=8)
     failed = [f"{v.case.id} {v.case.title}\n  {v.reason}" for v in played if not v.passed]
     assert not failed, "\n".join(failed)
 
 
 def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_told(
-    cases: dict[str, Case], wire: Wire, spark: SparkSession, tmp_path: Path
+    cases: dict[str, TestCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
 ) -> None:
     """A process that plays them all is killed when half of the records are in; another goes on from the checkpoints."""
     made = [(cases[id], *_bounded(cases[id], spark)) for id in KILLED]
-    lives = Lives([s for _, s, _ in made], wire.bootstrap, tmp_path / "lives", (0.5,))
+    lives = CrashRuns([s for _, s, _ in made], wire.bootstrap, tmp_path / "lives", (0.5,))
     lives.live(0)
     before = {s.name: {topic: wire.count(s.name + topic) for topic in _outputs(case)} for case, s, _ in made}
     lives.live(1)
@@ -69,29 +69,31 @@ def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_tol
     assert not failed, "\n".join(failed)
 
 
-def _bounded(case: Case, spark: SparkSession) -> tuple[Script, Played]:
+def _bounded(case: TestCase, spark: SparkSession) -> tuple[Script, PlayResult]:
     what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
     assert played is not None
     return what, played
 
 
-def _outputs(case: Case) -> set[str]:
+def _outputs(case: TestCase) -> set[str]:
     return {record.topic for record in case.outputs}
 
 
-def _wrong(case: Case, what: Script, played: Played, before: dict[str, int], wire: Wire) -> Iterator[str]:
+def _wrong(
+    case: TestCase, what: Script, played: PlayResult, before: dict[str, int], wire: BrokerTopics
+) -> Iterator[str]:
     """How the topics differ from what is expected once each has lost what was told twice."""
     records = {}
     for topic in _outputs(case):
         expected = len([r for r in case.outputs if r.topic == topic])
-        raw = [Placed(r, (r.offset,)) for r in wire.read(what.name + topic)]
+        raw = [PlacedRecord(r, (r.offset,)) for r in wire.read(what.name + topic)]
         again = len(raw) - expected
         records[topic] = raw[: before[topic] - again] + raw[before[topic] :]
         yield from _repeated(topic, raw, before[topic], again)
     yield from differences(case, replace(played, records=records))
 
 
-def _repeated(topic: str, raw: Sequence[Placed], before: int, again: int) -> Iterator[str]:
+def _repeated(topic: str, raw: Sequence[PlacedRecord], before: int, again: int) -> Iterator[str]:
     """The second life must begin with the last records of the first, as they were, and go on where they end."""
     if not 0 <= again <= before:
         yield f"{topic} has {again} records too many; the first life wrote {before}"

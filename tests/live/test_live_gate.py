@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 ROWS = 20_000
@@ -24,7 +24,7 @@ CREATE STREAM {stream}_J AS SELECT s.id AS id, s.a AS a, n.name AS name, r.room 
 
 
 @pytest.fixture
-def topics(kafka: Kafka) -> dict[str, str]:
+def topics(kafka: BrokerClient) -> dict[str, str]:
     """A stream's topic and those of two tables, by what the statements call them."""
     return {
         name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper(), partitions=2)
@@ -32,14 +32,14 @@ def topics(kafka: Kafka) -> dict[str, str]:
     }
 
 
-def put(kafka: Kafka, topic: str, rows: Iterable[tuple[str | None, dict[str, object]]]) -> None:
+def put(kafka: BrokerClient, topic: str, rows: Iterable[tuple[str | None, dict[str, object]]]) -> None:
     """Write rows by key."""
     for key, value in rows:
         kafka.send(topic, key, value, 1_000)
     kafka.flush()
 
 
-def fill(kafka: Kafka, topics: dict[str, str], first: int, name: str) -> None:
+def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> None:
     """Rows of the stream from number `first` on, each of a key and a room of its own, and their names, said twice."""
     numbers = range(first, first + ROWS)
     put(kafka, topics["stream"], ((str(i % ROWS), {"a": i}) for i in numbers))
@@ -49,7 +49,7 @@ def fill(kafka: Kafka, topics: dict[str, str], first: int, name: str) -> None:
     put(kafka, topics["names"], ((None, {"name": "nobody"}) for _ in range(10)))
 
 
-def answers(kafka: Kafka, topic: str, wanted: int) -> dict[int, Any]:
+def answers(kafka: BrokerClient, topic: str, wanted: int) -> dict[int, Any]:
     """What the joined rows say by their number, the last one of each, when there are as many as wanted."""
     wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
     found: dict[int, Any] = {}
@@ -63,7 +63,9 @@ def all_named(found: dict[int, Any], first: int, name: str) -> bool:
     return all(found[i] == (name, f"room{i}") for i in range(first, first + ROWS))
 
 
-def test_what_was_there_first_is_joined(begin: Callable[..., Life], kafka: Kafka, topics: dict[str, str]) -> None:
+def test_what_was_there_first_is_joined(
+    begin: Callable[..., EngineProcess], kafka: BrokerClient, topics: dict[str, str]
+) -> None:
     fill(kafka, topics, 0, "first")
     server, out = begin("gate"), f"{topics['stream']}_J"
     server.execute(DECLARED.format(**topics))

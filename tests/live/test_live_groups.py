@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kafka import Kafka, Record, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 # Two servers start in this test, on a machine that may be busy.
 SLOW = 240.0
 
 
-def declare(server: Life, kafka: Kafka, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
+def declare(server: EngineProcess, kafka: BrokerClient, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
     """A new stream or table (ID INT, G STRING, V INT) over a topic of one partition, and that topic."""
     topic = kafka.create_topic(partitions=1)
     name = topic.replace("-", "_").upper()
@@ -23,12 +23,12 @@ def declare(server: Life, kafka: Kafka, kind: str = "STREAM", key: str = "KEY") 
     return name, topic
 
 
-def changes(records: list[Record], key: bytes) -> list[object]:
+def changes(records: list[TopicRecord], key: bytes) -> list[object]:
     """The values of a key, in order."""
     return [r.json for r in records if r.key == key]
 
 
-def test_each_row_of_a_stream_gives_its_groups_new_row(server: Life, kafka: Kafka) -> None:
+def test_each_row_of_a_stream_gives_its_groups_new_row(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     server.execute(
         f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s, COLLECT_LIST(id) AS ids "
@@ -42,7 +42,7 @@ def test_each_row_of_a_stream_gives_its_groups_new_row(server: Life, kafka: Kafk
     assert changes(records, b'"b"') == [{"N": 1, "S": 2, "IDS": [2]}]
 
 
-def test_a_table_takes_its_old_row_back(server: Life, kafka: Kafka) -> None:
+def test_a_table_takes_its_old_row_back(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, "TABLE", "PRIMARY KEY")
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {name} GROUP BY g;")
     rows = [("1", {"g": "a", "v": 1}), ("2", {"g": "a", "v": 2}), ("1", {"g": "b", "v": 5}), ("2", None)]
@@ -54,7 +54,7 @@ def test_a_table_takes_its_old_row_back(server: Life, kafka: Kafka) -> None:
     assert changes(records, b'"b"') == [{"N": 1, "S": 5}]
 
 
-def test_a_push_query_groups_too(server: Life, kafka: Kafka) -> None:
+def test_a_push_query_groups_too(server: EngineProcess, kafka: BrokerClient) -> None:
     name, _ = declare(server, kafka)
     after = "".join(f"INSERT INTO {name} VALUES ({n}, 'a', {n});" for n in (1, 2))
     rows = server.rows(
@@ -65,7 +65,7 @@ def test_a_push_query_groups_too(server: Life, kafka: Kafka) -> None:
     assert [row[:2] for row in rows] == [["a", 1], ["a", 3]]
 
 
-def test_windows_of_a_minute_and_their_keys(server: Life, kafka: Kafka) -> None:
+def test_windows_of_a_minute_and_their_keys(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     server.execute(
         f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, WINDOWSTART AS w FROM {name} "
@@ -78,7 +78,7 @@ def test_windows_of_a_minute_and_their_keys(server: Life, kafka: Kafka) -> None:
     assert counts == [(w, {"N": n, "W": w}) for w, n in ((0, 1), (0, 2), (60_000, 1), (0, 3), (180_000, 1))]
 
 
-def test_sessions_and_final_windows(server: Life, kafka: Kafka) -> None:
+def test_sessions_and_final_windows(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     server.execute(
         f"CREATE TABLE {name}_S AS SELECT g, COUNT(*) AS n FROM {name} WINDOW SESSION (5 SECONDS) GROUP BY g;"
@@ -94,7 +94,7 @@ def test_sessions_and_final_windows(server: Life, kafka: Kafka) -> None:
     assert [r.json for r in kafka.consume_all(f"{name}_F", 1)] == [{"N": 2}]
 
 
-def test_a_killed_server_goes_on_counting(begin: Begin, kafka: Kafka) -> None:
+def test_a_killed_server_goes_on_counting(begin: Begin, kafka: BrokerClient) -> None:
     service = kafka.unique("counting").replace("-", "_")
     server = begin("counting", **{"ksql.service.id": service})
     name, topic = declare(server, kafka)

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 Put = Callable[..., None]
 
 
 @pytest.fixture(scope="module")
-def server(begin: Callable[..., Life]) -> Life:
+def server(begin: Callable[..., EngineProcess]) -> EngineProcess:
     """A server with room for all the joins of this module."""
     return begin("joins", **{"millstream.slots": "64"})
 
 
-def declare(server: Life, kafka: Kafka, kind: str, partitions: int = 1) -> tuple[str, Put]:
+def declare(server: EngineProcess, kafka: BrokerClient, kind: str, partitions: int = 1) -> tuple[str, Put]:
     """A new stream or table (ID INT, G INT, V STRING), and what puts a row into its topic."""
     topic = kafka.create_topic(partitions=partitions)
     name = topic.replace("-", "_").upper()
@@ -31,13 +31,13 @@ def declare(server: Life, kafka: Kafka, kind: str, partitions: int = 1) -> tuple
     return name, put
 
 
-def rows(kafka: Kafka, topic: str, count: int) -> list[tuple[Any, ...]]:
+def rows(kafka: BrokerClient, topic: str, count: int) -> list[tuple[Any, ...]]:
     """The first records: key, the values in order (None: a tombstone), time."""
     found = kafka.consume_all(topic, count)
     return [(r.key, None if r.json is None else tuple(r.json.values()), r.timestamp) for r in found]
 
 
-def put_until(kafka: Kafka, topic: str, put: Callable[[], None]) -> None:
+def put_until(kafka: BrokerClient, topic: str, put: Callable[[], None]) -> None:
     """Put rows until one comes out: a table joins what comes after it was read."""
 
     def told() -> bool:
@@ -47,7 +47,7 @@ def put_until(kafka: Kafka, topic: str, put: Callable[[], None]) -> None:
     wait_for(told, f"a row in {topic}")
 
 
-def test_a_stream_looks_up_the_tables_row_of_the_moment(server: Life, kafka: Kafka) -> None:
+def test_a_stream_looks_up_the_tables_row_of_the_moment(server: EngineProcess, kafka: BrokerClient) -> None:
     (stream, event), (table, row) = declare(server, kafka, "STREAM", 2), declare(server, kafka, "TABLE", 2)
     server.execute(
         f"CREATE STREAM {stream}_J AS SELECT s.g, s.v AS l, t.v AS r FROM {stream} s JOIN {table} t ON s.g = t.id;"
@@ -57,7 +57,7 @@ def test_a_stream_looks_up_the_tables_row_of_the_moment(server: Life, kafka: Kaf
     assert rows(kafka, f"{stream}_J", 1) == [(b"7", ("a", "seven"), 20)]
 
 
-def test_tables_tell_each_change_of_either(server: Life, kafka: Kafka) -> None:
+def test_tables_tell_each_change_of_either(server: EngineProcess, kafka: BrokerClient) -> None:
     (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE")
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT ROWKEY, l.v AS l, r.v AS r FROM {left} l FULL JOIN {right} r ON l.id = r.id;"
@@ -70,7 +70,9 @@ def test_tables_tell_each_change_of_either(server: Life, kafka: Kafka) -> None:
     assert [r[2] for r in rows(kafka, f"{left}_J", 4)] == [10, 10, 20, 30]
 
 
-def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(server: Life, kafka: Kafka) -> None:
+def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
     (left, one), (right, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM", 3)
     server.execute(
         f"CREATE STREAM {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r "
@@ -84,7 +86,7 @@ def test_streams_meet_near_in_time_or_are_told_alone_when_it_is_over(server: Lif
     assert rows(kafka, f"{left}_J", 2)[1] == (b"1", ("b", None), 6_000)
 
 
-def test_a_foreign_key_is_followed_and_both_tables_tell(server: Life, kafka: Kafka) -> None:
+def test_a_foreign_key_is_followed_and_both_tables_tell(server: EngineProcess, kafka: BrokerClient) -> None:
     (left, one), (right, two) = declare(server, kafka, "TABLE"), declare(server, kafka, "TABLE", 2)
     server.execute(
         f"CREATE TABLE {left}_J AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r ON l.g = r.id;"
@@ -101,7 +103,7 @@ def test_a_foreign_key_is_followed_and_both_tables_tell(server: Life, kafka: Kaf
     assert rows(kafka, f"{left}_J", told + 1)[-1] == (b"1", None, 30)
 
 
-def test_a_chain_of_joins_and_a_group_after_it(server: Life, kafka: Kafka) -> None:
+def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: BrokerClient) -> None:
     (first, one), (second, two) = declare(server, kafka, "STREAM"), declare(server, kafka, "STREAM")
     table, row = declare(server, kafka, "TABLE")
     server.execute(

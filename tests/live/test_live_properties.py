@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
-from millstream.parts.broker import Broker
+from millstream.services.broker import BrokerProcess
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import Case, CaseRecord
+from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.cases import CaseRecord, TestCase
 from millstream.tester.check import shown
-from millstream.tester.play import Placed, Played
+from millstream.tester.play import PlacedRecord, PlayResult
 from millstream.tester.script import Script, script
-from millstream.tester.wire import Wire, wired
 from support import naive
-from support.lives import Lives
+from support.crash_runs import CrashRuns
 
 pytestmark = pytest.mark.live
 SEEDS = st.integers(0, 2**32 - 1)
@@ -90,12 +90,12 @@ QUERIES = {
 }
 
 
-def case(name: str, random: Random, blocks: int, size: int) -> Case:
+def case(name: str, random: Random, blocks: int, size: int) -> TestCase:
     """A query over random records: of one topic for a while, then of the next."""
     query = QUERIES[name]
     topics = [query.topics[n % len(query.topics)] for n in range(blocks) for _ in range(size)]
     records = tuple(_records(topics, query.tombstones, random))
-    return Case(name, name, "", tuple(query.statements), {}, (), records, (), {}, None)
+    return TestCase(name, name, "", tuple(query.statements), {}, (), records, (), {}, None)
 
 
 def _records(topics: Iterable[str], tombstones: bool, random: Random) -> Iterator[CaseRecord]:
@@ -108,7 +108,7 @@ def _records(topics: Iterable[str], tombstones: bool, random: Random) -> Iterato
         yield CaseRecord(topic, random.choice("123456"), None if gone else row, now - late)
 
 
-def table(records: Sequence[Placed], played: Played) -> naive.Table:
+def table(records: Sequence[PlacedRecord], played: PlayResult) -> naive.Table:
     """What is left of a changelog: each key's last row."""
     sink, found = played.catalog.sources["O"], dict[Any, Any]()
     for record in (shown(placed, sink, played) for placed in sorted(records, key=lambda p: p.order)):
@@ -122,12 +122,12 @@ def table(records: Sequence[Placed], played: Played) -> naive.Table:
 
 
 @pytest.fixture(scope="module")
-def wire(broker: Broker, spark: SparkSession) -> Iterator[Wire]:
+def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
     with wired(broker.bootstrap, spark) as made:
         yield made
 
 
-def planned(what: Case, spark: SparkSession) -> tuple[Script, Played]:
+def planned(what: TestCase, spark: SparkSession) -> tuple[Script, PlayResult]:
     """How to play it, without waiting for each record's outputs, and the bounded run."""
     found, played = script(what, f"random_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
     assert played is not None
@@ -150,16 +150,16 @@ def test_a_bounded_run_agrees_with_plain_python(name: str, spark: SparkSession) 
     max_examples=1, deadline=None, phases=(Phase.generate,), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(SEEDS)
-def test_real_time_agrees_with_both_through_restarts(wire: Wire, spark: SparkSession, seed: int) -> None:
+def test_real_time_agrees_with_both_through_restarts(wire: BrokerTopics, spark: SparkSession, seed: int) -> None:
     """All queries in one process that is killed at a place of its own for each."""
     random = Random(seed)
     made = [(name, case(name, random, blocks=4, size=15)) for name in QUERIES]
     plans = [planned(what, spark) for _, what in made]
     with tempfile.TemporaryDirectory() as folder:
-        lives = Lives([s for s, _ in plans], wire.bootstrap, Path(folder) / "lives", (random.uniform(0.2, 0.8),))
+        lives = CrashRuns([s for s, _ in plans], wire.bootstrap, Path(folder) / "lives", (random.uniform(0.2, 0.8),))
         for number in (0, 1):
             lives.live(number)
     for (name, what), (play, played) in zip(made, plans, strict=True):
-        found = [Placed(r, (r.offset,)) for r in wire.read(play.name + "O")]
+        found = [PlacedRecord(r, (r.offset,)) for r in wire.read(play.name + "O")]
         live, bounded = (table(records, played) for records in (found, played.records["O"]))
         assert live == bounded == QUERIES[name].model(what.inputs), f"{name}, seed {seed}"

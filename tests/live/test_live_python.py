@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from millstream.engine.api import RequestFailed
-from support.kafka import Kafka, Record, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 
 LOG = "py-log"
 # Queries start one after the other, and after a restart read again what came after the last checkpoint.
@@ -44,7 +44,7 @@ def shout(text):
 '''
 
 
-def test_functions_live(begin: Begin, kafka: Kafka, tmp_path: Path) -> None:
+def test_functions_live(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(FILE)
     own = {"ksql.extension.dir": str(tmp_path), "ksql.logging.processing.topic.name": LOG}
     server = begin(**own, **{"millstream.python.timeout.ms": "500"})
@@ -62,7 +62,7 @@ def test_functions_live(begin: Begin, kafka: Kafka, tmp_path: Path) -> None:
     restarted(begin(**own), kafka)
 
 
-def told(server: Life, kafka: Kafka) -> None:
+def told(server: EngineProcess, kafka: BrokerClient) -> None:
     """Each failure is in the processing log, with its line."""
     wanted = (
         "function SHARE: line 4 (return part / whole): ZeroDivisionError: division by zero",
@@ -74,11 +74,11 @@ def told(server: Life, kafka: Kafka) -> None:
     assert {server.state(q["id"]) for q in server.execute("SHOW QUERIES;")[0]["queries"]} == {"RUNNING"}
 
 
-def read(kafka: Kafka, topic: str) -> list[Record]:
+def read(kafka: BrokerClient, topic: str) -> list[TopicRecord]:
     return kafka.consume_all(topic, kafka.ends(topic))
 
 
-def shown(server: Life) -> None:
+def shown(server: EngineProcess) -> None:
     listed = {f["name"]: f for f in server.execute("SHOW FUNCTIONS;")[0]["functions"]}
     assert listed["SHARE"] == {"name": "SHARE", "type": "SCALAR", "category": "python"}
     assert listed["LONGEST"]["type"] == "AGGREGATE"
@@ -94,7 +94,7 @@ def shown(server: Life) -> None:
     assert server.rows("SELECT share(part, whole) FROM words LIMIT 1;", 1) == [[0.5]]
 
 
-def restarted(again: Life, kafka: Kafka) -> None:
+def restarted(again: EngineProcess, kafka: BrokerClient) -> None:
     """A server that was killed knows its functions again, and its queries go on with them."""
     kafka.produce("py-words", "1", {"WORD": "again!", "PART": 1, "WHOLE": 8}, 9)
     wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart", LONG)

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from millstream.engine.api import RequestFailed
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 
 
-def declare(server: Life, kafka: Kafka, partitions: int = 2) -> tuple[str, str]:
+def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> tuple[str, str]:
     """A new stream (ID INT KEY, V STRING) and its topic."""
     topic = kafka.create_topic(partitions=partitions)
     name = topic.replace("-", "_").upper()
@@ -19,7 +19,7 @@ def declare(server: Life, kafka: Kafka, partitions: int = 2) -> tuple[str, str]:
     return name, topic
 
 
-def derive(server: Life, name: str, select: str) -> str:
+def derive(server: EngineProcess, name: str, select: str) -> str:
     """A stream made of another one; the id of its query."""
     made = server.execute(f"CREATE STREAM {name} AS {select};")
     id = made[0]["commandStatus"]["queryId"]
@@ -27,7 +27,7 @@ def derive(server: Life, name: str, select: str) -> str:
     return id
 
 
-def test_every_input_has_its_output_with_time_headers_and_key(server: Life, kafka: Kafka) -> None:
+def test_every_input_has_its_output_with_time_headers_and_key(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     derive(server, f"{name}_OUT", f"SELECT id, UCASE(v) AS u FROM {name} WHERE id > 1 EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "a"}, 1000)
@@ -36,7 +36,7 @@ def test_every_input_has_its_output_with_time_headers_and_key(server: Life, kafk
     assert (record.key, record.json, record.timestamp, record.headers) == (b"2", {"U": "B"}, 2000, (("h", b"x"),))
 
 
-def test_a_record_that_cannot_be_read_is_told_and_the_query_goes_on(server: Life, kafka: Kafka) -> None:
+def test_a_record_that_cannot_be_read_is_told_and_the_query_goes_on(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", b"this is no JSON")
@@ -48,7 +48,7 @@ def test_a_record_that_cannot_be_read_is_told_and_the_query_goes_on(server: Life
     assert any(topic in json.dumps(entry) for entry in entries)
 
 
-def test_pause_resume_terminate(server: Life, kafka: Kafka) -> None:
+def test_pause_resume_terminate(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "before"})
@@ -65,7 +65,7 @@ def test_pause_resume_terminate(server: Life, kafka: Kafka) -> None:
     assert f"{name}_OUT" not in kafka.topics()
 
 
-def test_a_source_in_use_is_not_dropped(server: Life, kafka: Kafka) -> None:
+def test_a_source_in_use_is_not_dropped(server: EngineProcess, kafka: BrokerClient) -> None:
     name, _ = declare(server, kafka)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     with pytest.raises(RequestFailed, match=id):
@@ -73,7 +73,7 @@ def test_a_source_in_use_is_not_dropped(server: Life, kafka: Kafka) -> None:
     server.execute(f"DROP STREAM {name}_OUT; DROP STREAM {name};")
 
 
-def test_a_push_query_gives_what_comes_after_its_header(server: Life, kafka: Kafka) -> None:
+def test_a_push_query_gives_what_comes_after_its_header(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     kafka.produce(topic, "1", {"v": "before"})
     after = f"INSERT INTO {name} VALUES (2, 'after'); INSERT INTO {name} VALUES (3, 'later');"
@@ -82,7 +82,7 @@ def test_a_push_query_gives_what_comes_after_its_header(server: Life, kafka: Kaf
     assert not [t for t in kafka.topics() if "-transient-one-" in t]
 
 
-def test_a_push_query_ends_at_its_limit(server: Life, kafka: Kafka) -> None:
+def test_a_push_query_ends_at_its_limit(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     for n in range(5):
         kafka.produce(topic, str(n), {"v": str(n)})
@@ -90,7 +90,7 @@ def test_a_push_query_ends_at_its_limit(server: Life, kafka: Kafka) -> None:
     assert server.rows(f"SELECT v FROM {name} EMIT CHANGES LIMIT 0;", 9) == []
 
 
-def test_a_pull_query_reads_what_is_there(server: Life, kafka: Kafka) -> None:
+def test_a_pull_query_reads_what_is_there(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     assert server.rows(f"SELECT * FROM {name};", 9) == []
     for n in range(4):
@@ -99,7 +99,7 @@ def test_a_pull_query_reads_what_is_there(server: Life, kafka: Kafka) -> None:
     assert server.rows(f"SELECT id FROM {name} LIMIT 1;", 9) == [[0]]
 
 
-def test_print_shows_records_and_guesses_their_formats(server: Life, kafka: Kafka) -> None:
+def test_print_shows_records_and_guesses_their_formats(server: EngineProcess, kafka: BrokerClient) -> None:
     _, topic = declare(server, kafka, partitions=1)
     kafka.produce(topic, "key", {"v": "a"}, 1000)
     kafka.produce(topic, None, None, 2000)
@@ -111,13 +111,13 @@ def test_print_shows_records_and_guesses_their_formats(server: Life, kafka: Kafk
     ]
 
 
-def test_slots_run_out_with_a_word_about_it(server: Life, kafka: Kafka) -> None:
+def test_slots_run_out_with_a_word_about_it(server: EngineProcess, kafka: BrokerClient) -> None:
     name, _ = declare(server, kafka, partitions=33)
     with pytest.raises(RequestFailed, match="needs 33 task slots"):
         derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
 
 
-def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written(server: Life) -> None:
+def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written(server: EngineProcess) -> None:
     with pytest.raises(RequestFailed, match="would not create"):
         server.execute(
             "CREATE STREAM wide (v INT) WITH (kafka_topic='wide', value_format='JSON', partitions=1, replicas=3);"
@@ -126,7 +126,7 @@ def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written
         server.execute("DESCRIBE wide;")
 
 
-def test_assert_topic(server: Life, kafka: Kafka) -> None:
+def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic(partitions=2)
     assert server.execute(f"ASSERT TOPIC '{topic}' WITH (PARTITIONS=2);")[0]["exists"] is True
     with pytest.raises(RequestFailed) as failed:
@@ -134,7 +134,7 @@ def test_assert_topic(server: Life, kafka: Kafka) -> None:
     assert failed.value.code == 41700
 
 
-def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: Life, kafka: Kafka) -> None:
+def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     for n in range(5):
@@ -147,7 +147,7 @@ def test_a_query_goes_on_when_its_topic_was_deleted_and_made_again(server: Life,
     wait_for(lambda: b"7" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
 
 
-def test_a_query_reads_from_the_moment_it_was_made(server: Life, kafka: Kafka) -> None:
+def test_a_query_reads_from_the_moment_it_was_made(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka)
     kafka.produce(topic, "1", {"v": "before"})
     server.execute("SHOW STREAMS;")
@@ -156,7 +156,7 @@ def test_a_query_reads_from_the_moment_it_was_made(server: Life, kafka: Kafka) -
     assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"2"]
 
 
-def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: Life, kafka: Kafka) -> None:
+def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     derive(server, f"{name}_OUT", f"SELECT id, v FROM {name} WHERE id > 5 EMIT CHANGES")
     kafka.produce(topic, "6", {"v": "a"})
@@ -166,7 +166,7 @@ def test_a_query_that_is_replaced_goes_on_from_where_it_was(server: Life, kafka:
     wait_for(lambda: b"3" in {r.key for r in kafka.consume_all(f"{name}_OUT", kafka.ends(f"{name}_OUT"))}, "new output")
 
 
-def test_many_queries_write_one_stream(server: Life, kafka: Kafka) -> None:
+def test_many_queries_write_one_stream(server: EngineProcess, kafka: BrokerClient) -> None:
     one, first = declare(server, kafka, partitions=1)
     two, second = declare(server, kafka, partitions=1)
     server.execute(f"INSERT INTO {two} SELECT id + 10 AS id, v FROM {one} PARTITION BY id + 10 EMIT CHANGES;")
@@ -174,7 +174,7 @@ def test_many_queries_write_one_stream(server: Life, kafka: Kafka) -> None:
     assert kafka.consume_all(second, 1)[0].key == b"11"
 
 
-def test_a_filtered_table_writes_tombstones(server: Life, kafka: Kafka) -> None:
+def test_a_filtered_table_writes_tombstones(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic(partitions=1)
     name = topic.replace("-", "_").upper()
     server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
@@ -188,7 +188,7 @@ def test_a_filtered_table_writes_tombstones(server: Life, kafka: Kafka) -> None:
         server.rows(f"SELECT * FROM {name};", 1)
 
 
-def test_a_sink_topic_that_somebody_deleted_is_made_again(server: Life, kafka: Kafka) -> None:
+def test_a_sink_topic_that_somebody_deleted_is_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", {"v": "a"})

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 
 
-def catalog(life: Life) -> list[object]:
+def catalog(life: EngineProcess) -> list[object]:
     """What a server says of its catalog."""
     shown = life.execute("SHOW STREAMS; SHOW TABLES; SHOW TYPES; SHOW QUERIES;")
     return [[e.get("streams"), e.get("tables"), e.get("types"), e.get("queries")] for e in shown]
@@ -21,7 +21,7 @@ def catalog(life: Life) -> list[object]:
 class Load:
     """Keeps writing numbered records until it is told to stop."""
 
-    def __init__(self, kafka: Kafka, topic: str) -> None:
+    def __init__(self, kafka: BrokerClient, topic: str) -> None:
         self.written, self._kafka, self._topic = 0, kafka, topic
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -47,11 +47,11 @@ class Load:
         return self.written
 
 
-def keys(kafka: Kafka, topic: str) -> set[bytes | None]:
+def keys(kafka: BrokerClient, topic: str) -> set[bytes | None]:
     return {r.key for r in kafka.consume_all(topic, kafka.ends(topic))}
 
 
-def test_killed_under_load_and_started_again(begin: Begin, kafka: Kafka) -> None:
+def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) -> None:
     """No input without its output, and the catalog as it was; then another server takes over from the dead one."""
     topic = kafka.create_topic("load-in", partitions=2)
     first = begin()
@@ -80,7 +80,7 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: Kafka) -> None
     take_over(begin, kafka, second, topic)
 
 
-def take_over(begin: Begin, kafka: Kafka, leader: Life, topic: str) -> None:
+def take_over(begin: Begin, kafka: BrokerClient, leader: EngineProcess, topic: str) -> None:
     other = begin("two")
     assert catalog(other) == catalog(leader)
     other.execute("CREATE STREAM said_elsewhere AS SELECT id, v FROM load_in EMIT CHANGES;")

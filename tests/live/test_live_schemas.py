@@ -18,10 +18,10 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
 from millstream.engine.api import RequestFailed
-from millstream.parts.registry import Registry
-from support.gate import USER, Gate, gate
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from millstream.services.registry import RegistryProcess
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+from support.registry_proxy import USER, RegistryProxy, registry_proxy
 
 pytestmark = pytest.mark.live
 AVRO = json.dumps(
@@ -113,19 +113,19 @@ def theirs(format: str, client: SchemaRegistryClient) -> Theirs:
 
 
 @pytest.fixture(scope="module")
-def client(registry: Registry) -> SchemaRegistryClient:
+def client(registry: RegistryProcess) -> SchemaRegistryClient:
     return Describing({"url": registry.url})
 
 
 @pytest.fixture(scope="module")
-def door(registry: Registry) -> Iterator[Gate]:
+def door(registry: RegistryProcess) -> Iterator[RegistryProxy]:
     """The door by which the server reaches the registry."""
-    with gate(registry.url) as made:
+    with registry_proxy(registry.url) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def server(begin: Callable[..., Life], door: Gate) -> Life:
+def server(begin: Callable[..., EngineProcess], door: RegistryProxy) -> EngineProcess:
     """A server that knows the registry."""
     return begin(**{"ksql.schema.registry.url": door.url, "ksql.schema.registry.basic.auth.user.info": USER})
 
@@ -136,7 +136,7 @@ def name_of(topic: str) -> str:
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
 def test_confluents_libraries_and_the_engine_read_each_other(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient, format: str
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, format: str
 ) -> None:
     topic, codec = kafka.create_topic(), theirs(format, client)
     name = name_of(topic)
@@ -150,7 +150,7 @@ def test_confluents_libraries_and_the_engine_read_each_other(
 
 
 def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)
@@ -180,7 +180,9 @@ def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
     }
 
 
-def test_a_new_writer_schema_in_the_middle_of_a_topic(server: Life, kafka: Kafka, client: SchemaRegistryClient) -> None:
+def test_a_new_writer_schema_in_the_middle_of_a_topic(
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
+) -> None:
     topic = kafka.create_topic()
     name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
     fields = [{"name": "a", "type": "int"}]
@@ -198,7 +200,7 @@ def test_a_new_writer_schema_in_the_middle_of_a_topic(server: Life, kafka: Kafka
 
 
 def test_bytes_that_are_none_of_ours_are_told_and_passed(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()
     name, write = name_of(topic), theirs("AVRO", client).write
@@ -217,7 +219,7 @@ def test_bytes_that_are_none_of_ours_are_told_and_passed(
     wait_for(lambda: told() >= 4, "four entries in the processing log")
 
 
-def test_assert_schema(server: Life, kafka: Kafka, client: SchemaRegistryClient) -> None:
+def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient) -> None:
     subject = kafka.unique("asserted") + "-value"
     with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
         server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
@@ -230,7 +232,7 @@ def test_assert_schema(server: Life, kafka: Kafka, client: SchemaRegistryClient)
 
 
 def test_schema_ids_keep_names_and_the_physical_schema(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)
@@ -260,7 +262,7 @@ def test_schema_ids_keep_names_and_the_physical_schema(
 
 
 def test_while_the_registry_is_away_queries_wait_and_statements_fail(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient, door: Gate
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, door: RegistryProxy
 ) -> None:
     topic = kafka.create_topic()
     name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
@@ -282,7 +284,9 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
     assert [r.json for r in kafka.consume_all(f"{name}_OUT", 2)] == [{"A": 1}, {"A": 2}]
 
 
-def test_dropping_a_topic_drops_its_subject(server: Life, kafka: Kafka, registry: Registry) -> None:
+def test_dropping_a_topic_drops_its_subject(
+    server: EngineProcess, kafka: BrokerClient, registry: RegistryProcess
+) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)
     server.execute(f"CREATE STREAM {name} (k INT KEY, v INT) WITH (kafka_topic='{topic}', format='AVRO');")
@@ -292,7 +296,7 @@ def test_dropping_a_topic_drops_its_subject(server: Life, kafka: Kafka, registry
 
 
 def test_what_the_registry_refuses_is_refused_in_its_words(
-    server: Life, kafka: Kafka, client: SchemaRegistryClient
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()
     name = name_of(topic)

@@ -4,25 +4,25 @@ from typing import Any
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 SLOW = 240.0
 
 
-def described(server: Life, name: str) -> dict[str, Any]:
+def described(server: EngineProcess, name: str) -> dict[str, Any]:
     body: dict[str, Any] = server.execute(f"DESCRIBE {name} EXTENDED;")[0]["sourceDescription"]
     return body
 
 
-def figure(server: Life, name: str, what: str) -> float:
+def figure(server: EngineProcess, name: str, what: str) -> float:
     """A figure of the query that writes a source; -1 where there is none yet."""
     found = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"].endswith(f" {what}")]
     return float(found[0]) if found else -1
 
 
-def test_state_ends_with_its_windows(server: Life, kafka: Kafka) -> None:
+def test_state_ends_with_its_windows(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic(partitions=1)
     server.execute(f"CREATE STREAM ticks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
     window = "TUMBLING (SIZE 1 SECOND, GRACE PERIOD 0 SECONDS)"
@@ -44,7 +44,7 @@ def test_state_ends_with_its_windows(server: Life, kafka: Kafka) -> None:
     assert "last-message: " in described(server, "TICKED")["statistics"]
 
 
-def test_rows_without_a_join_key_are_told(server: Life, kafka: Kafka) -> None:
+def test_rows_without_a_join_key_are_told(server: EngineProcess, kafka: BrokerClient) -> None:
     left, right = kafka.create_topic(), kafka.create_topic()
     server.execute(
         f"CREATE STREAM sent (id STRING KEY, to_id STRING) WITH (kafka_topic='{left}', value_format='JSON');"
@@ -59,7 +59,7 @@ def test_rows_without_a_join_key_are_told(server: Life, kafka: Kafka) -> None:
     assert any(b"join key is null" in (entry.value or b"") for entry in entries)
 
 
-def service(server: Life) -> str:
+def service(server: EngineProcess) -> str:
     """The service id of a server, with which its own topics begin."""
     names = {p["name"]: p["value"] for p in server.execute("SHOW PROPERTIES;")[0]["properties"]}
     return str(names["ksql.service.id"])

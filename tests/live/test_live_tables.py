@@ -6,25 +6,25 @@ from typing import Any
 import pytest
 
 from millstream.engine.api import RequestFailed
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 SLOW = 240.0
 MANY = 1_000_000
 
 
-def pull(server: Life, query: str, **properties: str) -> list[list[Any]]:
+def pull(server: EngineProcess, query: str, **properties: str) -> list[list[Any]]:
     return server.rows(query, MANY, **properties)
 
 
-def settled(server: Life, query: str, rows: list[list[Any]]) -> None:
+def settled(server: EngineProcess, query: str, rows: list[list[Any]]) -> None:
     """Wait until the query's rows, in any order, are these."""
     wait_for(lambda: sorted(pull(server, query), key=repr) == sorted(rows, key=repr), f"{query} gives {rows}", SLOW)
 
 
-def test_a_table_that_a_query_makes(server: Life, kafka: Kafka) -> None:
+def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic(partitions=2)
     server.execute(f"CREATE STREAM orders (id INT KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
     server.execute("CREATE TABLE totals AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM orders GROUP BY id;")
@@ -41,7 +41,7 @@ def test_a_table_that_a_query_makes(server: Life, kafka: Kafka) -> None:
     assert pull(server, "SELECT * FROM totals WHERE id = 1;") == [row for row in seen if row[0] == 1][-1:]
 
 
-def test_windows(server: Life, kafka: Kafka) -> None:
+def test_windows(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     server.execute(f"CREATE STREAM clicks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
     made = "SELECT id, COUNT(*) AS n FROM clicks WINDOW {} GROUP BY id;"
@@ -57,7 +57,7 @@ def test_windows(server: Life, kafka: Kafka) -> None:
     assert pull(server, "SELECT n FROM sessions WHERE id = 'a' AND WINDOWEND < 12000;") == [[3]]
 
 
-def test_source_tables(server: Life, kafka: Kafka) -> None:
+def test_source_tables(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, "k", {"V": 1}, headers=[("h", b"x")])
     kafka.produce(topic, "bad", "no JSON")
@@ -73,14 +73,14 @@ def test_source_tables(server: Life, kafka: Kafka) -> None:
     server.execute("DROP TABLE src;")
 
 
-def test_a_table_that_is_only_declared_is_refused(server: Life, kafka: Kafka) -> None:
+def test_a_table_that_is_only_declared_is_refused(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     server.execute(f"CREATE TABLE plain (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
     with pytest.raises(RequestFailed, match="isn't queryable"):
         pull(server, "SELECT * FROM plain;")
 
 
-def test_rows_are_there_again_after_a_crash(begin: Begin, kafka: Kafka) -> None:
+def test_rows_are_there_again_after_a_crash(begin: Begin, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     columns = "id INT PRIMARY KEY, v INT"
     declared = f"CREATE SOURCE TABLE kept ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');"

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kafka import Kafka, wait_for
-from support.life import Life
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., Life]
+Begin = Callable[..., EngineProcess]
 # Two servers start in this test, on a machine that may be busy.
 SLOW = 240.0
 GROUPS = "abcdefgh"
@@ -20,7 +20,7 @@ WINDOWS = {
 }
 
 
-def declare(server: Life, kafka: Kafka) -> tuple[str, str]:
+def declare(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
     """A new stream (ID STRING, V INT) over a topic of two partitions, and that topic."""
     topic = kafka.create_topic(partitions=2)
     name = topic.replace("-", "_").upper()
@@ -28,20 +28,20 @@ def declare(server: Life, kafka: Kafka) -> tuple[str, str]:
     return name, topic
 
 
-def closed(kafka: Kafka, topic: str) -> set[tuple[str, ...]]:
+def closed(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
     """The group and the bounds of each window that was told."""
     records = kafka.consume_all(topic, kafka.ends(topic))
     keys = [(r.key or b"").split(b'"') for r in records]
     return {(group.decode(), *(str(b) for b in struct.unpack(f">{len(rest) // 8}q", rest))) for _, group, rest in keys}
 
 
-def alone(kafka: Kafka, topic: str) -> set[tuple[str, ...]]:
+def alone(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
     """The key and time of each row that was told without counterpart."""
     records = kafka.consume_all(topic, kafka.ends(topic))
     return {((r.key or b"").decode().strip('"'), str(r.timestamp)) for r in records}
 
 
-def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: Kafka) -> None:
+def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: BrokerClient) -> None:
     service = kafka.unique("ticks").replace("-", "_")
     server = begin("ticks", **{"ksql.service.id": service})
     (left, topic), (right, _) = declare(server, kafka), declare(server, kafka)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from millstream.analysis.meaning import Const, Meaning
+from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.nodes import Filter
-from millstream.plan.pulling import TABLE_SCAN, Access, Limit, Lookup, Range, pulled
+from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange, pulled
 from millstream.plan.queries import transient
 from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
@@ -62,19 +62,19 @@ def _told(text: str, known: Catalog, settings: dict[str, str]) -> str:
 def _access(access: Access) -> str:
     windows = "".join(f" {_limit(li)}" for li in access.windows)
     match access:
-        case Lookup(keys):
+        case KeyLookup(keys):
             return "keys " + " x ".join("(" + ", ".join(map(_text, some)) + ")" for some in keys) + windows
-        case Range(limits):
+        case KeyRange(limits):
             return "range" + "".join(f" {_limit(li)}" for li in limits) + windows
     return "whole table" + windows
 
 
-def _limit(limit: Limit) -> str:
+def _limit(limit: KeyBound) -> str:
     return f"{limit.where.value} {limit.operator} {_text(limit.constant)}"
 
 
-def _text(meaning: Meaning) -> str:
-    return repr(meaning.value) if isinstance(meaning, Const) else type(meaning).__name__
+def _text(meaning: TypedExpression) -> str:
+    return repr(meaning.value) if isinstance(meaning, Constant) else type(meaning).__name__
 
 
 def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> None:

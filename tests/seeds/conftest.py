@@ -4,30 +4,32 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.parts.broker import Broker
-from millstream.parts.registry import Registry
-from support.confluent import Client
-from support.gate import USER, Gate, gate
-from support.kafka import Kafka
-from support.life import Life
-from support.world import World
+from millstream.services.broker import BrokerProcess
+from millstream.services.registry import RegistryProcess
+from support.confluent import DescriptorClient
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient
+from support.registry_proxy import USER, RegistryProxy, registry_proxy
+from support.seed_world import SeedWorld
 
 
 @pytest.fixture(scope="session")
-def client(registry: Registry) -> Client:
+def client(registry: RegistryProcess) -> DescriptorClient:
     """Confluent's own client of the registry."""
-    return Client({"url": registry.url})
+    return DescriptorClient({"url": registry.url})
 
 
 @pytest.fixture(scope="session")
-def door(registry: Registry) -> Iterator[Gate]:
+def door(registry: RegistryProcess) -> Iterator[RegistryProxy]:
     """The door by which the engine reaches the registry; it asks for a name and password."""
-    with gate(registry.url) as made:
+    with registry_proxy(registry.url) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def life(broker: Broker, kafka: Kafka, door: Gate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+def life(
+    broker: BrokerProcess, kafka: BrokerClient, door: RegistryProxy, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EngineProcess]:
     """The engine: its queries read topics from their beginning."""
     folder = tmp_path_factory.mktemp("seeds")
     settings = {
@@ -40,14 +42,14 @@ def life(broker: Broker, kafka: Kafka, door: Gate, tmp_path_factory: pytest.Temp
         "ksql.schema.registry.url": door.url,
         "ksql.schema.registry.basic.auth.user.info": USER,
     }
-    started = Life(settings, folder / "engine.log")
+    started = EngineProcess(settings, folder / "engine.log")
     yield started
     started.kill()
 
 
 @pytest.fixture
-def world(life: Life, kafka: Kafka, client: Client) -> Iterator[World]:
+def world(life: EngineProcess, kafka: BrokerClient, client: DescriptorClient) -> Iterator[SeedWorld]:
     """The engine, its broker and its registry, with a name of this test's own; its queries end with the test."""
-    made = World(life, kafka, client)
+    made = SeedWorld(life, kafka, client)
     yield made
     made.close()

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, check, check_session, effective
-from millstream.tester.play import Played
+from millstream.tester.play import PlayResult
 from support.play import Pair, pairs, play
-from support.world import World
+from support.seed_world import SeedWorld
 
 KEYS, VALUES = "ksql.persistence.wrap.single.keys", "ksql.persistence.wrap.single.values"
 
@@ -32,7 +32,7 @@ def copied(spark: SparkSession, statements: str, *given: Pair, sink: str = "O") 
     return pairs(play(spark, statements, {"t": given}), sink)
 
 
-def forms(played: Played, name: str) -> tuple[bool | None, bool | None]:
+def forms(played: PlayResult, name: str) -> tuple[bool | None, bool | None]:
     found = played.catalog.sources[name]
     return found.key.wrap, found.value.wrap
 
@@ -225,7 +225,7 @@ def test_but_a_breaking_change_if_the_value_is_unwrapped(spark: SparkSession) ->
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR"])
 @pytest.mark.parametrize("flag", [True, False])
-def test_output_data_of_any_schema_is_read_by_others(world: World, format: str, flag: bool) -> None:
+def test_output_data_of_any_schema_is_read_by_others(world: SeedWorld, format: str, flag: bool) -> None:
     """Keys and values, wrapped and anonymous, of a primitive and of a STRUCT, as Confluent's libraries read them."""
     cells: tuple[tuple[str, str, object], ...] = (("INT", "7", 7), ("STRUCT<F INT>", "STRUCT(f := 7)", {"F": 7}))
     for number, (type, literal, held) in enumerate(cells):
@@ -239,7 +239,7 @@ def test_output_data_of_any_schema_is_read_by_others(world: World, format: str, 
         assert world.theirs(format, "value", topic).read(record.value) == ({"V": held} if flag else held)
 
 
-def test_ksql_can_deserialize_the_values_into_the_id_field_of_the_stream(world: World) -> None:
+def test_ksql_can_deserialize_the_values_into_the_id_field_of_the_stream(world: SeedWorld) -> None:
     """An anonymous Avro value and a wrapped Avro key, inferred: the flag says which columns the schemas come to."""
     record = json.dumps({"type": "record", "name": "k", "fields": [{"name": "id", "type": "long"}]})
     key = world.theirs("AVRO", "key").write({"id": 3}, record)

@@ -6,15 +6,15 @@ from decimal import Decimal
 import pytest
 
 from millstream.engine.api import RequestFailed
-from support.gate import Gate
 from support.kafka import wait_for
-from support.world import PATIENCE, World
+from support.registry_proxy import RegistryProxy
+from support.seed_world import PATIENCE, SeedWorld
 
 SINGLE = [("KAFKA", b"\x00\x00\x00\x07"), ("DELIMITED", b"7"), ("JSON", b"7"), ("JSON_SR", 7), ("AVRO", 7)]
 
 
 @pytest.mark.parametrize(("format", "bytes_or_read"), SINGLE)
-def test_single_key_column_as_an_anonymous_value(world: World, format: str, bytes_or_read: object) -> None:
+def test_single_key_column_as_an_anonymous_value(world: SeedWorld, format: str, bytes_or_read: object) -> None:
     world.sql(
         f"CREATE STREAM {{n}} (k INT KEY, v INT) "
         f"WITH (kafka_topic='{{t}}', partitions=1, key_format='{format}', value_format='JSON');"
@@ -29,7 +29,7 @@ def test_single_key_column_as_an_anonymous_value(world: World, format: str, byte
 
 
 @pytest.mark.parametrize("format", ["JSON", "DELIMITED", "JSON_SR", "AVRO"])
-def test_support_for_additional_key_column_data_types_decimal_and_boolean(world: World, format: str) -> None:
+def test_support_for_additional_key_column_data_types_decimal_and_boolean(world: SeedWorld, format: str) -> None:
     for type, literal, plain, held in (
         ("DECIMAL(4, 2)", "1.50", b"1.50", 1.5),
         ("BOOLEAN", "true", b"true", True),
@@ -52,7 +52,7 @@ def test_support_for_additional_key_column_data_types_decimal_and_boolean(world:
 
 
 @pytest.mark.parametrize("type", ["DECIMAL(4, 2)", "BOOLEAN", "STRUCT<a INT>", "ARRAY<INT>"])
-def test_key_column_data_types_are_supported_by_key_formats(world: World, type: str) -> None:
+def test_key_column_data_types_are_supported_by_key_formats(world: SeedWorld, type: str) -> None:
     with pytest.raises(RequestFailed, match="Key format does not support schema"):
         world.sql(
             f"CREATE STREAM {{n}} (k {type} KEY, v INT) WITH (kafka_topic='{{t}}', partitions=1, format='KAFKA');"
@@ -62,20 +62,20 @@ def test_key_column_data_types_are_supported_by_key_formats(world: World, type: 
 # ---------------------------------------------------------------- CREATE properties, server configs
 
 
-def test_providing_format_will_set_both_the_key_and_value_formats(world: World) -> None:
+def test_providing_format_will_set_both_the_key_and_value_formats(world: SeedWorld) -> None:
     world.sql("CREATE STREAM {n} (k INT KEY, v INT) WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
     assert formats(world) == ("AVRO", "AVRO")
 
 
 @pytest.mark.parametrize("side", ["KEY_FORMAT", "VALUE_FORMAT"])
-def test_providing_format_along_with_either_will_result_in_an_error(world: World, side: str) -> None:
+def test_providing_format_along_with_either_will_result_in_an_error(world: SeedWorld, side: str) -> None:
     with pytest.raises(RequestFailed, match=f"annot supply both '{side}' and 'FORMAT'"):
         world.sql(
             f"CREATE STREAM {{n}} (k INT KEY) WITH (kafka_topic='{{t}}', partitions=1, format='JSON', {side}='JSON');"
         )
 
 
-def test_key_format_is_picked_up_from_the_default_and_set_locally_via_the_set_command(world: World) -> None:
+def test_key_format_is_picked_up_from_the_default_and_set_locally_via_the_set_command(world: SeedWorld) -> None:
     create = "CREATE STREAM {n}%s (k INT KEY, v INT) WITH (kafka_topic='{t}%s', partitions=1, value_format='JSON');"
     world.sql(create % ("", ""))
     assert formats(world) == ("KAFKA", "JSON")
@@ -83,7 +83,7 @@ def test_key_format_is_picked_up_from_the_default_and_set_locally_via_the_set_co
     assert formats(world, "{n}_A") == ("AVRO", "JSON")
 
 
-def test_if_the_default_key_format_is_not_set_then_an_error_is_returned(world: World) -> None:
+def test_if_the_default_key_format_is_not_set_then_an_error_is_returned(world: SeedWorld) -> None:
     with pytest.raises(RequestFailed, match="Statement is missing the 'KEY_FORMAT' property"):
         world.sql(
             "SET 'ksql.persistence.default.format.key'='';"
@@ -94,7 +94,7 @@ def test_if_the_default_key_format_is_not_set_then_an_error_is_returned(world: W
 # ---------------------------------------------------------------- inheritance and joins
 
 
-def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world: World) -> None:
+def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world: SeedWorld) -> None:
     """The document's example: bids in JSON, users keyed in AVRO, which the join repartitions by itself."""
     world.sql(
         "CREATE TABLE {n}_USERS (id BIGINT PRIMARY KEY, name STRING) "
@@ -123,7 +123,7 @@ def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world
     assert joined.json["U_NAME"] == "Jo"
 
 
-def test_automatically_repartition_one_side_of_a_join_to_match_the_key_format_of_the_other(world: World) -> None:
+def test_automatically_repartition_one_side_of_a_join_to_match_the_key_format_of_the_other(world: SeedWorld) -> None:
     world.sql(
         "CREATE STREAM {n}_L (id INT KEY, a INT) WITH (kafka_topic='{t}-l', partitions=2, format='JSON');"
         "CREATE STREAM {n}_R (id INT KEY, b INT) "
@@ -140,7 +140,7 @@ def test_automatically_repartition_one_side_of_a_join_to_match_the_key_format_of
 # ---------------------------------------------------------------- the schema registry
 
 
-def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_needed(world: World) -> None:
+def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_needed(world: SeedWorld) -> None:
     world.sql(
         "CREATE STREAM {n} (k STRUCT<a INT, b STRING> KEY, v INT) "
         "WITH (kafka_topic='{t}', partitions=1, format='AVRO');"
@@ -152,20 +152,20 @@ def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_
     assert world.columns("{n}_AGAIN") == {"ROWKEY": "STRUCT KEY", "V": "INTEGER"}
 
 
-def test_key_schemas_will_be_marked_as_readonly(world: World, door: Gate) -> None:
+def test_key_schemas_will_be_marked_as_readonly(world: SeedWorld, door: RegistryProxy) -> None:
     world.sql("CREATE STREAM {n} (k INT KEY, v INT) WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
     assert door.modes[f"{world.topic}-key"] == "READONLY"
     assert f"{world.topic}-value" not in door.modes
 
 
-def test_table_created_with_keys_and_values_using_schema_inference(world: World) -> None:
+def test_table_created_with_keys_and_values_using_schema_inference(world: SeedWorld) -> None:
     world.client.named(f"{world.topic}-key", "AVRO", '"long"')
     world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
     world.sql("CREATE TABLE {n} WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
     assert world.columns() == {"ROWKEY": "BIGINT KEY", "NAME": "STRING"}
 
 
-def test_table_created_with_values_using_schema_inference(world: World) -> None:
+def test_table_created_with_values_using_schema_inference(world: SeedWorld) -> None:
     world.client.named(f"{world.topic}-value", "AVRO", record("name", "string"))
     world.sql("CREATE TABLE {n} (id BIGINT PRIMARY KEY) WITH (kafka_topic='{t}', partitions=1, value_format='AVRO');")
     assert world.columns() == {"ID": "BIGINT KEY", "NAME": "STRING"}
@@ -174,7 +174,7 @@ def test_table_created_with_values_using_schema_inference(world: World) -> None:
 # ---------------------------------------------------------------- key-less streams
 
 
-def test_the_none_format_will_allow_users_to_explicitly_inform_the_engine_to_ignore_the_key(world: World) -> None:
+def test_the_none_format_will_allow_users_to_explicitly_inform_the_engine_to_ignore_the_key(world: SeedWorld) -> None:
     world.client.named(f"{world.topic}-value", "AVRO", record("v", "int"))
     world.sql(
         "SET 'ksql.persistence.default.format.key'='AVRO';"
@@ -186,7 +186,7 @@ def test_the_none_format_will_allow_users_to_explicitly_inform_the_engine_to_ign
     assert world.life.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3]]
 
 
-def test_without_none_the_key_schema_is_read_and_an_error_reported_if_it_does_not_exist(world: World) -> None:
+def test_without_none_the_key_schema_is_read_and_an_error_reported_if_it_does_not_exist(world: SeedWorld) -> None:
     world.client.named(f"{world.topic}-value", "AVRO", record("v", "int"))
     with pytest.raises(RequestFailed, match=f"Subject: {world.topic}-key"):
         world.sql(
@@ -221,18 +221,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("sentence", REFUSED)
-def test_refused(world: World, sentence: str) -> None:
+def test_refused(world: SeedWorld, sentence: str) -> None:
     statement, why = REFUSED[sentence]
     with pytest.raises(RequestFailed, match=why):
         world.sql(statement)
 
 
-def test_without_any_key_columns_and_without_an_explicit_key_format_will_not_result_in_an_error(world: World) -> None:
+def test_without_any_key_columns_and_without_an_explicit_key_format_will_not_result_in_an_error(
+    world: SeedWorld,
+) -> None:
     world.sql("CREATE STREAM {n} (v INT) WITH (kafka_topic='{t}', partitions=1, value_format='DELIMITED');")
     assert world.columns() == {"V": "INTEGER"}
 
 
-def test_statements_that_set_the_key_of_a_none_source_pick_up_the_default(world: World) -> None:
+def test_statements_that_set_the_key_of_a_none_source_pick_up_the_default(world: SeedWorld) -> None:
     world.sql(
         "CREATE STREAM {n} (name STRING, v INT) "
         "WITH (kafka_topic='{t}', partitions=1, key_format='NONE', value_format='JSON');"
@@ -247,7 +249,7 @@ def test_statements_that_set_the_key_of_a_none_source_pick_up_the_default(world:
     assert formats(world, "{n}_N") == ("NONE", "JSON")
 
 
-def formats(world: World, name: str = "{n}") -> tuple[str, str]:
+def formats(world: SeedWorld, name: str = "{n}") -> tuple[str, str]:
     """The formats of a source's key and value, as DESCRIBE has them."""
     (told,) = world.sql(f"DESCRIBE {name};")
     shown = told["sourceDescription"]

@@ -20,7 +20,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.formats.registry import FORMATS
 from millstream.formats.spec import spec
 from millstream.model.errors import StatementError
-from millstream.model.schema import Column, Part
+from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import effective
 from millstream.model.types import BOOLEAN, SqlType
 from millstream.plan.statements import outcome
@@ -279,7 +279,7 @@ def cells() -> Iterator[tuple[str, bool, str, Sample]]:
     """Every format, form, side and type that the formats' own facts let be."""
     for (name, forms), side, sample in product(FORMS.items(), ("KEY", "VALUE"), SAMPLES):
         type = parser.parse_type(sample.type)
-        refused = FORMATS[name].refusal(side, [Column("C", type, Part[side])]) if forms else "no columns"
+        refused = FORMATS[name].refusal(side, [Column("C", type, RecordPart[side])]) if forms else "no columns"
         if refused is None and not (side == "KEY" and sample.type.startswith("MAP")):
             yield from ((name, form, side, sample) for form in sorted(forms, reverse=True))
 
@@ -305,7 +305,7 @@ def test_wrapped_and_anonymous_keys_and_values_of_every_type_are_read_and_writte
 
 
 def _side(
-    format: str, form: bool, side: str, sample: Sample, known: registry.Schemas
+    format: str, form: bool, side: str, sample: Sample, known: registry.CaseSchemas
 ) -> tuple[Serde, tuple[Column, ...]]:
     """A source's side, as a statement makes it."""
     wrap = f", wrap_single_{side.lower()}={form}" if len(FORMS[format]) == 2 else ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from millstream.engine.api import RequestFailed
-from support.world import World
+from support.seed_world import SeedWorld
 
 SAMPLE = {"@ID": 0, "@NAME": "FOO", "MESSAGE.AMOUNT": 0.5, "SELECT": "bar"}
 # Identifiers with periods, reserved words such as "SELECT" or "ROWKEY", case sensitivity; and what else one may type.
@@ -28,7 +28,7 @@ def made(value: str) -> str:
     return "STRUCT(" + ", ".join(f"{quoted(n)} := {value}" for n in NAMES) + ")"
 
 
-def test_users_will_be_able_to_use_quoted_identifiers_to_declare_and_access_fields(world: World) -> None:
+def test_users_will_be_able_to_use_quoted_identifiers_to_declare_and_access_fields(world: SeedWorld) -> None:
     """The document's own example; what has no alias keeps the name of the external schema."""
     world.sql(
         'CREATE STREAM {n} ("@ID" BIGINT, "@NAME" STRING, "MESSAGE.AMOUNT" DOUBLE, "SELECT" STRING) '
@@ -48,7 +48,7 @@ def test_users_will_be_able_to_use_quoted_identifiers_to_declare_and_access_fiel
 
 
 @pytest.mark.parametrize("format", ["JSON", "JSON_SR", "DELIMITED"])
-def test_users_can_use_any_content_with_any_naming_convention(world: World, format: str) -> None:
+def test_users_can_use_any_content_with_any_naming_convention(world: SeedWorld, format: str) -> None:
     """Top-level names in every format that writes them, or none, as they are."""
     world.sql(
         f"CREATE STREAM {{n}} ({declared('INT')}) WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');"
@@ -67,7 +67,7 @@ def test_users_can_use_any_content_with_any_naming_convention(world: World, form
 
 
 @pytest.mark.parametrize("format", ["JSON", "JSON_SR"])
-def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(world: World, format: str) -> None:
+def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(world: SeedWorld, format: str) -> None:
     struct = f"STRUCT<{declared('INT')}>"
     world.sql(
         f"CREATE STREAM {{n}} (`s t` {struct}, `@a` ARRAY<{struct}>, `m.p` MAP<STRING, {struct}>) "
@@ -83,7 +83,7 @@ def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(w
 
 
 @pytest.mark.parametrize("format", ["AVRO", "PROTOBUF", "PROTOBUF_NOSR"])
-def test_the_result_schema_field_names_are_verified_at_compile_time(world: World, format: str) -> None:
+def test_the_result_schema_field_names_are_verified_at_compile_time(world: SeedWorld, format: str) -> None:
     """If they do not comply with the sink's naming requirements the engine does not run the query, and says which."""
     world.sql(
         'CREATE STREAM {n} ("MESSAGE.AMOUNT" INT, plain INT) '
@@ -96,7 +96,7 @@ def test_the_result_schema_field_names_are_verified_at_compile_time(world: World
     assert not [q for q in world.sql("SHOW QUERIES;")[0]["queries"] if f"{world.name}_OUT" in q["sinks"]]
 
 
-def test_error_messages_should_still_use_the_external_schema_names(world: World) -> None:
+def test_error_messages_should_still_use_the_external_schema_names(world: SeedWorld) -> None:
     world.sql("CREATE STREAM {n} (\"@ID\" INT) WITH (kafka_topic='{t}', partitions=1, value_format='JSON');")
     with pytest.raises(RequestFailed, match="@ID"):
         world.sql('CREATE STREAM {n}_OUT AS SELECT "@ID" + ARRAY[1] AS x FROM {n};')

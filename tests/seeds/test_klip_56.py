@@ -7,7 +7,7 @@ import pytest
 
 from millstream.engine.api import RequestFailed
 from support.confluent import KINDS
-from support.world import World
+from support.seed_world import SeedWorld
 
 AVRO = json.dumps(
     {
@@ -45,7 +45,7 @@ SOURCE = (
 )
 
 
-def known(world: World, format: str, text: str = "") -> int:
+def known(world: SeedWorld, format: str, text: str = "") -> int:
     """The id of the order's schema, which stands under a subject of nobody's."""
     return world.client.named(f"{world.topic}-elsewhere-{format}", format, text or TEXTS[format])
 
@@ -61,7 +61,7 @@ def create(format: str, id: int, more: str = "") -> str:
 
 
 @pytest.mark.parametrize("format", ["JSON", "DELIMITED", "KAFKA", "PROTOBUF_NOSR"])
-def test_the_format_must_support_schema_inference(world: World, format: str) -> None:
+def test_the_format_must_support_schema_inference(world: SeedWorld, format: str) -> None:
     with pytest.raises(
         RequestFailed, match=f"VALUE_FORMAT should support schema inference.* Current format is {format}"
     ):
@@ -69,7 +69,7 @@ def test_the_format_must_support_schema_inference(world: World, format: str) -> 
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_fetched_schema_format_must_match_specified_format(world: World, format: str) -> None:
+def test_the_fetched_schema_format_must_match_specified_format(world: SeedWorld, format: str) -> None:
     id = known(world, format)
     for other in set(FORMATS) - {format}:
         kind = f"is {KINDS[format]}, and the format {other} needs {KINDS[other]}"
@@ -83,7 +83,7 @@ def test_the_fetched_schema_format_must_match_specified_format(world: World, for
         world.close()
 
 
-def test_schema_with_specified_id_must_exist_in_schema_registry(world: World) -> None:
+def test_schema_with_specified_id_must_exist_in_schema_registry(world: SeedWorld) -> None:
     for columns, side in (("", "KEY"), ("(k INT KEY)", "VALUE")):
         with pytest.raises(RequestFailed, match="with id 987654 does not exist in the Schema Registry"):
             world.sql(
@@ -92,7 +92,7 @@ def test_schema_with_specified_id_must_exist_in_schema_registry(world: World) ->
             )
 
 
-def test_corresponding_table_elements_must_be_empty_if_a_schema_id_is_provided(world: World) -> None:
+def test_corresponding_table_elements_must_be_empty_if_a_schema_id_is_provided(world: SeedWorld) -> None:
     id = known(world, "AVRO")
     for side, column in (("VALUE", "v INT"), ("KEY", "k INT KEY")):
         with pytest.raises(RequestFailed, match=f"Table elements and {side}_SCHEMA_ID cannot both exist"):
@@ -102,7 +102,7 @@ def test_corresponding_table_elements_must_be_empty_if_a_schema_id_is_provided(w
             )
 
 
-def test_a_format_that_is_not_provided_is_deduced_from_the_source_and_must_match(world: World) -> None:
+def test_a_format_that_is_not_provided_is_deduced_from_the_source_and_must_match(world: SeedWorld) -> None:
     id = known(world, "AVRO")
     world.sql(SOURCE)
     with pytest.raises(RequestFailed, match="Current format is JSON"):
@@ -119,7 +119,7 @@ def test_a_format_that_is_not_provided_is_deduced_from_the_source_and_must_match
     ],
 )
 def test_the_schema_should_be_a_superset_of_the_projection_and_the_order_must_match(
-    world: World, projection: str, wrong: str
+    world: SeedWorld, projection: str, wrong: str
 ) -> None:
     id = known(world, "AVRO")
     world.sql(SOURCE)
@@ -134,7 +134,7 @@ def test_the_schema_should_be_a_superset_of_the_projection_and_the_order_must_ma
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_data_can_be_serialized_and_deserialized_for_create_statements(world: World, format: str) -> None:
+def test_data_can_be_serialized_and_deserialized_for_create_statements(world: SeedWorld, format: str) -> None:
     """Names are not capitalized, the physical schema is registered for the topic, and its id written."""
     id = known(world, format)
     world.sql(create(format, id))
@@ -152,13 +152,13 @@ def test_data_can_be_serialized_and_deserialized_for_create_statements(world: Wo
 
 
 @pytest.mark.parametrize(("format", "text"), [("AVRO", AVRO), ("JSON_SR", JSON), ("PROTOBUF", PROTO2)])
-def test_data_can_not_be_serialized_if_a_required_field_is_null(world: World, format: str, text: str) -> None:
+def test_data_can_not_be_serialized_if_a_required_field_is_null(world: SeedWorld, format: str, text: str) -> None:
     world.sql(create(format, known(world, format, text)))
     with pytest.raises(RequestFailed, match=r"null where the schema requires .*path: \$\.item"):
         world.sql("INSERT INTO {n} (k, `Count`) VALUES ('a', 3);")
 
 
-def test_with_unwrap_a_single_column_is_created_of_the_fetched_schema(world: World) -> None:
+def test_with_unwrap_a_single_column_is_created_of_the_fetched_schema(world: SeedWorld) -> None:
     """The document calls it ROWVALUE; the cases, and today's language, ROWVAL (008-contradictions)."""
     id = world.client.named(f"{world.topic}-elsewhere", "AVRO", '"long"')
     world.sql(
@@ -172,7 +172,7 @@ def test_with_unwrap_a_single_column_is_created_of_the_fetched_schema(world: Wor
     assert world.theirs("AVRO").read(record.value) == 2
 
 
-def test_otherwise_the_fetched_schema_is_expected_to_be_a_struct(world: World) -> None:
+def test_otherwise_the_fetched_schema_is_expected_to_be_a_struct(world: SeedWorld) -> None:
     id = world.client.named(f"{world.topic}-elsewhere", "AVRO", '"long"')
     with pytest.raises(RequestFailed, match="it is BIGINT, not a record"):
         world.sql(create("AVRO", id))
@@ -181,7 +181,7 @@ def test_otherwise_the_fetched_schema_is_expected_to_be_a_struct(world: World) -
 # ---------------------------------------------------------------- CAS
 
 
-def test_data_is_rewritten_following_the_physical_schema_for_cas_statements(world: World) -> None:
+def test_data_is_rewritten_following_the_physical_schema_for_cas_statements(world: SeedWorld) -> None:
     """Whether a field is optional or required doesn't matter at creation; extra fields get their defaults, if any."""
     world.sql(SOURCE)
     ids = {format: known(world, format) for format in FORMATS}
@@ -206,7 +206,7 @@ def test_data_is_rewritten_following_the_physical_schema_for_cas_statements(worl
             world.logged("$.item", f"{world.name}_{format}")
 
 
-def test_full_names_control_the_schema_name(world: World) -> None:
+def test_full_names_control_the_schema_name(world: SeedWorld) -> None:
     world.sql(
         "CREATE STREAM {n} (k STRUCT<a INT> KEY, v INT) WITH (kafka_topic='{t}', partitions=1, format='AVRO', "
         "key_schema_full_name='com.acme.MyKey', value_schema_full_name='com.acme.MyValue');"

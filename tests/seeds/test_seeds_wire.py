@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.schema_registry import SchemaReference
 
 from support.confluent import KINDS
-from support.world import World
+from support.seed_world import SeedWorld
 
 TYPES = (
     "b BOOLEAN, i INT, l BIGINT, d DOUBLE, t STRING, bb BYTES, dc DECIMAL(6, 2), dt DATE, tm TIME, ts TIMESTAMP, "
@@ -81,7 +81,7 @@ REFERRING = {
 
 
 @pytest.mark.parametrize("format", READ)
-def test_confluents_deserializers_read_all_types_of_keys_and_values(world: World, format: str) -> None:
+def test_confluents_deserializers_read_all_types_of_keys_and_values(world: SeedWorld, format: str) -> None:
     key = "k STRUCT<a INT, b STRING, c DECIMAL(4, 1), d ARRAY<INT>> KEY"
     world.sql(
         f"CREATE STREAM {{n}} ({key}, {TYPES}) WITH (kafka_topic='{{t}}', partitions=1, format='{format}');"
@@ -100,7 +100,7 @@ def test_confluents_deserializers_read_all_types_of_keys_and_values(world: World
 
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
-def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: World, format: str) -> None:
+def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: SeedWorld, format: str) -> None:
     world.sql(f"CREATE STREAM {{n}} ({TYPES}) WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');")
     text = world.client.latest(f"{world.topic}-value")
     written = world.theirs(format).write(READ[format], text)
@@ -112,7 +112,7 @@ def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: 
 
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
-def test_schemas_that_refer_to_others(world: World, format: str) -> None:
+def test_schemas_that_refer_to_others(world: SeedWorld, format: str) -> None:
     world.client.named(f"{world.topic}-place", format, BASE[format])
     name = "com.acme.Place" if format == "AVRO" else "place"
     world.client.named(
@@ -134,7 +134,7 @@ def test_schemas_that_refer_to_others(world: World, format: str) -> None:
     ("nulls", "absent"),
     [("", {"I": 0, "T": ""}), ("OPTIONAL", {"I": None, "T": None}), ("WRAPPER", {"I": None, "T": None})],
 )
-def test_nullable_representation(world: World, nulls: str, absent: dict[str, Any]) -> None:
+def test_nullable_representation(world: SeedWorld, nulls: str, absent: dict[str, Any]) -> None:
     chosen = f", value_protobuf_nullable_representation='{nulls}'" if nulls else ""
     world.sql(
         f"CREATE STREAM {{n}} (i INT, t STRING, x INT) "
@@ -149,7 +149,7 @@ def test_nullable_representation(world: World, nulls: str, absent: dict[str, Any
     assert sorted(rows, key=lambda r: r[2]) == [[absent["I"], absent["T"], 1], [0, "", 2]]
 
 
-def test_print_guesses_each_format_with_schemas(world: World) -> None:
+def test_print_guesses_each_format_with_schemas(world: SeedWorld) -> None:
     for format in KINDS:
         world.sql(
             f"CREATE STREAM {{n}}_{format} (k INT KEY, i INT, t STRING) "
@@ -165,7 +165,7 @@ def test_print_guesses_each_format_with_schemas(world: World) -> None:
     assert told[f"{world.topic}-AVRO"] == ("AVRO", "AVRO")
 
 
-def test_drop_with_delete_topic_removes_the_subjects(world: World) -> None:
+def test_drop_with_delete_topic_removes_the_subjects(world: SeedWorld) -> None:
     world.sql(
         "CREATE STREAM {n} (k INT KEY, i INT) WITH (kafka_topic='{t}', partitions=1, format='PROTOBUF');"
         "DROP STREAM {n} DELETE TOPIC;"

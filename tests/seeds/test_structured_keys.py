@@ -10,14 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.engine.api import RequestFailed
+from millstream.engine.context import EngineContext
 from millstream.engine.entities.describe import source_body
 from millstream.engine.insert import RowWriter
-from millstream.engine.parts import Parts
-from millstream.engine.session import Session
+from millstream.engine.session import RequestSession
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from support.play import Pair, pairs, play
-from support.world import World
+from support.seed_world import SeedWorld
 
 # The RFC's examples of importing data: the logical view, the physical one, and a key as it stands in Kafka.
 IMPORTS = {
@@ -286,7 +286,7 @@ def test_rows_by_name_cannot_tell_a_name_of_the_key_from_one_of_the_value(spark:
     state = SimpleNamespace(catalog=play(spark, TWINS).catalog)
     session = SimpleNamespace(settings=effective({}, {}))
     with pytest.raises(RequestFailed, match="FOO has a name in the key and in the value"):
-        RowWriter("foo", cast(Session, session), cast(Parts, SimpleNamespace(state=state, server={})))
+        RowWriter("foo", cast(RequestSession, session), cast(EngineContext, SimpleNamespace(state=state, server={})))
 
 
 def test_describe_extended_shows_both_views(spark: SparkSession) -> None:
@@ -312,7 +312,7 @@ def test_what_describe_shows_as_physical_view_declares_the_same_source(spark: Sp
 
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR"])
-def test_a_structured_key_is_a_record_to_others(world: World, format: str) -> None:
+def test_a_structured_key_is_a_record_to_others(world: SeedWorld, format: str) -> None:
     """A query's key STRUCT<…>, nested and not, in a live engine, as Confluent's libraries read it."""
     world.sql(
         f"CREATE STREAM {{n}} (ROWKEY INT, ROWVALUE STRUCT<f0 INT, f1 STRING>) WITH (kafka_topic='{{t}}', "

@@ -10,17 +10,17 @@ import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
-from millstream.parts.errors import SetupError
 from millstream.server.run import Server
+from millstream.services.errors import SetupError
 from support.engine import FakeEngine
-from support.wire import Http1, Http2, WebSocket
+from support.http_clients import Http1Client, Http2Client, WebSocket
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
 AT_ONCE = 1.0
 
 
 def test_rows_leave_one_by_one_and_the_query_ends_with_the_client_of_http1(server: Server, engine: FakeEngine) -> None:
-    with Http1(server.port, "/query-stream") as client:
+    with Http1Client(server.port, "/query-stream") as client:
         client.send(PUSH)
         client.end()
         assert client.status() == 200
@@ -36,7 +36,7 @@ def test_rows_leave_one_by_one_and_the_query_ends_with_the_client_of_http1(serve
 
 
 def test_a_stream_that_is_reset_ends_its_query_and_no_other(server: Server, engine: FakeEngine) -> None:
-    with Http2(server.port) as client:
+    with Http2Client(server.port) as client:
         streams = [client.open("/query-stream") for _ in range(3)]
         for stream in streams:
             client.send(stream, PUSH, end=True)
@@ -55,7 +55,7 @@ def test_a_stream_that_is_reset_ends_its_query_and_no_other(server: Server, engi
 
 
 def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> None:
-    with Http2(server.port) as client:
+    with Http2Client(server.port) as client:
         stream = client.open("/query-stream")
         client.send(stream, PUSH, end=True)
         query_id = json.loads(client.part(stream).splitlines()[0])["queryId"]
@@ -67,7 +67,7 @@ def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> 
 @pytest.mark.parametrize("path", ["/query", "/query-stream"])
 def test_a_server_that_stops_tells_its_clients(engine: FakeEngine, path: str) -> None:
     with Server(engine, port=0) as server:
-        client = Http1(server.port, path)
+        client = Http1Client(server.port, path)
         client.send(PUSH)
         client.end()
         assert client.status() == 200
@@ -80,7 +80,7 @@ def test_a_server_that_stops_tells_its_clients(engine: FakeEngine, path: str) ->
 
 def test_hundreds_of_push_queries_at_once(server: Server, engine: FakeEngine) -> None:
     count = 300
-    with Http2(server.port) as client:
+    with Http2Client(server.port) as client:
         streams = [client.open("/query-stream") for _ in range(count)]
         for stream in streams:
             client.send(stream, PUSH, end=True)
@@ -96,7 +96,7 @@ def test_hundreds_of_push_queries_at_once(server: Server, engine: FakeEngine) ->
 
 
 def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, engine: FakeEngine) -> None:
-    with Http1(server.port, "/query-stream") as client:
+    with Http1Client(server.port, "/query-stream") as client:
         client.send(PUSH)
         client.end()
         (rows,) = engine.wait_for_queries(1)
@@ -111,7 +111,7 @@ def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, en
 
 
 def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, engine: FakeEngine) -> None:
-    with Http1(server.port, "/inserts-stream") as client:
+    with Http1Client(server.port, "/inserts-stream") as client:
         client.send('{"target":"ORDERS"}\n')
         assert client.status() == 200
         for seq in range(3):
@@ -127,7 +127,7 @@ def test_acks_come_back_while_the_request_is_open_over_http1(server: Server, eng
 
 
 def test_acks_come_back_while_the_request_is_open_over_http2(server: Server, engine: FakeEngine) -> None:
-    with Http2(server.port) as client:
+    with Http2Client(server.port) as client:
         stream = client.open("/inserts-stream")
         client.send(stream, '{"target":"ORDERS"}\n')
         assert client.status(stream) == 200
@@ -147,7 +147,7 @@ def test_many_rows_are_all_written_in_order(server: Server, engine: FakeEngine) 
 
 
 def test_a_refused_insert_stream_is_told_in_the_middle_of_the_sending(server: Server) -> None:
-    with Http2(server.port) as client:
+    with Http2Client(server.port) as client:
         stream = client.open("/inserts-stream")
         client.send(stream, '{"target":"NOWHERE"}\n')
         assert client.status(stream) == 400
@@ -166,7 +166,7 @@ def test_a_server_that_stops_refuses_new_streams_without_an_error(
     server: Server, engine: FakeEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Requests go on coming over a connection whose push query keeps it open while the server stops."""
-    with Http2(server.port) as client, ThreadPoolExecutor(1) as pool:
+    with Http2Client(server.port) as client, ThreadPoolExecutor(1) as pool:
         first = client.open("/query-stream")
         client.send(first, PUSH, end=True)
         client.part(first)
@@ -180,7 +180,7 @@ def test_a_server_that_stops_refuses_new_streams_without_an_error(
 
 
 def test_an_insert_stream_whose_client_leaves_is_closed(server: Server, engine: FakeEngine) -> None:
-    with Http1(server.port, "/inserts-stream") as client:
+    with Http1Client(server.port, "/inserts-stream") as client:
         client.send('{"target":"ORDERS"}\n{"ID":1}\n')
         client.status()
         client.part()

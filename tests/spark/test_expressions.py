@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from millstream.analysis.coercion import coerced
-from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Const, Meaning, Ref, Where
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, Constant, TypedExpression
 from millstream.model.errors import StatementError
 from millstream.model.types import SqlType
 from millstream.spark.lower import guarded, to_sql
@@ -36,9 +36,11 @@ class Case:
     lines: tuple[Line, ...]
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> NameScope:
         named = enumerate(self.columns)
-        return Scope(tuple(ScopeColumn(n, "T", Ref(t, Where.VALUE, i, n)) for i, (n, t, _) in named))
+        return NameScope(
+            tuple(ScopeColumn(n, "T", ColumnReference(t, ColumnPlace.VALUE, i, n)) for i, (n, t, _) in named)
+        )
 
 
 def read(path: Path) -> Case:
@@ -62,25 +64,25 @@ def _line(text: str) -> Line:
     return Line(expression, parse_type(wanted_type), "gives", wanted)
 
 
-def _constant(text: str, wanted: SqlType, scope: Scope) -> Meaning:
+def _constant(text: str, wanted: SqlType, scope: NameScope) -> TypedExpression:
     expression = parse_expression(text)
-    return coerced(typed(expression, scope), wanted, expression.span)
+    return coerced(type_expression(expression, scope), wanted, expression.span)
 
 
 def _row(case: Case, spark: SparkSession) -> DataFrame:
     """The file's row behind a shuffle, with values that the optimizer cannot know."""
-    texts = [to_sql(_constant(text, t, Scope())) for _, t, text in case.columns]
+    texts = [to_sql(_constant(text, t, NameScope())) for _, t, text in case.columns]
     fields = ", ".join(f"'V{i}', if(id = 0, {text}, NULL)" for i, text in enumerate(texts))
     value = f"named_struct({fields}) AS value"
     rest = ("1234L AS rowtime", "3 AS partition", "42L AS offset")
     return spark.range(1).selectExpr("named_struct('K0', 0) AS key", value, *rest).repartition(1)
 
 
-def _texts(line: Line, scope: Scope) -> tuple[str, str, str]:
+def _texts(line: Line, scope: NameScope) -> tuple[str, str, str]:
     """What it gives, what is wanted, and whether it failed."""
-    made = typed(parse_expression(line.expression), scope)
+    made = type_expression(parse_expression(line.expression), scope)
     assert made.type == line.type, line
-    wanted = _constant(line.wanted, line.type, scope) if line.wanted else Const(line.type, None)
+    wanted = _constant(line.wanted, line.type, scope) if line.wanted else Constant(line.type, None)
     failed = f"ms_guard(size(array({to_sql(made, 'test')})), 'test', partition, offset) IS NULL"
     return guarded(made, "test"), to_sql(wanted), failed
 
@@ -107,4 +109,4 @@ def test_what_expressions_are_refused(path: Path) -> None:
     for line in case.lines:
         if line.outcome == "rejected":
             with pytest.raises(StatementError):
-                typed(parse_expression(line.expression), case.scope)
+                type_expression(parse_expression(line.expression), case.scope)

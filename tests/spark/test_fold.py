@@ -12,8 +12,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.spark import jvm, sink
 from millstream.spark.evaluate import Evaluator, leaf
-from millstream.spark.fold import Expiry, Fold, Ticks, fold
-from support.kafka import Kafka, wait_for
+from millstream.spark.fold import Expiry, Fold, Punctuation, fold
+from support.kafka import BrokerClient, wait_for
 from support.spark import past_batch
 
 COUNT = Fold(
@@ -95,7 +95,7 @@ def test_stream_time_settles_states_in_order(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("kind", ["count", "fields", "windows"])
 def test_live_gives_the_same_and_goes_on_after_a_stop(
-    spark: SparkSession, kafka: Kafka, tmp_path: Path, kind: str
+    spark: SparkSession, kafka: BrokerClient, tmp_path: Path, kind: str
 ) -> None:
     topics = (f"fold-{kind}-in", f"fold-{kind}-out")
     for topic in topics:
@@ -132,14 +132,14 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
     assert sorted(set(values)) == sorted(set(expected))
 
 
-def read(spark: SparkSession, kafka: Kafka, topic: str, columns: Sequence[str]) -> DataFrame:
+def read(spark: SparkSession, kafka: BrokerClient, topic: str, columns: Sequence[str]) -> DataFrame:
     """The records of a topic as a fold's rows, in real time."""
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
     source = source.option("subscribe", topic).option("startingOffsets", "earliest")
     return source.load().selectExpr(*columns, "partition", "offset")
 
 
-def write(out: DataFrame, kafka: Kafka, topic: str, checkpoint: Path, name: str) -> StreamingQuery:
+def write(out: DataFrame, kafka: BrokerClient, topic: str, checkpoint: Path, name: str) -> StreamingQuery:
     """A query that writes k=n of each row to a topic."""
     records = out.selectExpr(
         "cast(null as binary) as key",
@@ -152,7 +152,7 @@ def write(out: DataFrame, kafka: Kafka, topic: str, checkpoint: Path, name: str)
 
 @pytest.mark.parametrize("tasks", [1, 2, 5, 16])
 def test_a_tick_goes_where_its_number_says(spark: SparkSession, tasks: int) -> None:
-    routes = [jvm.module(spark, "Ticks").routes(tasks).apply(task) for task in range(tasks)]
+    routes = [jvm.module(spark, "Punctuation").routes(tasks).apply(task) for task in range(tasks)]
     column = f"pmod(hash(named_struct('a', cast(null as struct<K0: string>)).a, number), {tasks}) as task"
     made = spark.sql(f"select {column} from (select explode(array({', '.join(f'{n}L' for n in routes)})) as number)")
     assert [row.task for row in made.collect()] == list(range(tasks))
@@ -169,11 +169,11 @@ def shuffled(spark: SparkSession, tasks: int) -> Iterator[None]:
         spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
-def test_stream_time_reaches_every_task(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_stream_time_reaches_every_task(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
     """Rows of many groups, then of one alone; the checkpoint, not the session, says how many tasks there are."""
     topics = [kafka.create_topic() for _ in "io"]
     columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
-    ticking = replace(WINDOWS, ticks=Ticks(10, 10))
+    ticking = replace(WINDOWS, ticks=Punctuation(10, 10))
     told: set[bytes | None] = set()
     for n, (tasks, last) in enumerate([(3, 12), (2, 99)]):
         for key in "abcdefgh":
@@ -193,5 +193,5 @@ def test_stream_time_reaches_every_task(spark: SparkSession, kafka: Kafka, tmp_p
     assert _values(kafka, topics[1]) == told
 
 
-def _values(kafka: Kafka, topic: str) -> set[bytes | None]:
+def _values(kafka: BrokerClient, topic: str) -> set[bytes | None]:
     return {record.value for record in kafka.consume_all(topic, kafka.ends(topic))}

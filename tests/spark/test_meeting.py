@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.model.types import BIGINT, INTEGER, STRING
-from millstream.plan.nodes import Near
+from millstream.plan.nodes import JoinWindow
 from millstream.spark import sink
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.spark.fold import worked
-from millstream.spark.meeting import Meeting, Side
-from support.kafka import Kafka, wait_for
+from millstream.spark.stream_stream_join import SideSql, StreamStreamOperator
+from support.kafka import BrokerClient, wait_for
 from support.spark import past_batch
 
 COLUMNS = [("k", STRING), ("side", INTEGER), ("rowtime", BIGINT), ("v", BIGINT), ("partition", INTEGER)]
@@ -29,7 +29,7 @@ Row = tuple[str, int | None, int, int, int]
 Out = tuple[str, int | None, int | None, int, int]
 
 
-def meeting(near: Near, outer: tuple[bool, bool], whole: bool = False) -> Meeting:
+def meeting(near: JoinWindow, outer: tuple[bool, bool], whole: bool = False) -> StreamStreamOperator:
     """Rows (k, v) that meet by k; a row whose value is 13 can't be told with another."""
     place = "'p', row.partition"
     sides = []
@@ -38,7 +38,7 @@ def meeting(near: Near, outer: tuple[bool, bool], whole: bool = False) -> Meetin
         met = texts if side == 0 else texts[::-1]
         none = ("entry.v", "null") if side == 0 else ("null", "entry.v")
         sides.append(
-            Side(
+            SideSql(
                 outer=outer[side],
                 type="struct<v: bigint, k: string>",
                 keep="struct(row.v as v, row.k as k)",
@@ -49,7 +49,7 @@ def meeting(near: Near, outer: tuple[bool, bool], whole: bool = False) -> Meetin
         )
     passing = f"named_struct('k', row.k, 'l', row.v, 'r', row.v, 't', -1L, {place})"
     out = "struct<k: string, l: bigint, r: bigint, t: bigint, p: int>"
-    return Meeting(("k",), near, sides[0], sides[1], passing, out, "q.join", whole)
+    return StreamStreamOperator(("k",), near, sides[0], sides[1], passing, out, "q.join", whole)
 
 
 def timed(rows: DataFrame) -> DataFrame:
@@ -57,7 +57,7 @@ def timed(rows: DataFrame) -> DataFrame:
     return rows.selectExpr("*", "rowtime as clock", "rowtime as offset")
 
 
-def runner(spark: SparkSession, what: Meeting) -> Evaluator:
+def runner(spark: SparkSession, what: StreamStreamOperator) -> Evaluator:
     return Evaluator(worked(timed(leaf(spark, COLUMNS)), what.texts(), live=False), [t for _, t in COLUMNS], OUT)
 
 
@@ -75,7 +75,7 @@ class Kept:
 class Model:
     """The rules, row by row over plain lists: one partition."""
 
-    near: Near
+    near: JoinWindow
     outer: tuple[bool, bool]
     own: list[int | None] = field(default_factory=lambda: [None, None])
     rows: tuple[list[Kept], list[Kept]] = field(default_factory=lambda: ([], []))
@@ -121,12 +121,12 @@ class Model:
 
 # Chunks are as wide as their name says.
 NEARS = {
-    "55": Near(5, 20, 30, False),
-    "one at a time": Near(0, 0, 0, False),
-    "26, no grace": Near(20, 5, 0, False),
-    "10,000": Near(2_000, 1_000, 60_000, False),
-    "4,001": Near(4_000, 0, 1, False),
-    "10,000, eager": Near(500, 100, 86_400_000, True),
+    "55": JoinWindow(5, 20, 30, False),
+    "one at a time": JoinWindow(0, 0, 0, False),
+    "26, no grace": JoinWindow(20, 5, 0, False),
+    "10,000": JoinWindow(2_000, 1_000, 60_000, False),
+    "4,001": JoinWindow(4_000, 0, 1, False),
+    "10,000, eager": JoinWindow(500, 100, 86_400_000, True),
 }
 WIDTHS = dict(zip(NEARS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
 
@@ -155,7 +155,7 @@ def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
     holds()
 
 
-SOON = Near(10, 10, 5, False)
+SOON = JoinWindow(10, 10, 5, False)
 
 
 def test_partitions_have_clocks_of_their_own_unless_it_is_whole(spark: SparkSession) -> None:
@@ -175,7 +175,7 @@ def test_a_row_that_fails_is_logged_and_changes_nothing(spark: SparkSession) -> 
     assert len(sink.drain_log(spark, "q")) == 1
 
 
-def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
     """Rows of before the stop meet and are told after it: chunks, who waits, and clocks are read from the store."""
     rows: list[Row] = [
         *[(k, s, 100_000, n, 0) for n, (k, s) in enumerate((("a", 0), ("a", 1), ("b", 0), ("c", 1), ("d", 1)))],
@@ -183,7 +183,7 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka
         *[(k, s, 119_000, n, 0) for n, (k, s) in enumerate((("c", 0), ("a", 0), ("e", 1)), 20)],
         ("z", 0, 200_000, 30, 0),
     ]
-    what = meeting(Near(20_000, 20_000, 5_000, False), (True, True))
+    what = meeting(JoinWindow(20_000, 20_000, 5_000, False), (True, True))
     expected = [",".join(map(str, out)) for made in runner(spark, what)(rows) for out in made]
     assert len(expected) == 8
     kafka.create_topic("meeting-in")
@@ -196,7 +196,9 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka
     assert sorted(set(values)) == sorted(expected)
 
 
-def _run_live(spark: SparkSession, kafka: Kafka, folder: Path, what: Meeting, wanted: int, batch: int) -> None:
+def _run_live(
+    spark: SparkSession, kafka: BrokerClient, folder: Path, what: StreamStreamOperator, wanted: int, batch: int
+) -> None:
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
     source = source.option("subscribe", "meeting-in").option("startingOffsets", "earliest")
     parts = source.load().selectExpr("split(string(value), ',') as p", "0 as partition")

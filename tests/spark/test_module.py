@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from millstream.parts.errors import SetupError
-from millstream.parts.jars import fetch
+from millstream.services.errors import SetupError
+from millstream.services.jars import fetch
 from millstream.spark import jvm
 
 OBJECT = "package org.apache.spark.sql.millstream\nobject Small { def two: Int = %s }\n"

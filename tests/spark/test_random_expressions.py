@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import pytest
 from pyspark.sql import SparkSession
 
-from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Ref, Where
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.model.types import BOOLEAN, INTEGER
 from millstream.spark.lower import guarded
 from millstream.syntax.parser import parse_expression
 
 COLUMNS: dict[str, object] = {"I": 7, "J": -3, "Z": 0, "BIG": 2147483647, "N": None, "T": True, "F": False, "U": None}
 NUMBERS, TRUTHS = ("I", "J", "Z", "BIG", "N"), ("T", "F", "U")
-SCOPE = Scope(
+SCOPE = NameScope(
     tuple(
-        ScopeColumn(name, None, Ref(INTEGER if name in NUMBERS else BOOLEAN, Where.VALUE, i, name))
+        ScopeColumn(name, None, ColumnReference(INTEGER if name in NUMBERS else BOOLEAN, ColumnPlace.VALUE, i, name))
         for i, name in enumerate(COLUMNS)
     )
 )
@@ -206,7 +206,7 @@ def _hidden(name: str) -> str:
 def test_random_expressions(seed: int, spark: SparkSession) -> None:
     dice = random.Random(seed)
     made = [dice.choice((number, truth))(dice, dice.randint(1, 3)) for _ in range(100)]
-    meanings = [typed(parse_expression(one.text), SCOPE) for one in made]
+    meanings = [type_expression(parse_expression(one.text), SCOPE) for one in made]
     fields = ", ".join(f"'V{i}', {_hidden(name)}" for i, name in enumerate(COLUMNS))
     row = spark.range(1).selectExpr(f"named_struct({fields}) AS value", "0 AS partition", "1L AS offset")
     got = (

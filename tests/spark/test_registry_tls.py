@@ -11,12 +11,12 @@ from millstream.formats.client import Access, Registry, RegistryFailed
 from millstream.formats.spec import spec
 from millstream.model.schema import Column
 from millstream.model.types import INTEGER
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 from millstream.spark.codec import OneRecord
 from millstream.spark.session import REGISTRY
 from millstream.tester import registry
 from support.certificates import Authority
-from support.gate import USER, Gate, gate
+from support.registry_proxy import USER, RegistryProxy, registry_proxy
 
 COLUMNS = (Column("A", INTEGER),)
 INT = SchemaText("AVRO", '"int"')
@@ -28,16 +28,16 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture
-def door(authority: Authority) -> Iterator[Gate]:
+def door(authority: Authority) -> Iterator[RegistryProxy]:
     """A registry that has the schema 1."""
     known = registry.schemas()
     known.register("t-value", INT)
-    with gate(known.url, authority.server) as made:
+    with registry_proxy(known.url, authority.server) as made:
         yield made
 
 
 @pytest.mark.parametrize("kind", ["pem", "jks", "p12"])
-def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: Gate, kind: str) -> None:
+def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: RegistryProxy, kind: str) -> None:
     settings = {**authority.settings(kind), "basic.auth.user.info": USER}
     asked = Registry(Access(door.url, settings))
     found = asked.by_id(1)
@@ -55,7 +55,7 @@ def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: G
             conf.remove(f"{REGISTRY}{name}")
 
 
-def test_who_does_not_say_who_he_is_is_not_let_in(authority: Authority, door: Gate) -> None:
+def test_who_does_not_say_who_he_is_is_not_let_in(authority: Authority, door: RegistryProxy) -> None:
     for settings in ({}, {"ssl.truststore.location": str(authority.folder / "trust.jks")}):
         with pytest.raises((RegistryFailed, SetupError)):
             Registry(Access(door.url, settings)).by_id(1)

@@ -23,8 +23,8 @@ from millstream.model.schema import Column
 from millstream.model.types import BYTES, DATE, STRING, Array, Decimal, Field, Map, Primitive, SqlType, Struct
 from millstream.spark.codec import OneRecord, UnreadableRecord
 from millstream.tester import registry
-from millstream.tester.coded import decode
-from millstream.tester.registry import Schemas
+from millstream.tester.registry import CaseSchemas
+from millstream.tester.schema_id_records import decode
 
 SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 KNOWN = registry.schemas()
@@ -218,7 +218,7 @@ def test_what_is_wrong_is_said(spark: SparkSession, format: str, data: bytes, wh
 
 def test_huge_lengths_and_deep_nesting_take_no_memory(spark: SparkSession) -> None:
     columns = (Column("L", Array(STRING)),)
-    schemas: Schemas = KNOWN
+    schemas: CaseSchemas = KNOWN
     node = '{"type":"record","name":"N","fields":[{"name":"n","type":["null","N"]}]}'
     deep = schemas.register("deep", SchemaText("AVRO", node))
     nulls = schemas.register(

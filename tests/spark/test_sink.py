@@ -12,18 +12,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import Serde
 from millstream.formats.spec import spec
-from millstream.model.schema import Column, Part
+from millstream.model.schema import Column, RecordPart
 from millstream.model.types import BIGINT, STRING, Array
 from millstream.spark import codec, sink
-from support.kafka import Kafka, Record, wait_for
+from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
-KEY = spec(Serde("KAFKA"), [Column("K", STRING, Part.KEY)], "K")
+KEY = spec(Serde("KAFKA"), [Column("K", STRING, RecordPart.KEY)], "K")
 VALUE = spec(Serde("JSON"), [Column("A", BIGINT), Column("L", Array(STRING))])
 WRITTEN = spec(Serde("JSON"), [Column("N", BIGINT), Column("S", STRING)])
 
 
-def records(spark: SparkSession, kafka: Kafka, topic: str) -> DataFrame:
+def records(spark: SparkSession, kafka: BrokerClient, topic: str) -> DataFrame:
     """The topic's records as they come."""
     raw = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
     loaded = (
@@ -55,7 +55,7 @@ def written(frame: DataFrame, query: str) -> DataFrame:
 
 @contextmanager
 def running(
-    frame: DataFrame, kafka: Kafka, topic: str, query: str, folder: Path, **conf: str
+    frame: DataFrame, kafka: BrokerClient, topic: str, query: str, folder: Path, **conf: str
 ) -> Iterator[StreamingQuery]:
     """The query, stopped in the end."""
     settings = {"bootstrap.servers": kafka.bootstrap, **{k.replace("_", "."): v for k, v in conf.items()}}
@@ -67,11 +67,13 @@ def running(
         sink.close_log(frame.sparkSession, query)
 
 
-def shown(record: Record) -> tuple[object, ...]:
+def shown(record: TopicRecord) -> tuple[object, ...]:
     return (record.key, record.json, record.timestamp, record.headers)
 
 
-def test_records_go_through_with_time_headers_and_tombstones(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_records_go_through_with_time_headers_and_tombstones(
+    spark: SparkSession, kafka: BrokerClient, tmp_path: Path
+) -> None:
     """Decode, filter, explode, guarded projections, encode and the sink in one real-time query."""
     source, target, log = kafka.create_topic(), kafka.create_topic(), kafka.create_topic()
     rows = read(records(spark, kafka, source), "QS").selectExpr("*", "explode(coalesce(value.V1, array('none'))) as s")
@@ -104,7 +106,9 @@ def test_records_go_through_with_time_headers_and_tombstones(spark: SparkSession
     assert entries[1]["recordProcessingError"]["errorMessage"] == "Error computing N: null operand"
 
 
-def test_a_failed_write_is_known_at_once_and_ends_the_query(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_a_failed_write_is_known_at_once_and_ends_the_query(
+    spark: SparkSession, kafka: BrokerClient, tmp_path: Path
+) -> None:
     source, target = kafka.create_topic(), kafka.create_topic()
     frame = records(spark, kafka, source)
     with running(frame, kafka, target, "QF", tmp_path, max_request_size="2000") as query:
@@ -118,7 +122,7 @@ def test_a_failed_write_is_known_at_once_and_ends_the_query(spark: SparkSession,
         assert "could not write to topic" in str(query.exception())
 
 
-def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> None:
+def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
     """Nothing is lost between two runs; what was not yet saved comes again."""
     source, target = kafka.create_topic(), kafka.create_topic()
     for run in range(2):
@@ -128,5 +132,5 @@ def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: Kafka,
     assert set(values(kafka, target)) == {b"run 0", b"run 1"}
 
 
-def values(kafka: Kafka, topic: str) -> list[bytes | None]:
+def values(kafka: BrokerClient, topic: str) -> list[bytes | None]:
     return [r.value for r in kafka.consume_all(topic, kafka.ends(topic))]

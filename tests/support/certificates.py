@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from millstream.parts.java import java
+from millstream.services.java import java
 
 PASSWORD = "open sesame"
 Pair = tuple[ec.EllipticCurvePrivateKey, x509.Certificate]

@@ -22,7 +22,7 @@ KINDS = {"AVRO": "AVRO", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
 _MODERN = {"use.deprecated.format": False}
 
 
-class Client(SchemaRegistryClient):
+class DescriptorClient(SchemaRegistryClient):
     """A client whose registry gives the descriptor of a .proto text: Confluent's does so when asked, Apicurio's not."""
 
     def get_schema(
@@ -53,10 +53,10 @@ def message_class(text: str, message: str = "") -> type[Message]:
 
 
 @dataclass(frozen=True)
-class Theirs:
+class ConfluentSerde:
     """How Confluent's libraries write and read one side ("key" or "value") of a topic in a format."""
 
-    client: Client
+    client: DescriptorClient
     format: str
     topic: str
     side: str = "value"

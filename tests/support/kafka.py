@@ -15,7 +15,7 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TopicRecord:
     """One record as it stands in a topic."""
 
     key: bytes | None
@@ -31,7 +31,7 @@ class Record:
         return None if self.value is None else json.loads(self.value)
 
 
-class Kafka:
+class BrokerClient:
     """A client of one broker: `bootstrap` is host:port."""
 
     def __init__(self, bootstrap: str) -> None:
@@ -102,12 +102,12 @@ class Kafka:
             partitions = [TopicPartition(topic, n) for n in range(self.topics()[topic])]
             return sum(reader.get_watermark_offsets(partition, timeout=PATIENCE)[1] for partition in partitions)
 
-    def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[Record]:
+    def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[TopicRecord]:
         """The first `n` records of a topic; AssertionError when fewer arrive in `timeout` seconds.
 
         The order holds within a partition only.
         """
-        deadline, found = time.monotonic() + timeout, list[Record]()
+        deadline, found = time.monotonic() + timeout, list[TopicRecord]()
         with _reader(self.bootstrap) as reader:
             reader.assign([TopicPartition(topic, p, 0) for p in range(self.topics()[topic])])
             while len(found) < n and time.monotonic() < deadline:
@@ -144,9 +144,9 @@ def _must_arrive(error: object, message: Message) -> None:
     assert error is None, f"{message.topic()} refused a record: {error}"
 
 
-def _record(message: Message) -> Record:
+def _record(message: Message) -> TopicRecord:
     headers: Iterable[tuple[str, bytes | None]] = message.headers() or ()
-    return Record(
+    return TopicRecord(
         message.key(),
         message.value(),
         message.timestamp()[1],

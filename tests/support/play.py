@@ -6,8 +6,8 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded, Record
-from millstream.tester.cases import Case
-from millstream.tester.play import Placed, Played, plan, run
+from millstream.tester.cases import TestCase
+from millstream.tester.play import PlacedRecord, PlayResult, plan, run
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -17,22 +17,22 @@ def play(
     statements: str,
     given: Mapping[str, Sequence[Pair]] | None = None,
     settings: Mapping[str, str] | None = None,
-) -> Played:
+) -> PlayResult:
     """What statements leave behind: the catalog, schemas and records.
 
     `given` are keys and values by topic; those of the first topic come first.
     """
     bounded = Bounded(spark)
-    case = Case("", "", "", (statements,), {}, (), (), (), {}, None)
+    case = TestCase("", "", "", (statements,), {}, (), (), (), {}, None)
     played = plan(case, effective({}, settings or {}), bounded)
     records = [(topic, pair) for topic, pairs in (given or {}).items() for pair in pairs]
     for number, (topic, (key, value)) in enumerate(records):
-        played.records.setdefault(topic, []).append(Placed(Record(key, value, 0), (number,)))
+        played.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), (number,)))
     run(case, played, bounded)
     return played
 
 
-def pairs(played: Played, topic: str) -> list[Pair]:
+def pairs(played: PlayResult, topic: str) -> list[Pair]:
     """Keys and values of a topic's records, in order."""
     found = sorted(played.records.get(topic, ()), key=lambda p: p.order)
     return [(p.record.key, p.record.value) for p in found]

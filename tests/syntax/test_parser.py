@@ -5,7 +5,7 @@ import time
 import pytest
 
 from millstream.model.errors import Span
-from millstream.model.types import Named
+from millstream.model.types import CustomType
 from millstream.syntax import parser, tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expression_text import expression_text
@@ -54,7 +54,7 @@ def test_columns_and_types() -> None:
     key, value = parser.parse_columns("ID STRING KEY, `v` STRUCT<A MYTYPE>")
     assert (key.mark, value.name) == (tree.ColumnMark.KEY, "v")
     assert parser.parse_columns("  ") == ()
-    assert parser.parse_type("mytype") == Named("MYTYPE")
+    assert parser.parse_type("mytype") == CustomType("MYTYPE")
 
 
 def test_deep_nesting_is_an_error_of_the_author() -> None:

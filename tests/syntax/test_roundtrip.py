@@ -35,7 +35,7 @@ def _decimal(digits: int, scale: int) -> tree.Literal:
 
 
 TYPE = st.recursive(
-    st.sampled_from([*types.PRIMITIVES.values(), types.Decimal(4, 2), types.Named("T"), types.Named("a b")]),
+    st.sampled_from([*types.PRIMITIVES.values(), types.Decimal(4, 2), types.CustomType("T"), types.CustomType("a b")]),
     lambda t: st.one_of(
         st.builds(types.Array, t),
         st.builds(types.Map, t, t),
@@ -92,20 +92,20 @@ SMALL = LITERAL | REF | st.builds(tree.Logical, st.just("AND"), REF, REF)
 DURATION = st.builds(tree.Duration, COUNT, st.sampled_from(UNITS[:5]))
 GRACE = {"retention": maybe(DURATION), "grace": maybe(DURATION)}
 WINDOW = st.one_of(
-    st.builds(tree.Window, st.just(tree.WindowKind.TUMBLING), DURATION, **GRACE),
-    st.builds(tree.Window, st.just(tree.WindowKind.SESSION), DURATION, **GRACE),
-    st.builds(tree.Window, st.just(tree.WindowKind.HOPPING), DURATION, DURATION, **GRACE),
+    st.builds(tree.WindowClause, st.just(tree.WindowKind.TUMBLING), DURATION, **GRACE),
+    st.builds(tree.WindowClause, st.just(tree.WindowKind.SESSION), DURATION, **GRACE),
+    st.builds(tree.WindowClause, st.just(tree.WindowKind.HOPPING), DURATION, DURATION, **GRACE),
 )
-SOURCE = st.builds(tree.Source, NAME, maybe(NAME))
+SOURCE = st.builds(tree.FromSource, NAME, maybe(NAME))
 ITEM = st.one_of(
     st.builds(tree.SelectOne, SMALL, maybe(NAME)),
     st.builds(tree.SelectAll, maybe(NAME)),
     st.builds(tree.SelectFields, EXPRESSION),
 )
 WITHIN = st.builds(tree.Within, DURATION, DURATION, maybe(DURATION))
-JOIN = st.builds(tree.Join, st.sampled_from(tree.JoinKind), SOURCE, SMALL, maybe(WITHIN))
+JOIN = st.builds(tree.JoinClause, st.sampled_from(tree.JoinKind), SOURCE, SMALL, maybe(WITHIN))
 QUERY = st.builds(
-    tree.Query,
+    tree.SelectQuery,
     some(ITEM, 1),
     SOURCE,
     some(JOIN),
@@ -187,7 +187,7 @@ def test_expressions(e: tree.Expression) -> None:
 
 @QUICK
 @given(QUERY)
-def test_queries(query: tree.Query) -> None:
+def test_queries(query: tree.SelectQuery) -> None:
     assert parser.parse_one(to_sql(query)) == tree.QueryStatement(query)
 
 

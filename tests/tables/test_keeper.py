@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaException
 
-from millstream.catalog.catalog import Kind, Serde, Source
-from millstream.engine.kafka import Kafka as Client
-from millstream.model.schema import Column, Part, Schema
+from millstream.catalog.catalog import RelationKind, Serde, Source
+from millstream.engine.kafka import BrokerClientClient as Client
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import INTEGER, STRING
-from millstream.tables.keeper import Keeper, Kept, Topics
+from millstream.tables.materializer import MaterializedTable, Materializer, TopicReader
 from millstream.tables.store import Store
-from support.kafka import Kafka, wait_for
+from support.kafka import BrokerClient, wait_for
 
-SCHEMA = Schema((Column("ID", STRING, Part.KEY), Column("V", INTEGER)))
-Open = Callable[[], Keeper]
+SCHEMA = Schema((Column("ID", STRING, RecordPart.KEY), Column("V", INTEGER)))
+Open = Callable[[], Materializer]
 
 
 @pytest.fixture
@@ -25,15 +25,15 @@ def told() -> list[tuple[str, int, int, str]]:
 
 
 @pytest.fixture
-def opened(kafka: Kafka, tmp_path: Path, told: list[tuple[str, int, int, str]]) -> Iterator[Open]:
+def opened(kafka: BrokerClient, tmp_path: Path, told: list[tuple[str, int, int, str]]) -> Iterator[Open]:
     """Opens keepers over one folder, as one server after the other would; the last is closed at the end."""
-    client, made = Client({"bootstrap.servers": kafka.bootstrap}), list[Keeper]()
-    topics = Topics(lambda: client.reader(enable_partition_eof=True), client.ends_now, client.identity)
+    client, made = Client({"bootstrap.servers": kafka.bootstrap}), list[Materializer]()
+    topics = TopicReader(lambda: client.reader(enable_partition_eof=True), client.ends_now, client.identity)
 
-    def start() -> Keeper:
+    def start() -> Materializer:
         if made:
             made.pop().close()
-        made.append(Keeper(tmp_path, topics, lambda *what: told.append(what)))
+        made.append(Materializer(tmp_path, topics, lambda *what: told.append(what)))
         made[0].start()
         return made[0]
 
@@ -41,16 +41,18 @@ def opened(kafka: Kafka, tmp_path: Path, told: list[tuple[str, int, int, str]]) 
     made[0].close()
 
 
-def kept(topic: str, eager: bool = False) -> Kept:
+def kept(topic: str, eager: bool = False) -> MaterializedTable:
     key, value = Serde("KAFKA"), Serde("JSON")
-    return Kept(Source(f"T_{topic}", Kind.TABLE, SCHEMA, topic, key, value, created_by="CTAS_T_0"), eager)
+    return MaterializedTable(
+        Source(f"T_{topic}", RelationKind.TABLE, SCHEMA, topic, key, value, created_by="CTAS_T_0"), eager
+    )
 
 
 def values(store: Store) -> dict[bytes, bytes | None]:
     return {c.key: c.value for c in store.between(None, None)}
 
 
-def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: Kafka) -> None:
+def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic(partitions=2))
     keeper = opened()
     keeper.want([table])
@@ -62,7 +64,7 @@ def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: Kafka) -> N
     assert b"3" not in values(keeper.store(table))
 
 
-def test_a_restart_reads_only_what_is_new(opened: Open, kafka: Kafka) -> None:
+def test_a_restart_reads_only_what_is_new(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic())
     keeper = opened()
     keeper.want([table])
@@ -76,7 +78,7 @@ def test_a_restart_reads_only_what_is_new(opened: Open, kafka: Kafka) -> None:
     assert store.places() == {0: 2}
 
 
-def test_a_topic_made_anew_is_another_table(opened: Open, kafka: Kafka) -> None:
+def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     table = kept(topic)
     keeper = opened()
@@ -94,14 +96,14 @@ def test_a_topic_made_anew_is_another_table(opened: Open, kafka: Kafka) -> None:
     assert values(keeper.store(table)) == {b"new": b"3"}
 
 
-def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: Kafka, tmp_path: Path) -> None:
+def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table = kept(kafka.create_topic(), eager=True)
     kafka.produce(table.source.topic, "a", "1")
     opened().want([table])
     wait_for(lambda: [*tmp_path.glob("*.sqlite")], "the store")
 
 
-def test_stores_of_tables_that_are_gone_are_removed(opened: Open, kafka: Kafka, tmp_path: Path) -> None:
+def test_stores_of_tables_that_are_gone_are_removed(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table, other = kept(kafka.create_topic()), kept(kafka.create_topic())
     keeper = opened()
     keeper.want([table, other])
@@ -112,7 +114,7 @@ def test_stores_of_tables_that_are_gone_are_removed(opened: Open, kafka: Kafka, 
     wait_for(lambda: len([*tmp_path.glob("*.sqlite")]) == 1, "the end of a store")
 
 
-def test_two_tables_over_one_topic(opened: Open, kafka: Kafka) -> None:
+def test_two_tables_over_one_topic(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic())
     twin = replace(table, source=replace(table.source, name="TWIN"))
     keeper = opened()
@@ -124,7 +126,7 @@ def test_two_tables_over_one_topic(opened: Open, kafka: Kafka) -> None:
 
 
 def test_a_record_without_key_is_told_and_left_out(
-    opened: Open, kafka: Kafka, told: list[tuple[str, int, int, str]]
+    opened: Open, kafka: BrokerClient, told: list[tuple[str, int, int, str]]
 ) -> None:
     table = kept(kafka.create_topic())
     kafka.produce(table.source.topic, None, "1")
@@ -135,7 +137,7 @@ def test_a_record_without_key_is_told_and_left_out(
     assert [(topic, offset) for topic, _, offset, _ in told] == [(table.source.topic, 0)]
 
 
-def test_a_topic_that_is_not_there(opened: Open, kafka: Kafka) -> None:
+def test_a_topic_that_is_not_there(opened: Open, kafka: BrokerClient) -> None:
     keeper = opened()
     with pytest.raises(KafkaException):
         keeper.store(kept(kafka.unique()))

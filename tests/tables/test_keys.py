@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from millstream.catalog.catalog import Windowed
 from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
-from millstream.tables.keys import Keys
+from millstream.tables.keys import StoreKeys
 
 WRITTEN = {INTEGER: ">i", BIGINT: ">q", DOUBLE: ">d"}
 whole = st.integers(-(2**31), 2**31 - 1)
 
 
 def check_order(type: SqlType, one: float, other: float) -> None:
-    keys = Keys(None, type)
+    keys = StoreKeys(None, type)
     first, second = (struct.pack(WRITTEN[type], value) for value in (one, other))
     assert keys.joined(keys.stored(first), 0, 0) == first
     if one != other:
@@ -35,7 +35,7 @@ def test_doubles(one: float, other: float) -> None:
 
 @given(st.binary(), whole, whole)
 def test_windows_are_cut_off_and_put_back(key: bytes, start: int, length: int) -> None:
-    sized, session = Keys(Windowed("TUMBLING", 1000), STRING), Keys(Windowed("SESSION"), STRING)
+    sized, session = StoreKeys(Windowed("TUMBLING", 1000), STRING), StoreKeys(Windowed("SESSION"), STRING)
     written = key + struct.pack(">q", start)
     assert sized.cut(written) == (key, start, start + 1000)
     assert sized.joined(*sized.cut(written)) == written
@@ -46,4 +46,4 @@ def test_windows_are_cut_off_and_put_back(key: bytes, start: int, length: int) -
 
 def test_a_key_without_room_for_its_window_is_refused() -> None:
     with pytest.raises(ValueError, match="too short"):
-        Keys(Windowed("SESSION"), None).cut(b"0123456789")
+        StoreKeys(Windowed("SESSION"), None).cut(b"0123456789")

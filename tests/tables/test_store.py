@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.tables.store import Bounds, Change, Store
+from millstream.tables.store import Change, Store, WindowBounds
 
 IDENTITY = {"topic": "one"}
 
@@ -41,7 +41,7 @@ def test_ranges_of_keys(store: Store) -> None:
 def test_windows_of_a_key_in_order_of_time_within_bounds(store: Store) -> None:
     store.apply([row(b"a", str(s).encode(), s, s + 10) for s in (30, 10, 20)], {0: 3})
     assert [c.start for c in store.of([b"a"])] == [10, 20, 30]
-    assert [c.start for c in store.of([b"a"], Bounds(start=(11, None), end=(None, 39)))] == [20]
+    assert [c.start for c in store.of([b"a"], WindowBounds(start=(11, None), end=(None, 39)))] == [20]
 
 
 def test_old_windows_go(store: Store) -> None:

@@ -2,26 +2,30 @@
 
 from collections.abc import Callable
 
-from millstream.analysis import meaning as m
+from millstream.analysis import typed_expressions as typed
 from millstream.analysis.coercion import converted
 from millstream.functions import Library
-from millstream.functions.declare import UNIT, Chosen, FunctionKind, LambdaArgument, LambdaType
+from millstream.functions.declare import UNIT, FunctionKind, LambdaArgument, LambdaType, ResolvedCall
 from millstream.functions.resolve import resolve
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 
 # The meaning of an argument.
-Typer = Callable[[tree.Expression], m.Meaning]
+Typer = Callable[[tree.Expression], typed.TypedExpression]
 # The parameters and the body of a lambda whose parameters have these types.
-Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[m.Variable, ...], m.Meaning]]
+Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]]
 
 
 def call(
-    expression: tree.Call, typed: Typer, bind: Binder, library: Library, kind: FunctionKind = FunctionKind.SCALAR
-) -> m.Meaning:
+    expression: tree.Call,
+    type_argument: Typer,
+    bind: Binder,
+    library: Library,
+    kind: FunctionKind = FunctionKind.SCALAR,
+) -> typed.TypedExpression:
     """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
-    given = [None if isinstance(a, tree.Lambda | tree.Unit) else typed(a) for a in expression.args]
+    given = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
 
     def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
@@ -33,26 +37,26 @@ def call(
     if kind is not chosen.function.kind:
         _check_scalar(expression, chosen)
     triples = zip(expression.args, given, chosen.arguments, strict=True)
-    return m.Call(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
+    return typed.TypedCall(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
 
 
 def _units(expression: tree.Call) -> list[str | None]:
     return [a.name if isinstance(a, tree.Unit) else None for a in expression.args]
 
 
-def _type(argument: tree.Expression, value: m.Meaning | None) -> SqlType | None:
+def _type(argument: tree.Expression, value: typed.TypedExpression | None) -> SqlType | None:
     if isinstance(argument, tree.Lambda):
         return LambdaArgument(len(argument.parameters))
     return value.type if value else UNIT
 
 
-def _with_type(body: m.Meaning, written: tree.Lambda) -> SqlType:
+def _with_type(body: typed.TypedExpression, written: tree.Lambda) -> SqlType:
     if body.type is None:
         raise StatementError("this lambda gives NULL, which has no type", written.body.span, "CAST it")
     return body.type
 
 
-def _check_scalar(expression: tree.Call, chosen: Chosen) -> None:
+def _check_scalar(expression: tree.Call, chosen: ResolvedCall) -> None:
     name = expression.name
     if chosen.function.kind is FunctionKind.AGGREGATE:
         hint = "an aggregate function stands in the SELECT or HAVING of a query with GROUP BY"
@@ -64,12 +68,14 @@ def _check_scalar(expression: tree.Call, chosen: Chosen) -> None:
         raise StatementError(f"{name} does not take *", expression.span)
 
 
-def _argument(argument: tree.Expression, value: m.Meaning | None, wanted: SqlType | None, bind: Binder) -> m.Meaning:
+def _argument(
+    argument: tree.Expression, value: typed.TypedExpression | None, wanted: SqlType | None, bind: Binder
+) -> typed.TypedExpression:
     if isinstance(argument, tree.Lambda):
         assert isinstance(wanted, LambdaType)
         variables, body = bind(argument, wanted.parameters)
-        return m.LambdaOf(wanted, variables, converted(body, wanted.result, argument.span))
+        return typed.TypedLambda(wanted, variables, converted(body, wanted.result, argument.span))
     if isinstance(argument, tree.Unit):
-        return m.UnitOf(UNIT, argument.name)
+        return typed.TypedUnit(UNIT, argument.name)
     assert value is not None
     return converted(value, wanted, argument.span) if wanted is not None else value

@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
 
-from millstream.analysis import texts
-from millstream.analysis.meaning import ArrayOf, Cast, Const, MapOf, Meaning, StructOf
+from millstream.analysis import text_conversions
+from millstream.analysis.typed_expressions import (
+    Constant,
+    TypedArray,
+    TypedCast,
+    TypedExpression,
+    TypedMap,
+    TypedStruct,
+)
 from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
@@ -43,10 +50,10 @@ _CASTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Operand:
     """An expression whose type is to agree with others; `literal` where it is a constant in the text `written`."""
 
-    value: Meaning
+    value: TypedExpression
     literal: bool
     span: Span
     written: tree.Expression | None = None
@@ -105,7 +112,7 @@ def _agreed_struct(left: Struct, right: Struct) -> Struct | None:
     return Struct(tuple(Field(name, made) for name, made in fields.items()))
 
 
-def common_type(given: Sequence[Given]) -> SqlType | None:
+def common_type(given: Sequence[Operand]) -> SqlType | None:
     """The type on which a list of expressions agrees; None where all are NULL.
 
     Literals adapt to the others (text that is a number to numbers, numbers to text); other expressions only widen.
@@ -117,9 +124,9 @@ def common_type(given: Sequence[Given]) -> SqlType | None:
     return common
 
 
-def _joined(common: SqlType, one: Given) -> SqlType:
+def _joined(common: SqlType, one: Operand) -> SqlType:
     own = one.value.type
-    if own is None or (isinstance(one.value, Const) and one.value.value is None):
+    if own is None or (isinstance(one.value, Constant) and one.value.value is None):
         return common
     joined = _joined_constructor(common, one)
     if joined is None and one.literal:
@@ -131,26 +138,26 @@ def _joined(common: SqlType, one: Given) -> SqlType:
     return joined
 
 
-def _joined_constructor(common: SqlType, one: Given) -> SqlType | None:
+def _joined_constructor(common: SqlType, one: Operand) -> SqlType | None:
     """What `common` becomes with the elements of an array, map or struct that is spelled out: they are literals too."""
     made = one.value
-    if isinstance(made, ArrayOf) and isinstance(common, Array):
+    if isinstance(made, TypedArray) and isinstance(common, Array):
         return Array(_joined_all(common.element, made.items, one.span))
-    if isinstance(made, MapOf) and isinstance(common, Map):
+    if isinstance(made, TypedMap) and isinstance(common, Map):
         key = _joined_all(common.key, [k for k, _ in made.entries], one.span)
         return Map(key, _joined_all(common.value, [v for _, v in made.entries], one.span))
-    if isinstance(made, StructOf) and isinstance(common, Struct):
+    if isinstance(made, TypedStruct) and isinstance(common, Struct):
         return _joined_struct(common, made, one.span)
     return None
 
 
-def _joined_all(common: SqlType, items: Sequence[Meaning], at: Span) -> SqlType:
+def _joined_all(common: SqlType, items: Sequence[TypedExpression], at: Span) -> SqlType:
     for item in items:
         common = _joined(common, given(item, at))
     return common
 
 
-def _joined_struct(common: Struct, made: StructOf, at: Span) -> Struct:
+def _joined_struct(common: Struct, made: TypedStruct, at: Span) -> Struct:
     fields = {f.name: f.type for f in common.fields}
     for name, value in zip(struct_names(made), made.values, strict=True):
         if name in fields:
@@ -160,22 +167,22 @@ def _joined_struct(common: Struct, made: StructOf, at: Span) -> Struct:
     return Struct(tuple(Field(name, kind) for name, kind in fields.items()))
 
 
-def struct_names(made: StructOf) -> list[str]:
+def struct_names(made: TypedStruct) -> list[str]:
     """The names of the fields of a struct that is spelled out."""
     assert isinstance(made.type, Struct)
     return [f.name for f in made.type.fields]
 
 
-def given(value: Meaning, at: Span) -> Given:
+def given(value: TypedExpression, at: Span) -> Operand:
     """An element of a constructor, which counts as a literal where it is a constant."""
-    return Given(value, isinstance(value, Const), at)
+    return Operand(value, isinstance(value, Constant), at)
 
 
-def _joined_literal(common: SqlType, one: Given) -> SqlType | None:
-    assert isinstance(one.value, Const)
+def _joined_literal(common: SqlType, one: Operand) -> SqlType | None:
+    assert isinstance(one.value, Constant)
     own, text = one.value.type, one.value.value
     if own == STRING and isinstance(text, str) and is_numeric(common):
-        number = texts.numeric_type(text)
+        number = text_conversions.numeric_type(text)
         if number is None:
             raise _invalid(text, common, one.span)
         return widened(common, number)
@@ -186,7 +193,7 @@ def _joined_literal(common: SqlType, one: Given) -> SqlType | None:
 
 def _readable(text: str, wanted: SqlType) -> bool:
     try:
-        texts.read(text, wanted)
+        text_conversions.read(text, wanted)
     except ValueError:
         return False
     return True
@@ -213,7 +220,7 @@ CAST_ONE = "CAST one to the other's type"
 _MOST_SHOWN = 60
 
 
-def shown(one: Given) -> str:
+def shown(one: Operand) -> str:
     """An expression in a message: its text and type."""
     if one.value.type is None:
         return "NULL"
@@ -221,62 +228,62 @@ def shown(one: Given) -> str:
     return f"{text} ({one.value.type})" if 0 < len(text) <= _MOST_SHOWN else str(one.value.type)
 
 
-def converted(value: Meaning, wanted: SqlType, at: Span) -> Meaning:
+def converted(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression:
     """`value` as `wanted`, where it is known to be allowed: constants now, others by a cast at run time."""
     if value.type == wanted:
         return value
     if value.type is None:
-        return Const(wanted, None)
-    if isinstance(value, Const):
+        return Constant(wanted, None)
+    if isinstance(value, Constant):
         return _constant(value, wanted, at)
-    return _converted_inside(value, wanted, at) or Cast(wanted, value)
+    return _converted_inside(value, wanted, at) or TypedCast(wanted, value)
 
 
-def _converted_inside(value: Meaning, wanted: SqlType, at: Span) -> Meaning | None:
-    if isinstance(value, ArrayOf) and isinstance(wanted, Array):
-        return ArrayOf(wanted, tuple(converted(i, wanted.element, at) for i in value.items), value.whole)
-    if isinstance(value, MapOf) and isinstance(wanted, Map):
+def _converted_inside(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression | None:
+    if isinstance(value, TypedArray) and isinstance(wanted, Array):
+        return TypedArray(wanted, tuple(converted(i, wanted.element, at) for i in value.items), value.whole)
+    if isinstance(value, TypedMap) and isinstance(wanted, Map):
         entries = ((converted(k, wanted.key, at), converted(v, wanted.value, at)) for k, v in value.entries)
-        return MapOf(wanted, tuple(entries), value.whole)
-    if isinstance(value, StructOf) and isinstance(wanted, Struct):
+        return TypedMap(wanted, tuple(entries), value.whole)
+    if isinstance(value, TypedStruct) and isinstance(wanted, Struct):
         mine = dict(zip(struct_names(value), value.values, strict=True))
-        null = Const(None, None)
+        null = Constant(None, None)
         values = tuple(converted(mine.get(f.name, null), f.type, at) for f in wanted.fields)
-        return StructOf(wanted, values, value.whole)
+        return TypedStruct(wanted, values, value.whole)
     return None
 
 
-def _constant(const: Const, wanted: SqlType, at: Span) -> Meaning:
+def _constant(const: Constant, wanted: SqlType, at: Span) -> TypedExpression:
     value = const.value
     if value is None:
-        return Const(wanted, None)
+        return Constant(wanted, None)
     if isinstance(value, str):
         return read(value, wanted, at)
     if wanted == STRING and (const.type == BOOLEAN or as_decimal(const.type or STRING)):
-        return Const(STRING, format(value, "f") if isinstance(value, Number) else str(value).lower())
+        return Constant(STRING, format(value, "f") if isinstance(value, Number) else str(value).lower())
     if wanted == DOUBLE and isinstance(value, int | Number):
-        return Const(DOUBLE, float(value))
+        return Constant(DOUBLE, float(value))
     if isinstance(wanted, Decimal) and isinstance(value, int):
-        return Const(wanted, Number(value))
+        return Constant(wanted, Number(value))
     if (isinstance(wanted, Decimal) and isinstance(value, Number)) or (const.type, wanted) == (INTEGER, BIGINT):
-        return Const(wanted, value)
-    return Cast(wanted, const)
+        return Constant(wanted, value)
+    return TypedCast(wanted, const)
 
 
-def read(text: str, wanted: SqlType, at: Span) -> Const:
+def read(text: str, wanted: SqlType, at: Span) -> Constant:
     """The constant of type `wanted` that `text` stands for; a StatementError where it stands for none."""
     try:
-        return Const(wanted, texts.read(text, wanted))
+        return Constant(wanted, text_conversions.read(text, wanted))
     except ValueError:
         raise _invalid(text, wanted, at) from None
 
 
-def decimal(text: str, at: Span) -> Const:
+def decimal(text: str, at: Span) -> Constant:
     """The DECIMAL constant that `text` stands for, of the narrowest type; a StatementError where it is no number."""
-    number = texts.number(text)
+    number = text_conversions.number(text)
     if number is None:
         raise StatementError(f"'{text}' is no DECIMAL", at)
-    return Const(texts.decimal_type(number), number)
+    return Constant(text_conversions.decimal_type(number), number)
 
 
 def castable(source: SqlType, target: SqlType) -> bool:
@@ -305,33 +312,33 @@ def _castable_decimal(source: SqlType, target: SqlType) -> bool:
     return all(is_numeric(t) or t == STRING for t in (source, target))
 
 
-def coerced(value: Meaning, wanted: SqlType, at: Span) -> Meaning:
+def coerced(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression:
     """`value` as `wanted` in the strict regime of INSERT VALUES and key lookups: numbers widen, text becomes
     dates, times, timestamps and bytes; never text a number or a boolean. Raises StatementError for anything else.
     """
     if value.type is None:
-        return Const(wanted, None)
+        return Constant(wanted, None)
     if not _assignable(value, wanted):
         raise StatementError(f"{value.type} cannot stand where {wanted} is wanted", at, "CAST it")
     return converted(value, wanted, at)
 
 
-def _assignable(value: Meaning, wanted: SqlType) -> bool:
+def _assignable(value: TypedExpression, wanted: SqlType) -> bool:
     source = value.type
     if source is None or source == wanted:
         return True
-    if isinstance(value, ArrayOf) and isinstance(wanted, Array):
+    if isinstance(value, TypedArray) and isinstance(wanted, Array):
         return all(_assignable(i, wanted.element) for i in value.items)
-    if isinstance(value, MapOf) and isinstance(wanted, Map):
+    if isinstance(value, TypedMap) and isinstance(wanted, Map):
         return all(_assignable(k, wanted.key) and _assignable(v, wanted.value) for k, v in value.entries)
-    if isinstance(value, StructOf) and isinstance(wanted, Struct):
+    if isinstance(value, TypedStruct) and isinstance(wanted, Struct):
         return _assignable_struct(value, wanted)
     if isinstance(source, Decimal) and isinstance(wanted, Decimal):
         return source.scale <= wanted.scale and source.precision - source.scale <= wanted.precision - wanted.scale
     return agreed(source, wanted) == wanted or (as_decimal(source) is not None and isinstance(wanted, Decimal))
 
 
-def _assignable_struct(value: StructOf, wanted: Struct) -> bool:
+def _assignable_struct(value: TypedStruct, wanted: Struct) -> bool:
     types = {f.name: f.type for f in wanted.fields}
     pairs = zip(struct_names(value), value.values, strict=True)
     return all(name in types and _assignable(v, types[name]) for name, v in pairs)

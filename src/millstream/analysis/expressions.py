@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 
-from millstream.analysis import meaning as m
+from millstream.analysis import typed_expressions as typed
 from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     CAST_ONE,
     TIMES,
-    Given,
+    Operand,
     agreed,
     as_decimal,
     castable,
@@ -20,7 +20,7 @@ from millstream.analysis.coercion import (
     shown,
     widened,
 )
-from millstream.analysis.scope import Scope
+from millstream.analysis.scope import NameScope
 from millstream.functions.declare import FunctionKind
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -44,34 +44,34 @@ from millstream.model.types import (
 )
 from millstream.syntax import tree
 
-_NULL = m.Const(None, None)
+_NULL = typed.Constant(None, None)
 _EQUALITY = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
-_BOUNDS = (m.Where.ROWTIME, m.Where.WINDOWSTART, m.Where.WINDOWEND)
+_BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class _ExpressionContext:
     """Where an expression stands: the scope, and the parameters of the lambdas around it."""
 
-    scope: Scope
-    variables: Mapping[str, m.Variable] = field(default_factory=dict)
+    scope: NameScope
+    variables: Mapping[str, typed.LambdaVariable] = field(default_factory=dict)
     depth: int = 0
 
 
-def typed(expression: tree.Expression, scope: Scope) -> m.Meaning:
+def type_expression(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
     """What `expression` means in `scope`; its type is None only for a bare NULL. Else a StatementError."""
-    return _typed(expression, _Inside(scope))
+    return _typed(expression, _ExpressionContext(scope))
 
 
-def function_call(expression: tree.Call, scope: Scope, kind: FunctionKind) -> m.Meaning:
+def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -> typed.TypedExpression:
     """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
-    inside = _Inside(scope)
+    inside = _ExpressionContext(scope)
     return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), scope.functions, kind)
 
 
-def condition(expression: tree.Expression, scope: Scope, clause: str) -> m.Meaning:
+def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
     """The meaning of the condition of `clause` (WHERE, HAVING), which has to be BOOLEAN."""
-    return _boolean(expression, _Inside(scope), clause)
+    return _boolean(expression, _ExpressionContext(scope), clause)
 
 
 def default_name(expression: tree.Expression) -> str | None:
@@ -81,43 +81,43 @@ def default_name(expression: tree.Expression) -> str | None:
     return expression.field if isinstance(expression, tree.Deref) else None
 
 
-def _typed(expression: tree.Expression, inside: _Inside) -> m.Meaning:
+def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
     known = inside.scope.known.get(expression) if inside.scope.known else None
-    return known or _meaning(expression, inside)
+    return known or _type_node(expression, inside)
 
 
 @singledispatch
-def _meaning(expression: tree.Expression, inside: _Inside) -> m.Meaning:
+def _type_node(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
     raise NotSupported(f"{type(expression).__name__} cannot be computed yet", expression.span)
 
 
 # ---------------------------------------------------------------- constants and names
 
 
-@_meaning.register
-def _(expression: tree.Literal, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Literal, inside: _ExpressionContext) -> typed.TypedExpression:
     if isinstance(expression.type, Decimal) and expression.type.precision > MOST_DIGITS:
         raise NotSupported(f"a constant of more than {MOST_DIGITS} digits", expression.span)
-    return m.Const(expression.type, expression.value)
+    return typed.Constant(expression.type, expression.value)
 
 
-@_meaning.register
-def _(expression: tree.TypedText, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.TypedText, inside: _ExpressionContext) -> typed.TypedExpression:
     if expression.type != "DECIMAL":
         hint = f"CAST('…' AS {expression.type})"
         raise NotSupported(f"constants written {expression.type} '…'", expression.span, hint)
     return decimal(expression.text, expression.span)
 
 
-@_meaning.register
-def _(expression: tree.ColumnRef, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.ColumnRef, inside: _ExpressionContext) -> typed.TypedExpression:
     if expression.source is None and expression.part is None and expression.name in inside.variables:
         return inside.variables[expression.name]
     return inside.scope.lookup(expression)
 
 
-@_meaning.register
-def _(expression: tree.Deref, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Deref, inside: _ExpressionContext) -> typed.TypedExpression:
     base = _typed(expression.base, inside)
     if not isinstance(base.type, Struct):
         fact = f"{_shown(expression.base, base)} has no fields: -> goes into a STRUCT"
@@ -127,24 +127,24 @@ def _(expression: tree.Deref, inside: _Inside) -> m.Meaning:
         names = [f.name for f in base.type.fields]
         fact = f"{base.type} has no field {identifier(expression.field)}"
         raise StatementError(fact, expression.span, did_you_mean(expression.field, names))
-    return m.FieldOf(base.type.fields[index].type, base, index, expression.field)
+    return typed.TypedField(base.type.fields[index].type, base, index, expression.field)
 
 
-@_meaning.register
-def _(expression: tree.Subscript, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Subscript, inside: _ExpressionContext) -> typed.TypedExpression:
     base, index = _typed(expression.base, inside), _typed(expression.index, inside)
     if isinstance(base.type, Array):
-        return m.Element(base.type.element, base, _index(index, INTEGER, expression.index))
+        return typed.TypedElement(base.type.element, base, _index(index, INTEGER, expression.index))
     if isinstance(base.type, Map):
-        return m.Element(base.type.value, base, _index(index, base.type.key, expression.index))
+        return typed.TypedElement(base.type.value, base, _index(index, base.type.key, expression.index))
     hint = "the fields of a STRUCT are read with ->" if isinstance(base.type, Struct) else ""
     fact = f"[ ] goes into an ARRAY or a MAP, and {_shown(expression.base, base)} is neither"
     raise StatementError(fact, expression.span, hint)
 
 
-def _index(index: m.Meaning, wanted: SqlType, written: tree.Expression) -> m.Meaning:
+def _index(index: typed.TypedExpression, wanted: SqlType, written: tree.Expression) -> typed.TypedExpression:
     if index.type == BIGINT and wanted == INTEGER:
-        return m.Cast(INTEGER, index)
+        return typed.TypedCast(INTEGER, index)
     if index.type is None or agreed(index.type, wanted) != wanted:
         fact = f"[ ] wants {wanted} here, and {_shown(written, index)} is not"
         raise StatementError(fact, written.span)
@@ -154,32 +154,34 @@ def _index(index: m.Meaning, wanted: SqlType, written: tree.Expression) -> m.Mea
 # ---------------------------------------------------------------- arithmetic
 
 
-@_meaning.register
-def _(expression: tree.Arithmetic, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Arithmetic, inside: _ExpressionContext) -> typed.TypedExpression:
     left, right = _typed(expression.left, inside), _typed(expression.right, inside)
     operator, at = expression.operator, expression.span
     if operator == "+" and left.type == right.type == STRING:
-        return m.Arithmetic(STRING, operator, left, right)
+        return typed.TypedArithmetic(STRING, operator, left, right)
     wide = widened(left.type, right.type) if left.type and right.type else None
     if wide is None:
         hint = "NULL makes every sum null" if left.type is None or right.type is None else ""
         both = f"{_shown(expression.left, left)} and {_shown(expression.right, right)}"
         raise StatementError(f"{operator} does not apply to {both}", at, hint)
     if not isinstance(wide, Decimal):
-        return m.Arithmetic(wide, operator, converted(left, wide, at), converted(right, wide, at))
+        return typed.TypedArithmetic(wide, operator, converted(left, wide, at), converted(right, wide, at))
     return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
 
 
-def _to_decimal(value: m.Meaning, at: Span) -> m.Meaning:
+def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
     wanted = as_decimal(value.type) if value.type else None
     assert wanted is not None
     return converted(value, wanted, at)
 
 
-def _decimal_arithmetic(operator: str, left: m.Meaning, right: m.Meaning) -> m.Meaning:
+def _decimal_arithmetic(
+    operator: str, left: typed.TypedExpression, right: typed.TypedExpression
+) -> typed.TypedExpression:
     assert isinstance(left.type, Decimal)
     assert isinstance(right.type, Decimal)
-    return m.Arithmetic(_decimal_result(operator, left.type, right.type), operator, left, right)
+    return typed.TypedArithmetic(_decimal_result(operator, left.type, right.type), operator, left, right)
 
 
 def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
@@ -195,17 +197,17 @@ def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
     return Decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
 
 
-@_meaning.register
-def _(expression: tree.Sign, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Sign, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
     if operand.type is None or not is_numeric(operand.type):
         fact = f"{expression.operator} does not apply to {_shown(expression.operand, operand)}"
         raise StatementError(fact, expression.span)
-    return operand if expression.operator == "+" else m.Negate(operand.type, operand)
+    return operand if expression.operator == "+" else typed.TypedNegation(operand.type, operand)
 
 
-@_meaning.register
-def _(expression: tree.Concatenation, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Concatenation, inside: _ExpressionContext) -> typed.TypedExpression:
     return _typed(tree.Call("CONCAT", tuple(_joined(expression)), span=expression.span), inside)
 
 
@@ -218,21 +220,23 @@ def _joined(expression: tree.Expression) -> list[tree.Expression]:
 # ---------------------------------------------------------------- conditions
 
 
-@_meaning.register
-def _(expression: tree.Comparison, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Comparison, inside: _ExpressionContext) -> typed.TypedExpression:
     left, right = _given(expression.left, inside), _given(expression.right, inside)
     return _comparison(expression.operator, left, right, expression.span)
 
 
-def _comparison(operator: str, left: Given, right: Given, at: Span) -> m.Meaning:
+def _comparison(operator: str, left: Operand, right: Operand, at: Span) -> typed.TypedExpression:
     if left.value.type is None or right.value.type is None:
         fact = f"{operator} with NULL says nothing"
         raise StatementError(fact, at, "IS NULL and IS NOT NULL ask for null")
     one, other = _comparable(operator, left, right, at)
-    return m.Comparison(BOOLEAN, operator, one, other)
+    return typed.TypedComparison(BOOLEAN, operator, one, other)
 
 
-def _comparable(operator: str, left: Given, right: Given, at: Span) -> tuple[m.Meaning, m.Meaning]:
+def _comparable(
+    operator: str, left: Operand, right: Operand, at: Span
+) -> tuple[typed.TypedExpression, typed.TypedExpression]:
     """Both sides in the type in which they are compared."""
     one, other = left.value, right.value
     if _is_bound(one) and _is_text(other):
@@ -248,26 +252,26 @@ def _comparable(operator: str, left: Given, right: Given, at: Span) -> tuple[m.M
     return converted(one, wanted, left.span), converted(other, wanted, right.span)
 
 
-def _hint(one: m.Meaning, other: m.Meaning) -> str:
+def _hint(one: typed.TypedExpression, other: typed.TypedExpression) -> str:
     ordered = any(isinstance(v.type, Array | Map | Struct) or v.type == BOOLEAN for v in (one, other))
     return "such values are equal or not, none is greater" if ordered and one.type == other.type else CAST_ONE
 
 
-def _is_bound(value: m.Meaning) -> bool:
-    return isinstance(value, m.Ref) and value.where in _BOUNDS
+def _is_bound(value: typed.TypedExpression) -> bool:
+    return isinstance(value, typed.ColumnReference) and value.where in _BOUNDS
 
 
-def _is_text(value: m.Meaning) -> bool:
-    return isinstance(value, m.Const) and isinstance(value.value, str)
+def _is_text(value: typed.TypedExpression) -> bool:
+    return isinstance(value, typed.Constant) and isinstance(value.value, str)
 
 
-def _instant(text: Given) -> m.Meaning:
+def _instant(text: Operand) -> typed.TypedExpression:
     """ISO-8601 text beside ROWTIME and the window's bounds: epoch milliseconds."""
-    assert isinstance(text.value, m.Const)
-    return m.Const(BIGINT, read(str(text.value.value), TIMESTAMP, text.span).value)
+    assert isinstance(text.value, typed.Constant)
+    return typed.Constant(BIGINT, read(str(text.value.value), TIMESTAMP, text.span).value)
 
 
-def _compared_as(operator: str, left: Given, right: Given) -> SqlType | None:
+def _compared_as(operator: str, left: Operand, right: Operand) -> SqlType | None:
     one, other = left.value.type, right.value.type
     assert one is not None
     assert other is not None
@@ -284,19 +288,19 @@ def _compared_as(operator: str, left: Given, right: Given) -> SqlType | None:
     return one if simple else None
 
 
-@_meaning.register
-def _(expression: tree.Logical, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Logical, inside: _ExpressionContext) -> typed.TypedExpression:
     left = _boolean(expression.left, inside, expression.operator)
     right = _boolean(expression.right, inside, expression.operator)
-    return m.Logical(BOOLEAN, expression.operator, left, right)
+    return typed.TypedLogical(BOOLEAN, expression.operator, left, right)
 
 
-@_meaning.register
-def _(expression: tree.Not, inside: _Inside) -> m.Meaning:
-    return m.Not(BOOLEAN, _boolean(expression.operand, inside, "NOT"))
+@_type_node.register
+def _(expression: tree.Not, inside: _ExpressionContext) -> typed.TypedExpression:
+    return typed.TypedNot(BOOLEAN, _boolean(expression.operand, inside, "NOT"))
 
 
-def _boolean(expression: tree.Expression, inside: _Inside, operator: str) -> m.Meaning:
+def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: str) -> typed.TypedExpression:
     made = _typed(expression, inside)
     if made.type != BOOLEAN:
         fact = f"{operator} wants a BOOLEAN, and {_shown(expression, made)} is none"
@@ -304,22 +308,22 @@ def _boolean(expression: tree.Expression, inside: _Inside, operator: str) -> m.M
     return made
 
 
-@_meaning.register
-def _(expression: tree.IsNull, inside: _Inside) -> m.Meaning:
-    return _unless(m.IsNull(BOOLEAN, _typed(expression.operand, inside)), expression.negated)
+@_type_node.register
+def _(expression: tree.IsNull, inside: _ExpressionContext) -> typed.TypedExpression:
+    return _unless(typed.TypedIsNull(BOOLEAN, _typed(expression.operand, inside)), expression.negated)
 
 
-@_meaning.register
-def _(expression: tree.Between, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _given(expression.operand, inside)
     low, high = _given(expression.low, inside), _given(expression.high, inside)
     least = _comparison(">=", operand, low, expression.span)
     most = _comparison("<=", operand, high, expression.span)
-    return _unless(m.Logical(BOOLEAN, "AND", least, most), expression.negated)
+    return _unless(typed.TypedLogical(BOOLEAN, "AND", least, most), expression.negated)
 
 
-@_meaning.register
-def _(expression: tree.InList, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _given(expression.operand, inside)
     items = [_given(i, inside) for i in expression.items]
     if operand.value.type is None:
@@ -329,18 +333,18 @@ def _(expression: tree.InList, inside: _Inside) -> m.Meaning:
     wanted = common_type((operand, *items))
     assert wanted is not None
     value, *others = (converted(g.value, wanted, g.span) for g in (operand, *items))
-    return _unless(m.InList(BOOLEAN, value, tuple(others)), expression.negated)
+    return _unless(typed.TypedInList(BOOLEAN, value, tuple(others)), expression.negated)
 
 
-@_meaning.register
-def _(expression: tree.Like, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Like, inside: _ExpressionContext) -> typed.TypedExpression:
     operand, pattern = _typed(expression.operand, inside), _typed(expression.pattern, inside)
     for written, made in ((expression.operand, operand), (expression.pattern, pattern)):
         if made.type != STRING:
             raise StatementError(f"LIKE wants a STRING, and {_shown(written, made)} is none", written.span)
-    if isinstance(pattern, m.Const):
+    if isinstance(pattern, typed.Constant):
         _check_pattern(str(pattern.value), expression)
-    return _unless(m.Like(BOOLEAN, operand, pattern, expression.escape), expression.negated)
+    return _unless(typed.TypedLike(BOOLEAN, operand, pattern, expression.escape), expression.negated)
 
 
 def _check_pattern(pattern: str, expression: tree.Like) -> None:
@@ -348,12 +352,12 @@ def _check_pattern(pattern: str, expression: tree.Like) -> None:
         raise StatementError("the pattern ends in its escape character", expression.pattern.span)
 
 
-def _unless(made: m.Meaning, negated: bool) -> m.Meaning:
-    return m.Not(BOOLEAN, made) if negated else made
+def _unless(made: typed.TypedExpression, negated: bool) -> typed.TypedExpression:
+    return typed.TypedNot(BOOLEAN, made) if negated else made
 
 
-@_meaning.register
-def _(expression: tree.Case, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpression:
     conditions = [_when(expression, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
     results = [_given(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
@@ -361,10 +365,10 @@ def _(expression: tree.Case, inside: _Inside) -> m.Meaning:
     if wanted is None:
         raise StatementError("every branch of this CASE is NULL", expression.span, "CAST one: CAST(NULL AS INT)")
     *values, last = (converted(g.value, wanted, g.span) for g in results)
-    return m.Case(wanted, tuple(zip(conditions, values, strict=True)), last)
+    return typed.TypedCase(wanted, tuple(zip(conditions, values, strict=True)), last)
 
 
-def _when(case: tree.Case, when: tree.When, inside: _Inside) -> m.Meaning:
+def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
     if case.operand is None:
         return _boolean(when.condition, inside, "WHEN")
     return _comparison("=", _given(case.operand, inside), _given(when.condition, inside), when.condition.span)
@@ -373,40 +377,40 @@ def _when(case: tree.Case, when: tree.When, inside: _Inside) -> m.Meaning:
 # ---------------------------------------------------------------- casts and constructors
 
 
-@_meaning.register
-def _(expression: tree.Cast, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
     wanted = inside.scope.expanded(expression.type, expression.span)
     if operand.type is not None and not castable(operand.type, wanted):
         raise StatementError(f"{operand.type} cannot be CAST to {wanted}", expression.span, _instead(operand.type))
-    cast = m.Cast(wanted, operand)
+    cast = typed.TypedCast(wanted, operand)
     if wanted != STRING or switched(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
         return operand if operand.type == wanted else cast
-    return m.Case(STRING, ((m.IsNull(BOOLEAN, operand), m.Const(STRING, "null")),), cast)
+    return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)
 
 
 def _instead(source: SqlType) -> str:
     return "FROM_BYTES turns BYTES into text" if source == BYTES else ""
 
 
-@_meaning.register
-def _(expression: tree.ArrayOf, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.ArrayOf, inside: _ExpressionContext) -> typed.TypedExpression:
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return m.ArrayOf(Array(element), items, _whole(inside))
+    return typed.TypedArray(Array(element), items, _whole(inside))
 
 
-@_meaning.register
-def _(expression: tree.MapOf, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpression:
     if not expression.entries:
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return m.MapOf(Map(key, value), tuple(zip(keys, values, strict=True)), _whole(inside))
+    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _whole(inside))
 
 
-def _whole(inside: _Inside) -> bool:
+def _whole(inside: _ExpressionContext) -> bool:
     """Whether an element that fails fails the constructor around it."""
     return not switched(inside.scope.settings, "ksql.nested.error.set.null")
 
@@ -416,8 +420,8 @@ def _empty(kind: str, example: str, at: Span) -> StatementError:
 
 
 def _agreeing(
-    items: Sequence[tree.Expression], inside: _Inside, at: Span, what: str, parts: str
-) -> tuple[SqlType, tuple[m.Meaning, ...]]:
+    items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, what: str, parts: str
+) -> tuple[SqlType, tuple[typed.TypedExpression, ...]]:
     """The common type of the elements of a constructor, and the elements in it."""
     elements = [_given(i, inside) for i in items]
     wanted = common_type(elements)
@@ -426,8 +430,8 @@ def _agreeing(
     return wanted, tuple(converted(e.value, wanted, e.span) for e in elements)
 
 
-@_meaning.register
-def _(expression: tree.StructOf, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpression:
     values = [_typed(v, inside) for _, v in expression.fields]
     fields: list[Field] = []
     for (name, item), value in zip(expression.fields, values, strict=True):
@@ -436,49 +440,49 @@ def _(expression: tree.StructOf, inside: _Inside) -> m.Meaning:
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} stands twice", item.span)
         fields.append(Field(name, value.type))
-    return m.StructOf(Struct(tuple(fields)), tuple(values), _whole(inside))
+    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _whole(inside))
 
 
-def _given(expression: tree.Expression, inside: _Inside) -> Given:
+def _given(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
     value = _typed(expression, inside)
-    return Given(value, isinstance(expression, tree.Literal), expression.span, expression)
+    return Operand(value, isinstance(expression, tree.Literal), expression.span, expression)
 
 
 # ---------------------------------------------------------------- calls
 
 
-@_meaning.register
-def _(expression: tree.Call, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Call, inside: _ExpressionContext) -> typed.TypedExpression:
     return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), inside.scope.functions)
 
 
-@_meaning.register
-def _(expression: tree.Unit, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Unit, inside: _ExpressionContext) -> typed.TypedExpression:
     raise StatementError(f"{expression.name} is a time unit, not a value", expression.span)
 
 
-@_meaning.register
-def _(expression: tree.Lambda, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.Lambda, inside: _ExpressionContext) -> typed.TypedExpression:
     hint = "a column of that name would stand in backticks"
     raise StatementError("a lambda can only be the argument of a function that takes one", expression.span, hint)
 
 
-@_meaning.register
-def _(expression: tree.AtTimeZone, inside: _Inside) -> m.Meaning:
+@_type_node.register
+def _(expression: tree.AtTimeZone, inside: _ExpressionContext) -> typed.TypedExpression:
     raise NotSupported("AT TIME ZONE", expression.span, "CONVERT_TZ shifts a timestamp between zones")
 
 
 def _bound(
-    written: tree.Lambda, types: tuple[SqlType, ...], inside: _Inside
-) -> tuple[tuple[m.Variable, ...], m.Meaning]:
+    written: tree.Lambda, types: tuple[SqlType, ...], inside: _ExpressionContext
+) -> tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]:
     """The parameters of a lambda, under names of their own, and what its body means with them."""
     if len(set(written.parameters)) < len(written.parameters):
         raise StatementError("two parameters of this lambda have one name", written.span)
-    variables = tuple(m.Variable(t, f"v{inside.depth + i}") for i, t in enumerate(types))
+    variables = tuple(typed.LambdaVariable(t, f"v{inside.depth + i}") for i, t in enumerate(types))
     names = {**inside.variables, **dict(zip(written.parameters, variables, strict=True))}
-    return variables, _typed(written.body, _Inside(inside.scope, names, inside.depth + len(variables)))
+    return variables, _typed(written.body, _ExpressionContext(inside.scope, names, inside.depth + len(variables)))
 
 
-def _shown(written: tree.Expression, value: m.Meaning) -> str:
+def _shown(written: tree.Expression, value: typed.TypedExpression) -> str:
     """An expression in a message: its text and type."""
-    return shown(Given(value, False, written.span, written))
+    return shown(Operand(value, False, written.span, written))

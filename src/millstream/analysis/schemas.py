@@ -19,7 +19,7 @@ DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.p
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SchemaSide:
     """One side ("KEY" or "VALUE") of a topic that a statement with these properties is about."""
 
     name: str
@@ -57,7 +57,7 @@ class Side:
         return self.facts.by_id[self.id]
 
 
-def check_id(side: Side, declared: Sequence[Column]) -> None:
+def check_id(side: SchemaSide, declared: Sequence[Column]) -> None:
     """Whether a schema id may be given for the side: its format has schemas, no columns are listed.
 
     Raises StatementError.
@@ -73,7 +73,7 @@ def check_id(side: Side, declared: Sequence[Column]) -> None:
         )
 
 
-def _check_has_schemas(side: Side, format: str) -> None:
+def _check_has_schemas(side: SchemaSide, format: str) -> None:
     found = find(format)
     if side.id is not None and (found is None or not found.infers):
         raise StatementError(
@@ -83,7 +83,7 @@ def _check_has_schemas(side: Side, format: str) -> None:
         )
 
 
-def inferred(side: Side) -> list[Column]:
+def inferred(side: SchemaSide) -> list[Column]:
     """The side's columns by the registry's schema; none where its format has no schemas.
 
     Raises StatementError where there is no such schema, or none that SQL has columns for.
@@ -97,7 +97,7 @@ def inferred(side: Side) -> list[Column]:
     return _columns(side, side.format.name, known, wrapped, _message(side))
 
 
-def _columns(side: Side, format: str, known: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
+def _columns(side: SchemaSide, format: str, known: RegisteredSchema, wrapped: bool, message: str) -> list[Column]:
     """The side's columns by a schema, which must be of the format's kind. Raises StatementError."""
     kind = TRANSLATORS[format].kind
     if known.schema.kind != kind:
@@ -118,13 +118,13 @@ def _columns(side: Side, format: str, known: RegisteredSchema, wrapped: bool, me
         ) from error
 
 
-def _message(side: Side) -> str:
+def _message(side: SchemaSide) -> str:
     return (
         (side.p.text(f"{side.name}_SCHEMA_FULL_NAME") or "") if side.format and side.format.name == "PROTOBUF" else ""
     )
 
 
-def _missing(side: Side) -> StatementError:
+def _missing(side: SchemaSide) -> StatementError:
     name = _message(side)
     return StatementError(
         f"Schema for message {side.name.lower()}s on topic '{side.topic}' does not exist in the Schema Registry."
@@ -134,7 +134,7 @@ def _missing(side: Side) -> StatementError:
     )
 
 
-def written(side: Side, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
+def written(side: SchemaSide, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
     """The serde with the schema that records are written with; as it is where its format has none.
 
     It is the one of the id that is asked for, else made of the columns. Raises StatementError where the columns do
@@ -178,7 +178,7 @@ def _default(side: str, source: str) -> str:
     return f"{avro.NAMESPACE}.{''.join(w.capitalize() for w in words)}Key"
 
 
-def _check_fit(side: Side, serde: Serde, columns: Sequence[Column], asked: RegisteredSchema) -> None:
+def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], asked: RegisteredSchema) -> None:
     """Whether the columns are fields of the schema, of the same types and in its order."""
     format = find(serde.format)
     assert format is not None

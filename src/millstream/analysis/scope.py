@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from millstream.analysis.meaning import Ref, Where
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, Field, Map, Named, SqlType, Struct
+from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, CustomType, Field, Map, SqlType, Struct
 from millstream.syntax import tree
 
 PSEUDO = {
-    "ROWTIME": Ref(BIGINT, Where.ROWTIME, 0, "ROWTIME"),
-    "ROWPARTITION": Ref(INTEGER, Where.ROWPARTITION, 0, "ROWPARTITION"),
-    "ROWOFFSET": Ref(BIGINT, Where.ROWOFFSET, 0, "ROWOFFSET"),
+    "ROWTIME": ColumnReference(BIGINT, ColumnPlace.ROWTIME, 0, "ROWTIME"),
+    "ROWPARTITION": ColumnReference(INTEGER, ColumnPlace.ROWPARTITION, 0, "ROWPARTITION"),
+    "ROWOFFSET": ColumnReference(BIGINT, ColumnPlace.ROWOFFSET, 0, "ROWOFFSET"),
 }
 NESTED = ("DECIMAL", "ARRAY", "MAP", "STRUCT")
 WINDOW = ("WINDOWSTART", "WINDOWEND")
@@ -29,12 +29,12 @@ class ScopeColumn:
 
     name: str
     source: str | None
-    ref: Ref
+    ref: ColumnReference
     part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """Everything an expression can refer to.
 
     `known` maps expressions that already have a value in the relation to it; it is asked before anything else.
@@ -42,12 +42,12 @@ class Scope:
     """
 
     columns: tuple[ScopeColumn, ...] = ()
-    known: Mapping[tree.Expression, Ref] = field(default_factory=dict)
+    known: Mapping[tree.Expression, ColumnReference] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     functions: Library = BUILT_IN
 
-    def lookup(self, reference: tree.ColumnRef) -> Ref:
+    def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` names; a StatementError where there is none, or more than one."""
         found = [c for c in self.columns if _names(reference, c)]
         if len({c.ref for c in found}) > 1:
@@ -60,7 +60,7 @@ class Scope:
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
         """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
-        if isinstance(sql_type, Named):
+        if isinstance(sql_type, CustomType):
             return self._custom(sql_type.name, at)
         if isinstance(sql_type, Array):
             return Array(self.expanded(sql_type.element, at))

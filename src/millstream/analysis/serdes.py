@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
-from millstream.analysis.wrapping import Shape
+from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde
 from millstream.formats.registered import FULL_NAME, NULLABLE
 from millstream.formats.registry import FORMATS, Format, find
@@ -25,7 +25,7 @@ def choose(
     columns: Sequence[Column],
     settings: Mapping[str, str],
     inherited: Serde | None = None,
-    shape: Shape | None = None,
+    shape: Wrapping | None = None,
 ) -> Serde:
     """The serde of one side ("KEY" or "VALUE") for its columns.
 

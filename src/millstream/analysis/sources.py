@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from millstream.analysis import properties, schemas, serdes, views
 from millstream.analysis.properties import Properties
-from millstream.analysis.scope import Scope
-from millstream.catalog.catalog import Kind, Source, Timestamp, Windowed
+from millstream.analysis.scope import NameScope
+from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.schema import Column, Part, Schema
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -31,7 +31,7 @@ _WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+?)S?\s*\Z", re.IGNORECASE)
 
 def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
     """`type` with every custom type replaced by what it stands for. Raises StatementError for an unknown one."""
-    return Scope(types=types).expanded(type, at)
+    return NameScope(types=types).expanded(type, at)
 
 
 def declare(
@@ -39,12 +39,12 @@ def declare(
 ) -> tuple[Source, Properties]:
     """The source that a CREATE STREAM|TABLE declares, and its WITH clause. Raises StatementError."""
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
-    kind = Kind[statement.kind.name]
+    kind = RelationKind[statement.kind.name]
     topic = _topic(p, facts, settings)
     given = views.flattened(statement, lambda type, at: expand(type, types, at))
     declared = Schema(tuple(_column(c, kind, types) for c in given.columns))
-    keys = schemas.Side("KEY", topic, p, facts, settings)
-    values = schemas.Side("VALUE", topic, p, facts, settings)
+    keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
+    values = schemas.SchemaSide("VALUE", topic, p, facts, settings)
     schema = _completed(declared, keys, values, given.twins)
     _check_names(given)
     _check_key(statement, kind, schema)
@@ -108,7 +108,7 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
             )
 
 
-def _completed(declared: Schema, keys: schemas.Side, values: schemas.Side, twins: bool) -> Schema:
+def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.SchemaSide, twins: bool) -> Schema:
     """The declared columns, and those of the registry for a side of which none are declared.
 
     With `twins` a key and a value column may have the same name.
@@ -135,7 +135,7 @@ def _one_name(made: Schema, name: str, declared: Schema) -> str:
     return "only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value"
 
 
-def _column(definition: tree.ColumnDef, kind: Kind, types: Mapping[str, SqlType]) -> Column:
+def _column(definition: tree.ColumnDef, kind: RelationKind, types: Mapping[str, SqlType]) -> Column:
     type = expand(definition.type, types, definition.span)
     match definition.mark:
         case None:
@@ -144,11 +144,11 @@ def _column(definition: tree.ColumnDef, kind: Kind, types: Mapping[str, SqlType]
             return _header_column(definition, type)
         case mark:
             _check_mark(mark, kind, definition)
-            return Column(definition.name, type, Part.KEY)
+            return Column(definition.name, type, RecordPart.KEY)
 
 
-def _check_mark(mark: ColumnMark, kind: Kind, definition: tree.ColumnDef) -> None:
-    wanted = ColumnMark.PRIMARY_KEY if kind is Kind.TABLE else ColumnMark.KEY
+def _check_mark(mark: ColumnMark, kind: RelationKind, definition: tree.ColumnDef) -> None:
+    wanted = ColumnMark.PRIMARY_KEY if kind is RelationKind.TABLE else ColumnMark.KEY
     if mark is not wanted:
         raise StatementError(
             f"column {identifier(definition.name)} is a '{mark.value}' column: "
@@ -164,10 +164,10 @@ def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
     if type != wanted:
         what = "HEADERS" if whole else f"HEADER('{definition.header}')"
         raise StatementError(f"Invalid type for {what} column: expected {wanted}, got {type}", definition.span)
-    return Column(definition.name, type, Part.HEADER, definition.header)
+    return Column(definition.name, type, RecordPart.HEADER, definition.header)
 
 
-def _check_names(declared: views.Declared) -> None:
+def _check_names(declared: views.DeclaredColumns) -> None:
     for column in declared.columns:
         if column.name in RESERVED_COLUMNS:
             raise StatementError(
@@ -187,8 +187,8 @@ def _check_headers(headers: list[tree.ColumnDef]) -> None:
         names.add(column.header)
 
 
-def _check_key(statement: tree.CreateSource, kind: Kind, schema: Schema) -> None:
-    if kind is Kind.TABLE and not schema.key:
+def _check_key(statement: tree.CreateSource, kind: RelationKind, schema: Schema) -> None:
+    if kind is RelationKind.TABLE and not schema.key:
         raise StatementError(
             "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
             statement.span,

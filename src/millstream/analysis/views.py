@@ -7,16 +7,16 @@ puts it into the first, whose names analysis/scope.py resolves. `flattened` does
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from millstream.analysis.wrapping import Shape
+from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde, Source
 from millstream.formats.registry import FORMATS
 from millstream.model.errors import Span, StatementError
-from millstream.model.schema import Column, Part, Schema
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import Field, SqlType, Struct
 from millstream.syntax import tree
 from millstream.syntax.walk import swapped, walk
 
-NAMES = dict(zip(tree.PARTS, (Part.KEY, Part.VALUE), strict=True))
+NAMES = dict(zip(tree.PARTS, (RecordPart.KEY, RecordPart.VALUE), strict=True))
 
 
 def physical(source: Source) -> Schema:
@@ -41,12 +41,12 @@ def _record(serde: Serde, columns: Sequence[Column]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredColumns:
     """The columns of a declaration, and what its form says of how a single one of each side is written."""
 
     columns: tuple[tree.ColumnDef, ...]
-    key: Shape | None = None
-    value: Shape | None = None
+    key: Wrapping | None = None
+    value: Wrapping | None = None
 
     @property
     def twins(self) -> bool:
@@ -54,7 +54,7 @@ class Declared:
         return self.value is not None
 
 
-def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> Declared:
+def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> DeclaredColumns:
     """The columns of a statement in either view; `expand` puts in what custom types stand for. Raises StatementError.
 
     It is the physical view where nothing but ROWKEY and ROWVALUE is declared, and headers.
@@ -62,7 +62,7 @@ def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], Sq
     headers = tuple(c for c in statement.columns if c.mark in (tree.ColumnMark.HEADERS, tree.ColumnMark.HEADER))
     sides = {c.name: c for c in statement.columns if c not in headers}
     if sides.keys() != NAMES.keys() or len(sides) + len(headers) < len(statement.columns):
-        return Declared(statement.columns)
+        return DeclaredColumns(statement.columns)
     key, value = (replace(sides[name], type=expand(sides[name].type, sides[name].span)) for name in tree.PARTS)
     if value.mark is not None:
         raise StatementError(
@@ -70,7 +70,7 @@ def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], Sq
         )
     primary = statement.kind is tree.SourceKind.TABLE
     mark = key.mark or (tree.ColumnMark.PRIMARY_KEY if primary else tree.ColumnMark.KEY)
-    return Declared((*_columns(replace(key, mark=mark)), *_columns(value), *headers), _shape(key), _shape(value))
+    return DeclaredColumns((*_columns(replace(key, mark=mark)), *_columns(value), *headers), _shape(key), _shape(value))
 
 
 def _columns(side: tree.ColumnDef) -> tuple[tree.ColumnDef, ...]:
@@ -81,11 +81,11 @@ def _columns(side: tree.ColumnDef) -> tuple[tree.ColumnDef, ...]:
     return tuple(replace(side, name=f.name, type=f.type) for f in side.type.fields)
 
 
-def _shape(side: tree.ColumnDef) -> Shape:
-    return Shape(isinstance(side.type, Struct), f"{side.name} {side.type}")
+def _shape(side: tree.ColumnDef) -> Wrapping:
+    return Wrapping(isinstance(side.type, Struct), f"{side.name} {side.type}")
 
 
-def spelled(query: tree.Query, sources: Sequence[tuple[str, Source]]) -> tree.Query:
+def spelled(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
     """The query with ROWKEY.k, ROWKEY->k, s.ROWKEY.k, ROWKEY and their like as names of columns.
 
     `sources` are those of its FROM by the names they have there. A name that AS gives to what GROUP BY makes is
@@ -199,10 +199,10 @@ def _bare_struct(part: str, source: Source) -> Column | None:
 
 
 def _side(part: str, source: Source) -> tuple[Serde, tuple[Column, ...]]:
-    return (source.key, source.schema.key) if NAMES[part] is Part.KEY else (source.value, source.schema.value)
+    return (source.key, source.schema.key) if NAMES[part] is RecordPart.KEY else (source.value, source.schema.value)
 
 
-def _with_group_names(query: tree.Query, names: _Names) -> tree.Query:
+def _with_group_names(query: tree.SelectQuery, names: _Names) -> tree.SelectQuery:
     if query.group_by is None or not any(query.key_names):
         return query
     pairs = zip(query.key_names, query.group_by, strict=True)

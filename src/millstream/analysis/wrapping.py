@@ -20,7 +20,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Wrapping:
     """That a side is a record (`wrapped`) or bare by the form of a statement, and the words that say so there."""
 
     wrapped: bool
@@ -33,7 +33,7 @@ def chosen(
     columns: Sequence[Column],
     settings: Mapping[str, str],
     format: Format,
-    shape: Shape | None = None,
+    shape: Wrapping | None = None,
 ) -> bool | None:
     """The wrapping of a side's single column: asked for, or configured; None leaves it to the format.
 
@@ -114,7 +114,7 @@ def _why(side: str, name: str, columns: Sequence[Column]) -> str:
     return f"the {side.lower()} has {len(columns)} columns, {names}, which always make a record; leave {name} out"
 
 
-def _check_shape(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Shape) -> None:
+def _check_shape(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Wrapping) -> None:
     asked = _asked(side, p)
     if asked is not None and bool(p.values[asked]) is not shape.wrapped:
         raise StatementError(

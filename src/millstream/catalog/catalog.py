@@ -10,7 +10,7 @@ from millstream.model.schema import Schema
 from millstream.model.types import SqlType
 
 
-class Kind(Enum):
+class RelationKind(Enum):
     """Whether a source's records are events or the rows of a table."""
 
     STREAM = "STREAM"
@@ -61,7 +61,7 @@ class Source:
     """
 
     name: str
-    kind: Kind
+    kind: RelationKind
     schema: Schema
     topic: str
     key: Serde
@@ -90,7 +90,7 @@ class QueryState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PersistentQuery:
     """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides it was made with.
 
     `functions` are the names of the users' functions that it calls.
@@ -112,7 +112,7 @@ class Catalog:
 
     sources: Mapping[str, Source] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
-    queries: Mapping[str, Query] = field(default_factory=dict)
+    queries: Mapping[str, PersistentQuery] = field(default_factory=dict)
     next_query: int = 0
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ class Catalog:
         """This catalog without the source `name`."""
         return replace(self, sources={n: s for n, s in self.sources.items() if n != name})
 
-    def with_query(self, query: Query) -> "Catalog":
+    def with_query(self, query: PersistentQuery) -> "Catalog":
         """This catalog with `query` added or replaced."""
         return replace(self, queries={**self.queries, query.id: query})
 

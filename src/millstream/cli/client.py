@@ -25,7 +25,7 @@ class ClientError(Exception):
         super().__init__(message + (f"\n  hint: {hint}" if hint else ""))
 
 
-class Told(ClientError):
+class AlreadyReported(ClientError):
     """Something failed, and the user has been told already."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class OutOfTime(ClientError):
     """The answer took longer than the user wanted to wait."""
 
 
-class Refused(ClientError):
+class ServerRefused(ClientError):
     """The server's error: its code, its message, the statement at fault, and what was done before it."""
 
     def __init__(self, told: Mapping[str, Any]) -> None:
@@ -51,7 +51,7 @@ class Refused(ClientError):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SessionContext:
     """What goes with every statement of a session: its SETs and its DEFINEs."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RowStream:
     """The rows of a query, to be taken one by one while they come."""
 
     query_id: str
@@ -68,16 +68,16 @@ class Answer:
     rows: Iterator[list[Any]]
 
 
-class Client:
+class RestClient:
     """A server at a URL, with the user's name and password if it asks for them."""
 
     def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
         self.url, self._auth = url.rstrip("/"), auth
         self._chosen: str | None = None
 
-    def elsewhere(self, url: str) -> "Client":
+    def elsewhere(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password."""
-        return Client(url if "://" in url else f"http://{url}", self._auth)
+        return RestClient(url if "://" in url else f"http://{url}", self._auth)
 
     def info(self) -> Entity:
         """The server's version, cluster and state."""
@@ -87,7 +87,7 @@ class Client:
         """Whether the property may be set. Raises Refused with the reason where not."""
         return bool(self._get(f"/is_valid_property/{name}"))
 
-    def execute(self, text: str, context: Context, patience: float | None = None) -> list[Entity]:
+    def execute(self, text: str, context: SessionContext, patience: float | None = None) -> list[Entity]:
         """Carry out statements, and give the entities that they answer. Raises Refused."""
         body = {"ksql": text, "streamsProperties": context.properties, "sessionVariables": context.variables}
         with self._connection(patience) as http:
@@ -95,7 +95,7 @@ class Client:
         return list(_checked(answer))
 
     @contextmanager
-    def query(self, text: str, context: Context, patience: float | None = None) -> Iterator[Answer]:
+    def query(self, text: str, context: SessionContext, patience: float | None = None) -> Iterator[RowStream]:
         """Ask for rows; the query ends with the block. Raises Refused, also in the middle of the rows.
 
         OutOfTime is raised where nothing comes for `patience` seconds.
@@ -103,10 +103,10 @@ class Client:
         with self._streaming(text, context, patience) as lines:
             first = _object(next(lines, "{}"))
             names, types = first.get("columnNames", []), first.get("columnTypes", [])
-            yield Answer(str(first.get("queryId")), names, types, map(_row, filter(None, lines)))
+            yield RowStream(str(first.get("queryId")), names, types, map(_row, filter(None, lines)))
 
     @contextmanager
-    def print_topic(self, text: str, context: Context, patience: float | None = None) -> Iterator[Iterator[str]]:
+    def print_topic(self, text: str, context: SessionContext, patience: float | None = None) -> Iterator[Iterator[str]]:
         """Ask for a topic's records as lines; reading ends with the block. Raises as `query` does."""
         with self._streaming(text, context, patience) as lines:
             yield map(_line, lines)
@@ -123,14 +123,14 @@ class Client:
             _checked(answer)
         for told in map(json.loads, filter(None, answer.text.splitlines())):
             if told.get("status") != "ok":
-                raise Refused(told)
+                raise ServerRefused(told)
 
     def _get(self, path: str) -> Any:
         with self._connection(CONNECT_SECONDS) as http:
             return _checked(http.get(path, headers={"Accept": KSQL}))
 
     @contextmanager
-    def _streaming(self, text: str, context: Context, patience: float | None) -> Iterator[Iterator[str]]:
+    def _streaming(self, text: str, context: SessionContext, patience: float | None) -> Iterator[Iterator[str]]:
         body = {"sql": text, "properties": context.properties, "sessionVariables": context.variables}
         with (
             self._connection(patience) as http,
@@ -199,14 +199,14 @@ def _checked(answer: httpx.Response) -> Any:
     except ValueError as error:
         raise ClientError(f"{answer.url} answered {answer.status_code} and no JSON: is it a millstream?") from error
     if answer.is_error:
-        raise Refused(told if isinstance(told, dict) else {"message": answer.text})
+        raise ServerRefused(told if isinstance(told, dict) else {"message": answer.text})
     return told
 
 
 def _object(line: str) -> dict[str, Any]:
     told = json.loads(line)
     if "error_code" in told:
-        raise Refused(told)
+        raise ServerRefused(told)
     return dict(told)
 
 

@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.cli.client import ClientError, Told
-from millstream.cli.parts import Grid, Text
+from millstream.cli.client import AlreadyReported, ClientError
+from millstream.cli.display import Grid, Text
 
 if TYPE_CHECKING:
-    from millstream.cli.session import Session
+    from millstream.cli.session import ShellSession
 
 WORDS = re.compile(r"'((?:[^']|'')*)'|(\S+)")
 
 
-class Leave(Exception):
+class QuitShell(Exception):
     """The user wants to go."""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellCommand:
     """A command: its first words, how it is written, what it does, and the function that does it with the rest."""
 
     words: tuple[str, ...]
     form: str
     purpose: str
-    run: "Callable[[Session, Sequence[str]], None]"
+    run: "Callable[[ShellSession, Sequence[str]], None]"
 
 
-def run_command(line: str, session: "Session") -> bool:
+def run_command(line: str, session: "ShellSession") -> bool:
     """Carry a line out if it is a command; whether it was one. Raises ClientError where its words are wrong."""
     command, rest = find(line)
     if command is None:
@@ -38,7 +38,7 @@ def run_command(line: str, session: "Session") -> bool:
     return True
 
 
-def find(line: str) -> tuple[Command | None, Sequence[str]]:
+def find(line: str) -> tuple[ShellCommand | None, Sequence[str]]:
     """The command that a line is, if any, and the words after its name."""
     given = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
     for command in COMMANDS:
@@ -48,31 +48,31 @@ def find(line: str) -> tuple[Command | None, Sequence[str]]:
     return None, given
 
 
-def _help(session: "Session", _: Sequence[str]) -> None:
+def _help(session: "ShellSession", _: Sequence[str]) -> None:
     rows = [(command.form, command.purpose) for command in COMMANDS]
     session.output.show([Text("Commands", "title"), Grid(("", ""), rows), Text("")])
     session.output.show([Text("Statements, each ended by ;", "title"), Grid(("", ""), STATEMENTS)])
 
 
-def _clear(session: "Session", _: Sequence[str]) -> None:
+def _clear(session: "ShellSession", _: Sequence[str]) -> None:
     session.output.console.clear()
 
 
-def _exit(_: "Session", __: Sequence[str]) -> None:
-    raise Leave
+def _exit(_: "ShellSession", __: Sequence[str]) -> None:
+    raise QuitShell
 
 
-def _history(session: "Session", _: Sequence[str]) -> None:
+def _history(session: "ShellSession", _: Sequence[str]) -> None:
     for text in session.typed():
         session.output.line(text)
 
 
-def _version(session: "Session", _: Sequence[str]) -> None:
+def _version(session: "ShellSession", _: Sequence[str]) -> None:
     facts = session.client.info()
     session.output.line(f"millstream {facts.get('version')} at {session.client.url}")
 
 
-def _output(session: "Session", rest: Sequence[str]) -> None:
+def _output(session: "ShellSession", rest: Sequence[str]) -> None:
     wanted = rest[0].upper() if rest else ("TABULAR" if session.output.format.json else "JSON")
     if wanted not in ("JSON", "TABULAR"):
         raise ClientError(f"there is no output format {rest[0]}", "output JSON or output TABULAR")
@@ -80,7 +80,7 @@ def _output(session: "Session", rest: Sequence[str]) -> None:
     session.output.note(f"output is {wanted} now")
 
 
-def _server(session: "Session", rest: Sequence[str]) -> None:
+def _server(session: "ShellSession", rest: Sequence[str]) -> None:
     if rest:
         session.client = session.client.elsewhere(rest[0])
         session.on_change()
@@ -88,17 +88,17 @@ def _server(session: "Session", rest: Sequence[str]) -> None:
     session.client.info()
 
 
-def _run_script(session: "Session", rest: Sequence[str]) -> None:
+def _run_script(session: "ShellSession", rest: Sequence[str]) -> None:
     path = Path(_one(rest, "run script 'FILE'")).expanduser()
     try:
         text = path.read_text()
     except OSError as error:
         raise ClientError(f"cannot read {path}: {error.strerror}") from error
     if not session.run(text, str(path)):
-        raise Told
+        raise AlreadyReported
 
 
-def _spool(session: "Session", rest: Sequence[str]) -> None:
+def _spool(session: "ShellSession", rest: Sequence[str]) -> None:
     name = _one(rest, "spool FILE, or spool off")
     if name.lower() == "off":
         session.output.spool_to(None)
@@ -111,21 +111,21 @@ def _spool(session: "Session", rest: Sequence[str]) -> None:
     return session.output.note(f"answers are written to {path} as well")
 
 
-def _wrap(session: "Session", rest: Sequence[str]) -> None:
+def _wrap(session: "ShellSession", rest: Sequence[str]) -> None:
     wanted = _one(rest, "set cli wrap ON or OFF").upper()
     if wanted not in ("ON", "OFF"):
         raise ClientError(f"wrap cannot be {rest[0]}", "set cli wrap ON or set cli wrap OFF")
     session.output.change(wrap=wanted == "ON")
 
 
-def _column_width(session: "Session", rest: Sequence[str]) -> None:
+def _column_width(session: "ShellSession", rest: Sequence[str]) -> None:
     wanted = _one(rest, "set cli column-width NUMBER")
     if not wanted.isdigit():
         raise ClientError(f"{wanted} is no width", "a number of characters; 0 lets columns fit their content")
     session.output.change(width=int(wanted))
 
 
-def _pipelining(session: "Session", _: Sequence[str]) -> None:
+def _pipelining(session: "ShellSession", _: Sequence[str]) -> None:
     session.output.note("each statement waits for the one before: there is no pipelining to switch on")
 
 
@@ -136,21 +136,21 @@ def _one(rest: Sequence[str], form: str) -> str:
 
 
 COMMANDS = (
-    Command(("help",), "help", "this list", _help),
-    Command(("clear",), "clear", "clear the screen", _clear),
-    Command(("exit",), "exit", "leave; Ctrl-D does too", _exit),
-    Command(("quit",), "quit", "leave", _exit),
-    Command(("history",), "history", "what was typed before", _history),
-    Command(("version",), "version", "the server's version", _version),
-    Command(("output",), "output [JSON|TABULAR]", "how answers are shown", _output),
-    Command(("server",), "server [URL]", "which server is asked, or ask another", _server),
-    Command(("run", "script"), "run script 'FILE'", "carry out the statements of a file", _run_script),
-    Command(("spool",), "spool FILE | off", "write answers to a file as well", _spool),
-    Command(("set", "cli", "wrap"), "set cli wrap ON|OFF", "long cells go on in the next line, or are cut", _wrap),
-    Command(
+    ShellCommand(("help",), "help", "this list", _help),
+    ShellCommand(("clear",), "clear", "clear the screen", _clear),
+    ShellCommand(("exit",), "exit", "leave; Ctrl-D does too", _exit),
+    ShellCommand(("quit",), "quit", "leave", _exit),
+    ShellCommand(("history",), "history", "what was typed before", _history),
+    ShellCommand(("version",), "version", "the server's version", _version),
+    ShellCommand(("output",), "output [JSON|TABULAR]", "how answers are shown", _output),
+    ShellCommand(("server",), "server [URL]", "which server is asked, or ask another", _server),
+    ShellCommand(("run", "script"), "run script 'FILE'", "carry out the statements of a file", _run_script),
+    ShellCommand(("spool",), "spool FILE | off", "write answers to a file as well", _spool),
+    ShellCommand(("set", "cli", "wrap"), "set cli wrap ON|OFF", "long cells go on in the next line, or are cut", _wrap),
+    ShellCommand(
         ("set", "cli", "column-width"), "set cli column-width N", "width of all columns, 0 = to fit", _column_width
     ),
-    Command(("request-pipelining",), "request-pipelining", "known from ksqlDB; has no effect", _pipelining),
+    ShellCommand(("request-pipelining",), "request-pipelining", "known from ksqlDB; has no effect", _pipelining),
 )
 
 STATEMENTS = (

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.console import Console
 
 from millstream.cli import flights
-from millstream.cli.client import Client, ClientError, Context
+from millstream.cli.client import ClientError, RestClient, SessionContext
 from millstream.cli.dev import add_options, wish_of
 from millstream.cli.flights import Expected
-from millstream.cli.output import Format, Output
+from millstream.cli.output import Output, OutputFormat
 from millstream.cli.service import terminable
-from millstream.cli.session import Session
+from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, Stack, Wish, running, tell
+from millstream.cli.stack import KAFKA_PORT, RunningStack, StackOptions, running, tell
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Starts Kafka, the engine and the REST server on this machine, loads every flight
 leaves the rows for the shell; Ctrl-D ends the demo. With --once it checks the derived streams against the source
 data instead, and exits 0 if they agree."""
 BATCH = 2000
-FROM_THE_START = Context({"auto.offset.reset": "earliest"})
+FROM_THE_START = SessionContext({"auto.offset.reset": "earliest"})
 T = TypeVar("T")
 
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _wish(args: argparse.Namespace, folder: Path, once: bool) -> Wish:
+def _wish(args: argparse.Namespace, folder: Path, once: bool) -> StackOptions:
     """The demo's own data folder unless one is named, and no registry: its formats need none.
 
     A run that nobody watches takes ports that are free, save those that were asked for.
@@ -76,10 +76,12 @@ def _free(port: int, usual: int) -> int:
     return 0 if port == usual else port
 
 
-def _play(stack: Stack, limit: int | None, once: bool, out: Console) -> int:
-    client = Client(stack.url)
-    session = Session(
-        client, Output(out, Console(stderr=True, highlight=False), Format()), properties=dict(FROM_THE_START.properties)
+def _play(stack: RunningStack, limit: int | None, once: bool, out: Console) -> int:
+    client = RestClient(stack.url)
+    session = ShellSession(
+        client,
+        Output(out, Console(stderr=True, highlight=False), OutputFormat()),
+        properties=dict(FROM_THE_START.properties),
     )
     for text in (flights.DECLARED, *flights.DERIVED):
         out.print(text.strip(), style="dim", markup=False, soft_wrap=True)
@@ -90,7 +92,7 @@ def _play(stack: Stack, limit: int | None, once: bool, out: Console) -> int:
 # ---------------------------------------------------------------- loading
 
 
-def _load(client: Client, limit: int | None) -> int:
+def _load(client: RestClient, limit: int | None) -> int:
     """Write the airlines and the flights through the REST API; how many flights there were."""
     client.insert(flights.AIRLINES, flights.airlines())
     count = 0
@@ -109,7 +111,7 @@ def _batches(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
 # ---------------------------------------------------------------- watching
 
 
-def _watched(session: Session, limit: int | None, out: Console) -> int:
+def _watched(session: ShellSession, limit: int | None, out: Console) -> int:
     loader = threading.Thread(target=_load_quietly, args=(session.client, limit), name="loader", daemon=True)
     loader.start()
     session.interactive = True
@@ -119,7 +121,7 @@ def _watched(session: Session, limit: int | None, out: Console) -> int:
     return 0
 
 
-def _load_quietly(client: Client, limit: int | None) -> None:
+def _load_quietly(client: RestClient, limit: int | None) -> None:
     """Load until all is loaded, or the user has left and the server is gone."""
     try:
         _load(client, limit)
@@ -130,7 +132,7 @@ def _load_quietly(client: Client, limit: int | None) -> None:
 # ---------------------------------------------------------------- checking
 
 
-def _checked(client: Client, limit: int | None, out: Console) -> int:
+def _checked(client: RestClient, limit: int | None, out: Console) -> int:
     began = monotonic()
     count = _load(client, limit)
     out.print(f"loaded {count:,} flights in {monotonic() - began:.1f} s")
@@ -138,7 +140,7 @@ def _checked(client: Client, limit: int | None, out: Console) -> int:
     return 1 if wrong else 0
 
 
-def _agrees(client: Client, expected: Expected, out: Console) -> bool:
+def _agrees(client: RestClient, expected: Expected, out: Console) -> bool:
     """Whether the stream comes to as many rows as it must, and their column to the sum that it must."""
     text = f"SELECT {expected.column} FROM {expected.stream} EMIT CHANGES LIMIT {expected.count};"
     with client.query(text, FROM_THE_START, patience=60) as answer:

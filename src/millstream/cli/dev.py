@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from millstream.cli.client import Client
+from millstream.cli.client import RestClient
 from millstream.cli.main import formatter
-from millstream.cli.output import Format, Output
+from millstream.cli.output import Output, OutputFormat
 from millstream.cli.properties import settings_of
 from millstream.cli.service import terminable, until_told
-from millstream.cli.session import Session
+from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, Wish, data_folder, running, tell
+from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, StackOptions, data_folder, running, tell
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
 
 
-def wish_of(args: argparse.Namespace) -> Wish:
+def wish_of(args: argparse.Namespace) -> StackOptions:
     """What the options ask for. Raises SetupError."""
-    return Wish(
+    return StackOptions(
         data=(args.data or data_folder()).expanduser().resolve(),
         port=args.port,
         kafka_port=args.kafka_port,
@@ -66,7 +66,9 @@ def run(args: argparse.Namespace) -> int:
         if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
             _wait(out)
         else:
-            interact(Session(Client(stack.url), Output(out, Console(stderr=True, highlight=False), Format())))
+            interact(
+                ShellSession(RestClient(stack.url), Output(out, Console(stderr=True, highlight=False), OutputFormat()))
+            )
         out.print("[dim]stopping …[/]")
     return 0
 

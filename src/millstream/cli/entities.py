@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from millstream.cli.parts import Grid, Part, Sql, Text
+from millstream.cli.display import Grid, Part, Sql, Text
 
 Entity = Mapping[str, Any]
 Show = Callable[[Entity], list[Part]]

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 
 MISSING = "NA"
 FLIGHTS, AIRLINES = "FLIGHTS", "AIRLINES"

@@ -5,7 +5,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 
 SHELL = "shell"
 COMMANDS = {

@@ -14,12 +14,12 @@ from rich.table import Table
 from rich.text import Text as RichText
 
 from millstream.cli import plain
-from millstream.cli.client import Answer, Entity
-from millstream.cli.colours import SqlLexer
+from millstream.cli.client import Entity, RowStream
+from millstream.cli.display import Grid, Part, Sql, Text, cell, numeric, printable
 from millstream.cli.entities import parts
-from millstream.cli.live import Watched, screen_rows, watch
-from millstream.cli.parts import Grid, Part, Sql, Text, cell, numeric, printable
-from millstream.cli.trouble import Trouble
+from millstream.cli.error_report import ErrorReport
+from millstream.cli.highlighting import SqlLexer
+from millstream.cli.live_rows import LiveRows, screen_rows, watch
 from millstream.cli.widths import BETWEEN, comfortable, fitted, natural
 from millstream.server.text import dumps
 
@@ -29,7 +29,7 @@ KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class OutputFormat:
     """How answers are written; `width` 0 lets columns be as wide as their cells and the terminal want."""
 
     json: bool = False
@@ -40,7 +40,7 @@ class Format:
 class Output:
     """The two consoles of a session, `errors` for what failed, and the file that all is written to as well."""
 
-    def __init__(self, console: Console, errors: Console, format: Format) -> None:
+    def __init__(self, console: Console, errors: Console, format: OutputFormat) -> None:
         self.console, self.errors, self.format = console, errors, format
         self._spool: TextIO | None = None
 
@@ -91,7 +91,7 @@ class Output:
         if self.on_terminal:
             self.console.print(RichText(text, "dim"))
 
-    def trouble(self, what: Trouble) -> None:
+    def trouble(self, what: ErrorReport) -> None:
         """An error."""
         self.spool(what.text)
         shown = RichText(what.text)
@@ -102,12 +102,12 @@ class Output:
             shown.stylize("yellow", len(what.text) - len(f"hint: {what.hint}"))
         self.errors.print(shown, soft_wrap=True)
 
-    def rows(self, answer: Answer, live: bool, all_of_them: bool) -> None:
+    def rows(self, answer: RowStream, live: bool, all_of_them: bool) -> None:
         """The rows of a query while they come, and how many there were.
 
         On a terminal those of a `live` query are watched, and at the end all of them stay there or the last screen.
         """
-        counted, ending = Counted(answer.rows), ""
+        counted, ending = CountedRows(answer.rows), ""
         try:
             self._show_rows(answer, counted, live, all_of_them)
         except KeyboardInterrupt:
@@ -116,7 +116,7 @@ class Output:
         finally:
             self.note(f"{counted.count:,} row{'' if counted.count == 1 else 's'}{ending}")
 
-    def _show_rows(self, answer: Answer, counted: "Counted", live: bool, all_of_them: bool) -> None:
+    def _show_rows(self, answer: RowStream, counted: "CountedRows", live: bool, all_of_them: bool) -> None:
         names, right = answer.names, numeric(answer.types)
         if self.format.json:
             for row in counted:
@@ -128,7 +128,7 @@ class Output:
         else:
             self._pages(Grid(names, (), right), counted)
 
-    def _plain_rows(self, answer: Answer, rows: Iterable[Sequence[Any]]) -> None:
+    def _plain_rows(self, answer: RowStream, rows: Iterable[Sequence[Any]]) -> None:
         columns = plain.columns_for(answer.names, answer.types, numeric(answer.types))
         self.line(columns.line(answer.names))
         self.line(columns.rule())
@@ -137,7 +137,7 @@ class Output:
 
     def _watched(self, head: Grid, rows: Iterable[Sequence[Any]], all_of_them: bool) -> None:
         screen = screen_rows(self.console)
-        watched = Watched(head.columns, KEPT if all_of_them else screen, screen)
+        watched = LiveRows(head.columns, KEPT if all_of_them else screen, screen)
         try:
             watch(self.console, watched, rows, lambda shown, wanted: self._cut(head, shown, wanted))
         finally:
@@ -226,7 +226,7 @@ class Output:
             print(text, file=self.console.file, flush=True)
 
 
-class Counted:
+class CountedRows:
     """Rows, and how many were taken."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from millstream.cli.parts import Grid, cell
+from millstream.cli.display import Grid, cell
 
 WIDTHS = {"BOOLEAN": 7, "INTEGER": 11, "INT": 11, "BIGINT": 20, "DATE": 10, "TIME": 12, "TIMESTAMP": 23}
 WIDTH = 20

@@ -13,10 +13,10 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output as Screen
 
-from millstream.cli.colours import STYLE, SqlLexer
 from millstream.cli.commands import find
+from millstream.cli.completion import SqlCompleter
+from millstream.cli.highlighting import STYLE, SqlLexer
 from millstream.cli.statements import is_whole
-from millstream.cli.words import Words
 
 MARK = "millstream> "
 
@@ -25,7 +25,7 @@ class Prompt:
     """Reads what the user types; `history` is the file that remembers it (None = only this session does)."""
 
     def __init__(
-        self, words: Words, history: Path | None, input: Input | None = None, screen: Screen | None = None
+        self, words: SqlCompleter, history: Path | None, input: Input | None = None, screen: Screen | None = None
     ) -> None:
         self._session: PromptSession[str] = PromptSession(
             FormattedText([("class:prompt", MARK)]),

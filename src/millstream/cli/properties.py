@@ -5,7 +5,7 @@ from pathlib import Path
 
 import javaproperties
 
-from millstream.parts.errors import SetupError
+from millstream.services.errors import SetupError
 
 
 def read_properties(path: Path) -> dict[str, str]:

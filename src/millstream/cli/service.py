@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from millstream.cli.properties import address_of
+from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
-from millstream.engine.opening import EngineCannotStart
-from millstream.parts.errors import SetupError
-from millstream.parts.ports import need_free
 from millstream.server.run import PORT, Server
+from millstream.services.errors import SetupError
+from millstream.services.ports import need_free
 
 LISTENERS = "listeners"
 STOPPING = (signal.SIGINT, signal.SIGTERM)

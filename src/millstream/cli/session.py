@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from millstream.cli.client import Client, ClientError, Context, OutOfTime, Refused, Told
+from millstream.cli.client import AlreadyReported, ClientError, OutOfTime, RestClient, ServerRefused, SessionContext
 from millstream.cli.commands import run_command
+from millstream.cli.error_report import trouble
 from millstream.cli.output import Output
-from millstream.cli.statements import Statement, split
-from millstream.cli.trouble import trouble
-from millstream.syntax.tokens import Kind
+from millstream.cli.statements import ScriptStatement, split
+from millstream.syntax.tokens import TokenKind
 
 READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "PRINT", "ASSERT")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """How many rows a query may show, and for how many seconds it may run; None = no limit."""
 
     rows: int | None = None
@@ -26,16 +26,16 @@ class Limits:
 
 
 @dataclass
-class Session:
+class ShellSession:
     """Statements go to `client` with the session's SETs and DEFINEs, and answers to `output`.
 
     `on_change` hears when sources may have changed; an `interactive` session goes on after Ctrl-C, and `typed` tells
     what was typed in it.
     """
 
-    client: Client
+    client: RestClient
     output: Output
-    limits: Limits = Limits()
+    limits: QueryLimits = QueryLimits()
     properties: dict[str, Any] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     on_change: Callable[[], None] = lambda: None
@@ -43,21 +43,21 @@ class Session:
     typed: Callable[[], Sequence[str]] = tuple
 
     @property
-    def context(self) -> Context:
+    def context(self) -> SessionContext:
         """What goes with each statement."""
-        return Context(dict(self.properties), dict(self.variables))
+        return SessionContext(dict(self.properties), dict(self.variables))
 
     def run(self, text: str, file: str = "") -> bool:
         """Carry out the statements of a text until one fails; whether none did. `file` is where they stand."""
         return all(self._run(statement, file) for statement in split(text))
 
-    def _run(self, statement: Statement, file: str) -> bool:
+    def _run(self, statement: ScriptStatement, file: str) -> bool:
         try:
             self._carry_out(statement)
-        except Told:
+        except AlreadyReported:
             return False
         except ClientError as error:
-            if isinstance(error, Refused):
+            if isinstance(error, ServerRefused):
                 self.output.entities(error.entities)
             self.output.trouble(trouble(error, statement, file))
             return False
@@ -65,7 +65,7 @@ class Session:
             self.on_change()
         return True
 
-    def _carry_out(self, statement: Statement) -> None:
+    def _carry_out(self, statement: ScriptStatement) -> None:
         if run_command(statement.text, self):
             return
         local = next((act for key, act in LOCAL.items() if statement.starts(key)), None)
@@ -78,7 +78,7 @@ class Session:
         else:
             self.output.entities(self.client.execute(statement.text, self.context))
 
-    def _query(self, statement: Statement) -> None:
+    def _query(self, statement: ScriptStatement) -> None:
         asked = self.client.query(statement.text, self.context, self.limits.seconds)
         with self._in_time(statement.is_push), asked as answer:
             limited = replace(answer, rows=self._limited(answer.rows))
@@ -112,7 +112,7 @@ class Session:
             if end is not None and time.monotonic() > end:
                 return
 
-    def _print(self, statement: Statement) -> None:
+    def _print(self, statement: ScriptStatement) -> None:
         asked = self.client.print_topic(statement.text, self.context, self.limits.seconds)
         with suppress(OutOfTime), asked as lines, self._interruptible():
             for line in self._limited(lines):
@@ -143,30 +143,30 @@ class Session:
         del self.variables[known]
 
 
-Act = Callable[[Session, Statement], None]
+Act = Callable[[ShellSession, ScriptStatement], None]
 
 
-def _set(session: Session, statement: Statement) -> None:
-    name, value = _operands(statement, "SET 'property' = 'value';", Kind.STRING, "=", Kind.STRING)
+def _set(session: ShellSession, statement: ScriptStatement) -> None:
+    name, value = _operands(statement, "SET 'property' = 'value';", TokenKind.STRING, "=", TokenKind.STRING)
     session.set(name, value)
 
 
-def _unset(session: Session, statement: Statement) -> None:
-    (name,) = _operands(statement, "UNSET 'property';", Kind.STRING)
+def _unset(session: ShellSession, statement: ScriptStatement) -> None:
+    (name,) = _operands(statement, "UNSET 'property';", TokenKind.STRING)
     session.unset(name)
 
 
-def _define(session: Session, statement: Statement) -> None:
-    name, value = _operands(statement, "DEFINE name = 'value';", Kind.WORD, "=", Kind.STRING)
+def _define(session: ShellSession, statement: ScriptStatement) -> None:
+    name, value = _operands(statement, "DEFINE name = 'value';", TokenKind.WORD, "=", TokenKind.STRING)
     session.define(name, value)
 
 
-def _undefine(session: Session, statement: Statement) -> None:
-    (name,) = _operands(statement, "UNDEFINE name;", Kind.WORD)
+def _undefine(session: ShellSession, statement: ScriptStatement) -> None:
+    (name,) = _operands(statement, "UNDEFINE name;", TokenKind.WORD)
     session.undefine(name)
 
 
-def _operands(statement: Statement, form: str, *expected: Kind | str) -> Sequence[str]:
+def _operands(statement: ScriptStatement, form: str, *expected: TokenKind | str) -> Sequence[str]:
     """The texts of the words after the first, which must be of these kinds. Raises ClientError with the form."""
     given = [word for word in statement.words[1:] if word.key != ";"]
     fits = len(given) == len(expected) and all(
@@ -175,7 +175,7 @@ def _operands(statement: Statement, form: str, *expected: Kind | str) -> Sequenc
     )
     if not fits:
         raise ClientError(f"this is no {statement.words[0].key} statement", f"it is written {form}")
-    return [word.text if word.kind is Kind.WORD else word.value for word in given if word.key != "="]
+    return [word.text if word.kind is TokenKind.WORD else word.value for word in given if word.key != "="]
 
 
 LOCAL: dict[str, Act] = {"SET": _set, "UNSET": _unset, "DEFINE": _define, "UNDEFINE": _undefine}

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
-from millstream.cli.client import Client, ClientError
-from millstream.cli.commands import Leave
+from millstream.cli.client import ClientError, RestClient
+from millstream.cli.commands import QuitShell
+from millstream.cli.completion import SqlCompleter
+from millstream.cli.error_report import trouble
 from millstream.cli.main import command_list, formatter
-from millstream.cli.output import Format, Output
+from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, history_file
-from millstream.cli.session import Limits, Session
-from millstream.cli.trouble import trouble
-from millstream.cli.words import Words
+from millstream.cli.session import QueryLimits, ShellSession
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -77,17 +77,17 @@ def run(args: argparse.Namespace) -> int:
     return carry_out(session, given)
 
 
-def carry_out(session: Session, given: Iterable[tuple[str, str]]) -> int:
+def carry_out(session: ShellSession, given: Iterable[tuple[str, str]]) -> int:
     """Carry out texts, each with the file it stands in ("" = none); 0, or 1 once a statement fails."""
     try:
         return 0 if all(session.run(text, file) for text, file in given) else FAILED
-    except Leave:
+    except QuitShell:
         return 0
 
 
-def interact(session: Session, prompt: Prompt | None = None) -> int:
+def interact(session: ShellSession, prompt: Prompt | None = None) -> int:
     """Read and carry out until the user leaves; always 0."""
-    words = Words(lambda: session.client)
+    words = SqlCompleter(lambda: session.client)
     prompt = prompt or Prompt(words, history_file())
     session.interactive, session.on_change, session.typed = True, words.refresh, prompt.typed
     banner(session)
@@ -95,12 +95,12 @@ def interact(session: Session, prompt: Prompt | None = None) -> int:
     try:
         while True:
             _once(session, prompt)
-    except (EOFError, Leave):
+    except (EOFError, QuitShell):
         session.output.spool_to(None)
         return 0
 
 
-def _once(session: Session, prompt: Prompt) -> None:
+def _once(session: ShellSession, prompt: Prompt) -> None:
     try:
         # What comes from other threads meanwhile goes above the line that is being typed.
         with patch_stdout(raw=True):
@@ -113,7 +113,7 @@ def _once(session: Session, prompt: Prompt) -> None:
         session.output.note("cancelled")
 
 
-def banner(session: Session) -> None:
+def banner(session: ShellSession) -> None:
     """Say who answers; if nobody does, say that, and leave the prompt to the user all the same."""
     out = session.output.console
     out.print("\n[bold green]~ millstream[/]  [dim]streaming SQL on Kafka and Spark[/]", highlight=False)
@@ -127,11 +127,13 @@ def banner(session: Session) -> None:
     out.print("  [dim]help lists commands · a statement ends with ; · Ctrl-D leaves[/]\n", highlight=False)
 
 
-def _session(args: argparse.Namespace) -> Session:
+def _session(args: argparse.Namespace) -> ShellSession:
     auth = (args.user, args.password or getpass.getpass(f"password of {args.user}: ")) if args.user else None
-    output = Output(Console(highlight=False), Console(stderr=True, highlight=False), Format(args.output == "JSON"))
-    limits = Limits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
-    session = Session(Client("", auth).elsewhere(args.url), output, limits)
+    output = Output(
+        Console(highlight=False), Console(stderr=True, highlight=False), OutputFormat(args.output == "JSON")
+    )
+    limits = QueryLimits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
+    session = ShellSession(RestClient("", auth).elsewhere(args.url), output, limits)
     for text in args.define:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():

@@ -13,13 +13,13 @@ from pathlib import Path
 from rich.console import Console
 
 from millstream.cli.service import LISTENERS, serving
-from millstream.parts.broker import Broker
-from millstream.parts.errors import SetupError
-from millstream.parts.jars import cache_folder
-from millstream.parts.ports import need_free
-from millstream.parts.progress import Counter
-from millstream.parts.registry import Registry
 from millstream.server.run import PORT
+from millstream.services.broker import BrokerProcess
+from millstream.services.errors import SetupError
+from millstream.services.jars import cache_folder
+from millstream.services.ports import need_free
+from millstream.services.progress import Counter
+from millstream.services.registry import RegistryProcess
 
 KAFKA_PORT, REGISTRY_PORT = 9092, 8081
 LOCAL = "127.0.0.1"
@@ -27,7 +27,7 @@ Tell = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class StackOptions:
     """What is to be started: where data lives, the ports (0 = any free one), with or without the registry.
 
     `settings` are the engine's, `kafka` the broker's.
@@ -44,7 +44,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class RunningStack:
     """What runs: where its parts answer; `registry` is "" where there is none."""
 
     url: str
@@ -59,7 +59,7 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
+def running(wish: StackOptions, tell: Tell) -> Iterator[RunningStack]:
     """Everything that is wished for, running while the block runs.
 
     `tell` hears of each part as it answers: its name, and where. Raises SetupError where one cannot start. The
@@ -68,17 +68,17 @@ def running(wish: Wish, tell: Tell) -> Iterator[Stack]:
     _check_ports(wish)
     wish.data.mkdir(parents=True, exist_ok=True)
     with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
-        broker = Broker(wish.data, wish.kafka_port, wish.host, settings=wish.kafka)
+        broker = BrokerProcess(wish.data, wish.kafka_port, wish.host, settings=wish.kafka)
         with _timed(tell, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)
             broker.start()
         registry = stack.enter_context(_registry(wish, tell)) if wish.registry else ""
         with _timed(tell, "engine and REST server", lambda: server.url):
             server = stack.enter_context(serving(_properties(wish, broker.bootstrap, registry)))
-        yield Stack(server.url, broker.bootstrap, registry, wish.data)
+        yield RunningStack(server.url, broker.bootstrap, registry, wish.data)
 
 
-def _check_ports(wish: Wish) -> None:
+def _check_ports(wish: StackOptions) -> None:
     """Raise SetupError where a port is busy: better now than when half of the parts run."""
     wanted = [(wish.port, "the REST server", "--port"), (wish.kafka_port, "Kafka", "--kafka-port")]
     if wish.registry:
@@ -88,7 +88,7 @@ def _check_ports(wish: Wish) -> None:
             need_free(wish.host, port, what, setting)
 
 
-def _properties(wish: Wish, bootstrap: str, registry: str) -> dict[str, str]:
+def _properties(wish: StackOptions, bootstrap: str, registry: str) -> dict[str, str]:
     return {
         "bootstrap.servers": bootstrap,
         "ksql.schema.registry.url": registry,
@@ -106,9 +106,9 @@ def _timed(tell: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
 
 
 @contextmanager
-def _registry(wish: Wish, tell: Tell) -> Iterator[str]:
+def _registry(wish: StackOptions, tell: Tell) -> Iterator[str]:
     """A registry that starts in the background; its URL."""
-    registry = Registry(wish.data, wish.registry_port, wish.host)
+    registry = RegistryProcess(wish.data, wish.registry_port, wish.host)
     leaving = threading.Event()
 
     def start() -> None:

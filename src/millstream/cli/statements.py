@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.tokens import Kind, Token, tokens
+from millstream.syntax.tokens import Token, TokenKind, tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ScriptStatement:
     """One statement with its semicolon, the line it begins on, and its tokens."""
 
     text: str
@@ -41,7 +41,7 @@ class Statement:
         return any(word.key == "LIMIT" for word in self.words)
 
 
-def split(text: str) -> list[Statement]:
+def split(text: str) -> list[ScriptStatement]:
     """The statements of a text; the last one is given a semicolon where it has none.
 
     What cannot be read as tokens goes to the server as it is, which has the better word for it.
@@ -70,24 +70,24 @@ def _read(text: str) -> tuple[list[Token], SqlSyntaxError | None]:
     read: list[Token] = []
     try:
         for token in tokens(text):
-            if token.kind is not Kind.END:
+            if token.kind is not TokenKind.END:
                 read.append(token)
     except SqlSyntaxError as error:
         return read, error
     return read, None
 
 
-def _statement(text: str, piece: Sequence[Token], end: int) -> Statement:
-    return Statement(text[piece[0].start : end], piece[0].span.line, tuple(piece))
+def _statement(text: str, piece: Sequence[Token], end: int) -> ScriptStatement:
+    return ScriptStatement(text[piece[0].start : end], piece[0].span.line, tuple(piece))
 
 
-def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> Statement:
+def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> ScriptStatement:
     """The last statement, without its semicolon, or not readable to its end."""
     if error is None:
         whole = _statement(text, piece, piece[-1].end)
-        return Statement(whole.text + ";", whole.line, whole.words)
+        return ScriptStatement(whole.text + ";", whole.line, whole.words)
     start = piece[0].start if piece else _offset(text, error)
-    return Statement(text[start:].rstrip(), text.count("\n", 0, start) + 1, tuple(piece))
+    return ScriptStatement(text[start:].rstrip(), text.count("\n", 0, start) + 1, tuple(piece))
 
 
 def _offset(text: str, error: SqlSyntaxError) -> int:

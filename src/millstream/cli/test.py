@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from millstream.cli.stack import Wish, running
+from millstream.cli.stack import StackOptions, running
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
 from millstream.spark.session import SessionOptions, create
 from millstream.tester import rest
-from millstream.tester.cases import Case, load
+from millstream.tester.cases import TestCase, load
+from millstream.tester.environment import KEEP_RECORDS, broker, live_environment
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
-from millstream.tester.stage import KEEPING, broker, stage
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-Way = Callable[[list[Case], int, Path], Iterator[Verdict]]
+Way = Callable[[list[TestCase], int, Path], Iterator[Verdict]]
 
 
 def add(subparsers: "Subparsers") -> None:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(v.passed for v in verdicts) else 1
 
 
-def _play(cases: list[Case], args: argparse.Namespace, out: Console) -> list[Verdict]:
+def _play(cases: list[TestCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
     with TemporaryDirectory() as folder:
         for verdict in _way(args)(cases, args.jobs, Path(folder)):
@@ -74,7 +74,7 @@ def _way(args: argparse.Namespace) -> Way:
     return _live if args.live else _bounded
 
 
-def _bounded(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
+def _bounded(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     spark = create(SessionOptions(folder, slots=4))
     try:
         yield from run_cases(cases, Bounded(spark), effective({}, {}), jobs)
@@ -82,14 +82,14 @@ def _bounded(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
         spark.stop()
 
 
-def _live(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
-    with broker(folder) as bootstrap, stage(folder, bootstrap) as made:
+def _live(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
+    with broker(folder) as bootstrap, live_environment(folder, bootstrap) as made:
         yield from run_live(cases, made, effective({}, {}), jobs)
 
 
-def _rest(cases: list[Case], jobs: int, folder: Path) -> Iterator[Verdict]:
+def _rest(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     """Through a server of its own, with broker and registry, on free ports; one case after the other."""
-    wish = Wish(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEPING)
+    wish = StackOptions(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEP_RECORDS)
     with running(wish, lambda name, where: None) as stack:
         site = rest.site(stack.url, stack.bootstrap, stack.registry)
         yield from rest.run_cases(cases, site, effective({}, {}))

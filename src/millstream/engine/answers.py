@@ -4,13 +4,13 @@ import time
 from functools import singledispatch
 from typing import Any
 
-from millstream.catalog.catalog import Kind, Query, Source
+from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
 from millstream.engine.api import Entity
+from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
-from millstream.engine.parts import Parts, Said
 from millstream.functions.python import library
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -27,7 +27,7 @@ HIDDEN_TOPICS = "ksql.hidden.topics"
 
 
 @singledispatch
-def answer(statement: tree.Statement, said: Said, parts: Parts) -> Entity:
+def answer(statement: tree.Statement, said: StatementContext, parts: EngineContext) -> Entity:
     """The entity that answers the statement. Raises StatementError."""
     raise NotImplementedError(type(statement).__name__)
 
@@ -36,11 +36,11 @@ def answer(statement: tree.Statement, said: Said, parts: Parts) -> Entity:
 
 
 @answer.register
-def _(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+def _(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
     catalog, text = parts.state.catalog, said.text
     match statement.what:
         case Listing.STREAMS | Listing.TABLES:
-            return _sources(Kind[statement.what.value[:-1]], statement.extended, said, parts)
+            return _sources(RelationKind[statement.what.value[:-1]], statement.extended, said, parts)
         case Listing.TOPICS:
             return _topics(statement, said, parts)
         case Listing.QUERIES:
@@ -56,20 +56,20 @@ def _(statement: tree.Show, said: Said, parts: Parts) -> Entity:
     raise NotSupported(f"SHOW {statement.what.value} is not supported yet", statement.span)
 
 
-def _sources(kind: Kind, extended: bool, said: Said, parts: Parts) -> Entity:
+def _sources(kind: RelationKind, extended: bool, said: StatementContext, parts: EngineContext) -> Entity:
     if not extended:
         return listings.sources(said.text, parts.state.catalog, kind)
     return _described(kind, True, said, parts)
 
 
-def _described(kind: Kind, extended: bool, said: Said, parts: Parts) -> Entity:
+def _described(kind: RelationKind, extended: bool, said: StatementContext, parts: EngineContext) -> Entity:
     catalog = parts.state.catalog
     found = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].kind is kind]
     bodies = [describe.source_body(s, catalog, extended, _observed(s, extended, parts)) for s in found]
     return entity("source_descriptions", said.text, sourceDescriptions=bodies)
 
 
-def _topics(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+def _topics(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
     found, hidden = parts.kafka.topics(), said.settings[HIDDEN_TOPICS]
     if statement.extended:
         readers = parts.kafka.readers_of()
@@ -77,7 +77,7 @@ def _topics(statement: tree.Show, said: Said, parts: Parts) -> Entity:
     return listings.topics(said.text, found, hidden, statement.all)
 
 
-def _queries(statement: tree.Show, said: Said, parts: Parts) -> Entity:
+def _queries(statement: tree.Show, said: StatementContext, parts: EngineContext) -> Entity:
     if not statement.extended:
         push = {id: query.statement for id, query in list(parts.push.items())}
         return listings.queries(said.text, parts.state.catalog, parts.query_state, push)
@@ -89,7 +89,7 @@ def _queries(statement: tree.Show, said: Said, parts: Parts) -> Entity:
 
 
 @answer.register
-def _(statement: tree.Describe, said: Said, parts: Parts) -> Entity:
+def _(statement: tree.Describe, said: StatementContext, parts: EngineContext) -> Entity:
     catalog = parts.state.catalog
     source = catalog.sources.get(statement.name)
     if source is None:
@@ -100,12 +100,12 @@ def _(statement: tree.Describe, said: Said, parts: Parts) -> Entity:
 
 
 @answer.register
-def _(statement: tree.DescribeAll, said: Said, parts: Parts) -> Entity:
-    return _described(Kind[statement.kind.value], statement.extended, said, parts)
+def _(statement: tree.DescribeAll, said: StatementContext, parts: EngineContext) -> Entity:
+    return _described(RelationKind[statement.kind.value], statement.extended, said, parts)
 
 
 @answer.register
-def _(statement: tree.DescribeFunction, said: Said, parts: Parts) -> Entity:
+def _(statement: tree.DescribeFunction, said: StatementContext, parts: EngineContext) -> Entity:
     own = parts.state.catalog.functions
     functions = library(own)
     function = functions.lookup(statement.name)
@@ -115,7 +115,7 @@ def _(statement: tree.DescribeFunction, said: Said, parts: Parts) -> Entity:
     return describe.function_entity(said.text, function, own.get(function.name))
 
 
-def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
+def _observed(source: Source, extended: bool, parts: EngineContext) -> Observed:
     """What can be seen of a source now; the costly part only for EXTENDED."""
     catalog = parts.state.catalog
     ids = {*catalog.readers(source.name), *catalog.writers(source.name)}
@@ -132,7 +132,7 @@ def _observed(source: Source, extended: bool, parts: Parts) -> Observed:
     return Observed(topic, text, tuple(cluster), errors, _places(source, parts), states)
 
 
-def _places(source: Source, parts: Parts) -> tuple[dict[str, Any], ...]:
+def _places(source: Source, parts: EngineContext) -> tuple[dict[str, Any], ...]:
     """How far each query that reads the source has come, by its last batch."""
     bounds = parts.kafka.bounds(source.topic)
     readers = parts.state.catalog.readers(source.name)
@@ -144,14 +144,14 @@ def _places(source: Source, parts: Parts) -> tuple[dict[str, Any], ...]:
 
 
 @answer.register
-def _(statement: tree.Explain, said: Said, parts: Parts) -> Entity:
+def _(statement: tree.Explain, said: StatementContext, parts: EngineContext) -> Entity:
     if statement.statement is not None:
         return _explained(statement.statement, said, parts)
     query = _asked_query(statement, parts)
     return entity("queryDescription", said.text, queryDescription=_query_body(query, parts))
 
 
-def _asked_query(statement: tree.Explain, parts: Parts) -> Query:
+def _asked_query(statement: tree.Explain, parts: EngineContext) -> PersistentQuery:
     known = parts.state.catalog.queries
     asked = str(statement.query)
     id = next((q for q in known if q.upper() == asked.upper()), None)
@@ -163,7 +163,7 @@ def _asked_query(statement: tree.Explain, parts: Parts) -> Query:
     return known[id]
 
 
-def _query_body(query: Query, parts: Parts) -> Entity:
+def _query_body(query: PersistentQuery, parts: EngineContext) -> Entity:
     state, health = parts.query_state(query.id), parts.supervisor.health(query.id)
     wanted = parts.state.wanted.get(query.id)
     told = explain(wanted.plan) if wanted else FOLLOWED.format(", ".join(map(identifier, query.sources)))
@@ -175,7 +175,7 @@ def _told(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _explained(inner: tree.Statement, said: Said, parts: Parts) -> Entity:
+def _explained(inner: tree.Statement, said: StatementContext, parts: EngineContext) -> Entity:
     """EXPLAIN of a statement: what it would come to; nothing is done."""
     catalog, settings = parts.state.catalog, said.settings
     text = said.text.split(None, 1)[1]

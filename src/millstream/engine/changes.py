@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from millstream.engine import commands, topics
 from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.commands import Command
+from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
-from millstream.engine.parts import Parts, Said
 from millstream.engine.slots import need_slots
-from millstream.engine.state import Applied, State, applied, from_beginning
+from millstream.engine.state import AppliedCommand, EngineState, applied, from_beginning
 from millstream.plan.nodes import reads
 from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
@@ -20,7 +20,7 @@ PATIENCE = 60.0
 CATCH_UP_TIMEOUT = 50301
 
 
-def change(said: Said, parts: Parts) -> Entity:
+def change(said: StatementContext, parts: EngineContext) -> Entity:
     """Carry out a statement that changes the catalog; its entity.
 
     Raises StatementError where it makes no sense, KafkaException where the log cannot take it.
@@ -38,7 +38,9 @@ def change(said: Said, parts: Parts) -> Entity:
     return made
 
 
-def _check(meant: Outcome, command: Command, state: State, settings: Mapping[str, str], parts: Parts) -> None:
+def _check(
+    meant: Outcome, command: Command, state: EngineState, settings: Mapping[str, str], parts: EngineContext
+) -> None:
     """What the plan cannot know: whether Kafka would make the topics, whether there is room for the queries."""
     for step in meant.steps:
         topics.check(step, parts.kafka)
@@ -49,14 +51,14 @@ def _check(meant: Outcome, command: Command, state: State, settings: Mapping[str
     parts.schemas.check(meant.steps)
 
 
-def _starts(meant: Outcome, settings: Mapping[str, str], parts: Parts) -> dict[str, Offsets]:
+def _starts(meant: Outcome, settings: Mapping[str, str], parts: EngineContext) -> dict[str, Offsets]:
     """Where the statement's query begins to read the topics that it does not read from the beginning: here and now."""
     plans = [step.plan for step in meant.steps if isinstance(step, StartQuery)]
     sources = [s for plan in plans for s in reads(plan) if not from_beginning(s, settings)]
     return {s.topic: parts.kafka.ends(s.topic) for s in sources}
 
 
-def _entity(said: Said, command: Command, offset: int, parts: Parts) -> Entity:
+def _entity(said: StatementContext, command: Command, offset: int, parts: EngineContext) -> Entity:
     done = _wait(offset, parts)
     if done is None:
         message = "the command was logged and not yet carried out; /status tells how it goes on"
@@ -67,11 +69,11 @@ def _entity(said: Said, command: Command, offset: int, parts: Parts) -> Entity:
     return build.current_status(said.text, path, done.state.statuses[path], offset)
 
 
-def _wait(offset: int, parts: Parts) -> Applied | None:
+def _wait(offset: int, parts: EngineContext) -> AppliedCommand | None:
     return parts.follower.result(offset) if parts.follower.wait(offset + 1, PATIENCE) else None
 
 
-def control(said: Said, parts: Parts) -> Entity:
+def control(said: StatementContext, parts: EngineContext) -> Entity:
     """TERMINATE, PAUSE, RESUME: of a push query here and now, of persistent ones through the log."""
     statement = said.statement
     assert isinstance(statement, tree.ControlQuery)
@@ -84,7 +86,7 @@ def control(said: Said, parts: Parts) -> Entity:
     return change(said, parts)
 
 
-def _close(id: str, parts: Parts) -> None:
+def _close(id: str, parts: EngineContext) -> None:
     query = parts.push.get(id)
     if query is not None:
         query.close()

@@ -8,13 +8,13 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Catalog
-from millstream.engine import execute, log_stream, opening, printing, transient
+from millstream.engine import bootstrap, execute, log_stream, printing, transient
 from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
-from millstream.engine.coded import Coded
+from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
-from millstream.engine.parts import Parts
-from millstream.engine.session import Session
+from millstream.engine.schema_id_records import SchemaIdRecords
+from millstream.engine.session import RequestSession
 from millstream.model.settings import SettingRefused, check_session
 from millstream.spark.session import Session as Spark
 from millstream.syntax import tree
@@ -28,13 +28,13 @@ class MillstreamEngine:
 
         `spark` is a session that it shares with others, else it makes its own. Raises EngineCannotStart.
         """
-        self._parts: Parts = opening.opened(properties, spark)
+        self._parts: EngineContext = bootstrap.open_engine(properties, spark)
         self._cluster = self._parts.kafka.cluster()
         log_stream.declare(self._parts)
 
     def close(self) -> None:
         """Stop all that runs here; the next start goes on from the checkpoints."""
-        opening.closed(self._parts)
+        bootstrap.close_engine(self._parts)
 
     @property
     def catalog(self) -> Catalog:
@@ -63,7 +63,7 @@ class MillstreamEngine:
             raise RequestFailed(40000, "this is no PRINT statement", said.text)
         with execute.refusals(lambda: said.text):
             printing.check(said.statement, self._parts.kafka)
-        return printing.lines(said.statement, self._parts.kafka, Coded(self._parts.schemas))
+        return printing.lines(said.statement, self._parts.kafka, SchemaIdRecords(self._parts.schemas))
 
     def is_print(self, request: Request) -> bool:
         """See api.Engine."""
@@ -78,7 +78,7 @@ class MillstreamEngine:
 
     def inserter(self, target: str, properties: Mapping[str, Any]) -> Inserter:
         """See api.Engine."""
-        return RowWriter(target, Session(Request("", properties), self._parts.server), self._parts)
+        return RowWriter(target, RequestSession(Request("", properties), self._parts.server), self._parts)
 
     # ------------------------------------------------------------ facts about the server
 

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 from confluent_kafka import KafkaException
 
-from millstream.engine import answers, asserting, changes, insert
+from millstream.engine import answers, assertions, changes, insert
 from millstream.engine.api import Entity, Request, RequestFailed
+from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import reason
-from millstream.engine.parts import Parts, Said
 from millstream.engine.schemas import NoRegistry
-from millstream.engine.session import Session
+from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.settings import SettingRefused, switched
@@ -36,9 +36,9 @@ CHANGING = (
 )
 
 
-def execute(request: Request, parts: Parts) -> list[Entity]:
+def execute(request: Request, parts: EngineContext) -> list[Entity]:
     """Carry out the statements of a request; the entities of those that answer. Raises RequestFailed."""
-    session = Session(request, parts.server)
+    session = RequestSession(request, parts.server)
     catch_up(request.sequence, parts)
     done: list[Entity] = []
     with refusals(lambda: request.text, done):
@@ -50,14 +50,14 @@ def execute(request: Request, parts: Parts) -> list[Entity]:
     return done
 
 
-def statements(text: str, session: Session) -> Iterator[Said]:
+def statements(text: str, session: RequestSession) -> Iterator[StatementContext]:
     """The statements of a text, each parsed when the one before it was carried out. Raises StatementError."""
     replaced = session.variables if switched(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
-        yield Said(parsed.statement, parsed.text, session)
+        yield StatementContext(parsed.statement, parsed.text, session)
 
 
-def one(said: Said, parts: Parts) -> Entity | None:
+def one(said: StatementContext, parts: EngineContext) -> Entity | None:
     """Carry out one statement; its entity, if it answers. Raises what `refusals` turns into RequestFailed."""
     statement = said.statement
     if said.session.hear(statement):
@@ -69,9 +69,9 @@ def one(said: Said, parts: Parts) -> Entity | None:
         case tree.ControlQuery():
             return changes.control(said, parts)
         case tree.AssertTopic():
-            return asserting.topic(said, parts)
+            return assertions.topic(said, parts)
         case tree.AssertSchema():
-            return asserting.schema(said, parts)
+            return assertions.schema(said, parts)
         case tree.QueryStatement() | tree.Print():
             what = "PRINT" if isinstance(statement, tree.Print) else "SELECT"
             raise RequestFailed(USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", said.text)
@@ -82,12 +82,12 @@ def one(said: Said, parts: Parts) -> Entity | None:
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
 
 
-def only(request: Request, parts: Parts) -> Said:
+def only(request: Request, parts: EngineContext) -> StatementContext:
     """The one statement of a request that answers with rows; SETs and DEFINEs may stand before it.
 
     Raises RequestFailed where there is none, or more.
     """
-    session = Session(request, parts.server)
+    session = RequestSession(request, parts.server)
     with refusals(lambda: request.text):
         found = [said for said in statements(request.text, session) if not session.hear(said.statement)]
     if len(found) != 1:
@@ -95,7 +95,7 @@ def only(request: Request, parts: Parts) -> Said:
     return found[0]
 
 
-def catch_up(sequence: int | None, parts: Parts) -> None:
+def catch_up(sequence: int | None, parts: EngineContext) -> None:
     """Wait until command number `sequence` was applied. Raises RequestFailed 50301 where that takes too long."""
     if sequence is not None and sequence >= 0 and not parts.follower.wait(sequence + 1, CATCH_UP):
         message = f"Timed out while waiting for a previous command to execute. command sequence number: {sequence}"

@@ -6,8 +6,8 @@ from functools import singledispatch
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
-from millstream.engine.kafka import Kafka
-from millstream.engine.schemas import Schemas
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.schemas import RegistryAccess
 from millstream.syntax import tree
 
 JUST_MADE = 1.0
@@ -15,7 +15,11 @@ PREFIX = "ksql.output.topic.name.prefix"
 
 
 def look_up(
-    statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str], kafka: Kafka, schemas: Schemas
+    statement: tree.Statement,
+    catalog: Catalog,
+    settings: Mapping[str, str],
+    kafka: KafkaClient,
+    schemas: RegistryAccess,
 ) -> Facts:
     """The facts of every topic that the statement names, through its sources, its properties or by default.
 
@@ -87,7 +91,7 @@ def _given(properties: Iterable[tree.Property]) -> Iterator[str]:
     return (str(p.value.value) for p in properties if p.name == "KAFKA_TOPIC")
 
 
-def _read_by(query: tree.Query) -> Iterator[str]:
+def _read_by(query: tree.SelectQuery) -> Iterator[str]:
     yield query.source.name
     yield from (join.source.name for join in query.joins)
 

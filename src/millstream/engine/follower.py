@@ -11,10 +11,10 @@ from confluent_kafka import KafkaException
 from millstream.catalog.catalog import Catalog
 from millstream.engine import topics
 from millstream.engine.commands import Command
-from millstream.engine.kafka import Kafka, reason
+from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.lease import Lease
-from millstream.engine.log import CommandLog, Entry, Reading
-from millstream.engine.state import Applied, State, Status, applied, with_status
+from millstream.engine.log import CommandLog, LogEntry, LogReader
+from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, applied, with_status
 from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic
@@ -22,11 +22,11 @@ from millstream.plan.steps import CreateTopic, DeleteTopic
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 REMEMBERED = 1000
-Heard = Callable[[State], None]
+Heard = Callable[[EngineState], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class PendingSteps:
     """Steps of the command at `offset` that concern Kafka, not known to be carried out by anyone."""
 
     offset: int
@@ -40,7 +40,7 @@ class Follower:
         self,
         log: CommandLog,
         lease: Lease,
-        kafka: Kafka,
+        kafka: KafkaClient,
         supervisor: Supervisor,
         server: str,
         catalog: Catalog,
@@ -52,17 +52,17 @@ class Follower:
         """
         self._heard = heard
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
-        self._state = State(catalog)
+        self._state = EngineState(catalog)
         self._moved = threading.Condition()
-        self._results: deque[tuple[int, Applied]] = deque(maxlen=REMEMBERED)
-        self._owed: deque[Owed] = deque()
+        self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=REMEMBERED)
+        self._owed: deque[PendingSteps] = deque()
         self._leading = False
         self._closing = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="command log", daemon=True)
 
     @property
-    def state(self) -> State:
+    def state(self) -> EngineState:
         """What the log says so far."""
         return self._state
 
@@ -86,7 +86,7 @@ class Follower:
         with self._moved:
             return self._moved.wait_for(lambda: self._state.position >= position, seconds)
 
-    def result(self, offset: int) -> Applied | None:
+    def result(self, offset: int) -> AppliedCommand | None:
         """What became of the command at `offset`, if it was applied lately."""
         with self._moved:
             return next((done for at, done in self._results if at == offset), None)
@@ -107,33 +107,33 @@ class Follower:
                 self._mind_lease()
                 self._take(reading, PULSE)
 
-    def _take(self, reading: Reading, patience: float) -> None:
+    def _take(self, reading: LogReader, patience: float) -> None:
         entry = reading.next(patience)
         if entry is not None and entry.offset >= self._state.position:
             self._apply(entry)
 
-    def _apply(self, entry: Entry) -> None:
+    def _apply(self, entry: LogEntry) -> None:
         if entry.command is None:
             LOG.error("command %d is left out: %s", entry.offset, entry.reason)
-            self._publish(entry.offset, Applied(_after(self._state, entry), None))
+            self._publish(entry.offset, AppliedCommand(_after(self._state, entry), None))
             return
         done = self._understood(entry.offset, entry.command)
         mine = entry.command.origin == self._server
         self._publish(entry.offset, self._carried_out(done, entry.offset, mine))
 
-    def _understood(self, offset: int, command: Command) -> Applied:
+    def _understood(self, offset: int, command: Command) -> AppliedCommand:
         try:
             return applied(self._state, offset, command)
         except Exception as failure:
             LOG.exception("command %d (%s) is left out", offset, command.text)
-            status = Status("ERROR", f"internal error: {failure!r}")
+            status = CommandStatus("ERROR", f"internal error: {failure!r}")
             after = with_status(replace(self._state, position=offset + 1), command.path, status)
-            return Applied(after, None, StatementError(status.message))
+            return AppliedCommand(after, None, StatementError(status.message))
 
-    def _carried_out(self, done: Applied, offset: int, mine: bool) -> Applied:
+    def _carried_out(self, done: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
         """Make the world agree: under the lease wholly; else later, but a topic that our caller needs now."""
         if not self._leading:
-            self._owed.append(Owed(offset, done.topics))
+            self._owed.append(PendingSteps(offset, done.topics))
             now = [s for s in done.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
             return self._with_topics(done, now)
         try:
@@ -145,18 +145,18 @@ class Follower:
         self._lease.commit(offset + 1)
         return done
 
-    def _with_topics(self, done: Applied, steps: Sequence[CreateTopic | DeleteTopic]) -> Applied:
+    def _with_topics(self, done: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
         try:
             for step in steps:
                 topics.carry_out(step, self._kafka)
         except KafkaException as failure:
             assert done.outcome is not None
             LOG.error("%s: %s", done.outcome.path, reason(failure))
-            status = Status("ERROR", reason(failure), done.outcome.query_id)
-            return Applied(with_status(done.state, done.outcome.path, status), done.outcome)
+            status = CommandStatus("ERROR", reason(failure), done.outcome.query_id)
+            return AppliedCommand(with_status(done.state, done.outcome.path, status), done.outcome)
         return done
 
-    def _publish(self, offset: int, done: Applied) -> None:
+    def _publish(self, offset: int, done: AppliedCommand) -> None:
         with self._moved:
             self._state = done.state
             self._results.append((offset, done))
@@ -185,7 +185,7 @@ class Follower:
         self._lease.commit(self._state.position)
         self._leading = True
 
-    def _carry_out_late(self, owed: Owed) -> None:
+    def _carry_out_late(self, owed: PendingSteps) -> None:
         for step in owed.steps:
             try:
                 topics.carry_out(step, self._kafka)
@@ -193,5 +193,5 @@ class Follower:
                 LOG.error("%s: %s", step.sentence, reason(failure))
 
 
-def _after(state: State, entry: Entry) -> State:
+def _after(state: EngineState, entry: LogEntry) -> EngineState:
     return replace(state, position=entry.offset + 1)

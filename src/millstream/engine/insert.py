@@ -8,12 +8,12 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Source
 from millstream.engine.api import RequestFailed
+from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities.listings import matches
 from millstream.engine.kafka import Bytes, reason
-from millstream.engine.parts import Parts, Said
-from millstream.engine.rows import Unfit, fitted
-from millstream.engine.session import Session
-from millstream.engine.workshop import Pair
+from millstream.engine.rows import ValueMismatch, fitted
+from millstream.engine.session import RequestSession
+from millstream.engine.spark_runtime import Pair
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.types import BIGINT
@@ -25,7 +25,7 @@ BAD_REQUEST, SERVER_ERROR = 40000, 50000
 TIMESTAMP_COLUMN = "ROWTIME"
 
 
-def values(said: Said, parts: Parts) -> None:
+def values(said: StatementContext, parts: EngineContext) -> None:
     """Carry out an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
     assert isinstance(said.statement, tree.InsertValues)
     row = inserts.row(said.statement, parts.state.catalog, said.settings)
@@ -39,12 +39,12 @@ def values(said: Said, parts: Parts) -> None:
     parts.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
 
 
-def _check_topic(sink: Source, at: Span | None, parts: Parts) -> None:
+def _check_topic(sink: Source, at: Span | None, parts: EngineContext) -> None:
     if matches(sink.topic, parts.server.get("ksql.readonly.topics", "")):
         raise StatementError(f"topic {sink.topic} is read-only", at)
 
 
-def writable(target: str, parts: Parts) -> Source:
+def writable(target: str, parts: EngineContext) -> Source:
     """The source that rows can be written to: by its exact name, else in upper case. Raises RequestFailed."""
     name = target if target in parts.state.catalog.sources else _bare(target)
     try:
@@ -65,7 +65,7 @@ def _bare(name: str) -> str:
 class RowWriter:
     """Writes JSON rows to one source; see api.Inserter."""
 
-    def __init__(self, target: str, session: Session, parts: Parts) -> None:
+    def __init__(self, target: str, session: RequestSession, parts: EngineContext) -> None:
         """Raises RequestFailed where the source is none that can be written to."""
         if session.settings[inserts.ENABLED] == "false":
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
@@ -117,7 +117,7 @@ class RowWriter:
             type = types.get(column, BIGINT if column == TIMESTAMP_COLUMN else None)
             if type is None:
                 hint = did_you_mean(column, types)
-                raise Unfit(f"{identifier(self._source.name)} has no column {identifier(column)}" + _so(hint))
+                raise ValueMismatch(f"{identifier(self._source.name)} has no column {identifier(column)}" + _so(hint))
             given[column] = _fit(column, value, type)
         self._check_key(given)
         return given
@@ -125,7 +125,7 @@ class RowWriter:
     def _check_key(self, given: Mapping[str, Any]) -> None:
         missing = [c.name for c in self._source.schema.key if given.get(c.name) is None]
         if missing and self._source.kind.value == "TABLE":
-            raise Unfit(f"Key field must be specified: {', '.join(map(identifier, missing))}")
+            raise ValueMismatch(f"Key field must be specified: {', '.join(map(identifier, missing))}")
 
 
 def _record(
@@ -139,8 +139,8 @@ def _record(
 def _fit(column: str, value: Any, type: Any) -> Any:
     try:
         return fitted(value, type)
-    except Unfit as failure:
-        raise Unfit(f"column {identifier(column)}: {failure}") from failure
+    except ValueMismatch as failure:
+        raise ValueMismatch(f"column {identifier(column)}: {failure}") from failure
 
 
 def _failed(failure: KafkaException | None) -> RequestFailed | None:

@@ -45,7 +45,7 @@ WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enabl
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConsumerGroup:
     """A consumer group: its id, state, and how many members it has."""
 
     id: str
@@ -53,7 +53,7 @@ class Group:
     members: int
 
 
-class _Sent:
+class _Delivery:
     """A record on its way: where it came to stand, or why it did not."""
 
     __slots__ = ("done", "failure", "offset")
@@ -68,7 +68,7 @@ class _Sent:
         self.offset, self.done = message.offset() or 0, True
 
 
-class Kafka:
+class KafkaClient:
     """A client of one Kafka: `settings` are the server's, of which it takes the address and the security ones."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
@@ -230,8 +230,8 @@ class Kafka:
         """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not taken."""
         return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], whole=False)]
 
-    def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Sent":
-        sent = _Sent()
+    def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
+        sent = _Delivery()
         when = int(time.time() * 1000) if timestamp is None else timestamp
         producer = self._writer()
         while True:
@@ -245,7 +245,7 @@ class Kafka:
             else:
                 return sent
 
-    def _wait(self, records: Sequence["_Sent"], whole: bool = True) -> Sequence["_Sent"]:
+    def _wait(self, records: Sequence["_Delivery"], whole: bool = True) -> Sequence["_Delivery"]:
         deadline = time.monotonic() + PATIENCE
         while not all(sent.done for sent in records) and time.monotonic() < deadline:
             self._writer().poll(0.01)
@@ -262,10 +262,10 @@ class Kafka:
                 self._producer = Producer({**self.client, **WRITER}, logger=LOG)
             return self._producer
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[ConsumerGroup]:
         """The consumer groups there are."""
         listed = self._admin.list_consumer_groups(request_timeout=PATIENCE).result(PATIENCE).valid
-        return [Group(g.group_id, str(g.state), 0) for g in listed]
+        return [ConsumerGroup(g.group_id, str(g.state), 0) for g in listed]
 
     def readers_of(self) -> dict[str, tuple[int, int]]:
         """For each topic that consumer groups have positions in: how many members, how many groups."""

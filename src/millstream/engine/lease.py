@@ -10,7 +10,7 @@ import threading
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from millstream.engine.kafka import Kafka
+from millstream.engine.kafka import KafkaClient
 
 LOG = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 class Lease:
     """One server's hope for the lease; `server` is its name, which a restarted server must keep."""
 
-    def __init__(self, kafka: Kafka, topic: str, service: str, server: str, timeout_ms: int) -> None:
+    def __init__(self, kafka: KafkaClient, topic: str, service: str, server: str, timeout_ms: int) -> None:
         self.group = f"_millstream-{service}"
         self._kafka, self._topic, self._server, self._timeout = kafka, topic, server, timeout_ms
         self._held = threading.Event()

@@ -8,13 +8,13 @@ from confluent_kafka import Consumer, TopicPartition
 
 from millstream.engine import commands
 from millstream.engine.commands import Command, CommandUnreadable
-from millstream.engine.kafka import PATIENCE, Kafka
+from millstream.engine.kafka import PATIENCE, KafkaClient
 
 RETENTION = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A record of the log: `command` None where it cannot be read, for the `reason`."""
 
     offset: int
@@ -25,7 +25,7 @@ class Entry:
 class CommandLog:
     """The command topic of one service id; it is made where it does not exist."""
 
-    def __init__(self, kafka: Kafka, service: str, replicas: int) -> None:
+    def __init__(self, kafka: KafkaClient, service: str, replicas: int) -> None:
         self.topic = f"_millstream-{service}_command_topic"
         self._kafka = kafka
         kafka.create(self.topic, 1, replicas, RETENTION)
@@ -39,26 +39,26 @@ class CommandLog:
         return self._kafka.ends(self.topic)[0]
 
     @contextmanager
-    def reading(self) -> Iterator["Reading"]:
+    def reading(self) -> Iterator["LogReader"]:
         """A reader of the log from its beginning."""
         with self._kafka.reader(fetch_wait_max_ms=500) as consumer:
             consumer.assign([TopicPartition(self.topic, 0, 0)])
-            yield Reading(consumer)
+            yield LogReader(consumer)
 
 
-class Reading:
+class LogReader:
     """A reader's place in the log."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
 
-    def next(self, patience: float = PATIENCE) -> Entry | None:
+    def next(self, patience: float = PATIENCE) -> LogEntry | None:
         """The next record, or None if none came in `patience` seconds."""
         message = self._consumer.poll(patience)
         if message is None or message.error() is not None:
             return None
         offset = message.offset() or 0
         try:
-            return Entry(offset, commands.load(message.value() or b""))
+            return LogEntry(offset, commands.load(message.value() or b""))
         except CommandUnreadable as failure:
-            return Entry(offset, None, str(failure))
+            return LogEntry(offset, None, str(failure))

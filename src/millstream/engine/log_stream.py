@@ -1,8 +1,8 @@
 """The processing log as a stream of the language, so that it can be queried (features.md §18)."""
 
 from millstream.engine.api import Request
+from millstream.engine.context import EngineContext
 from millstream.engine.execute import execute
-from millstream.engine.parts import Parts
 from millstream.model.names import literal
 from millstream.model.settings import switched
 
@@ -26,7 +26,7 @@ def statement(topic: str) -> str:
     return f"CREATE STREAM IF NOT EXISTS {NAME} ({columns}) WITH (kafka_topic={literal(topic)}, value_format='JSON');"
 
 
-def declare(parts: Parts) -> None:
+def declare(parts: EngineContext) -> None:
     """Declare the log where the server's owner wants it. Raises RequestFailed."""
     if switched(parts.server, WANTED):
         execute(Request(statement(parts.log_topic)), parts)

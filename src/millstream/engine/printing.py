@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
-from millstream.engine.coded import Coded
-from millstream.engine.kafka import Kafka
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean
 from millstream.syntax import tree
@@ -20,7 +20,7 @@ SHRUG = "¯\\_(ツ)_/¯ - no data processed"
 JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 
-def check(statement: tree.Print, kafka: Kafka) -> None:
+def check(statement: tree.Print, kafka: KafkaClient) -> None:
     """Raises StatementError where there is no such topic."""
     there = kafka.topics()
     if statement.topic not in there:
@@ -28,7 +28,7 @@ def check(statement: tree.Print, kafka: Kafka) -> None:
         raise StatementError(f"Could not find topic '{statement.topic}'", statement.span, hint)
 
 
-def lines(statement: tree.Print, kafka: Kafka, coded: Coded) -> Iterator[str | None]:
+def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> Iterator[str | None]:
     """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes."""
     every, left = statement.interval or 1, statement.limit
     key, value = _Guess("Key", coded), _Guess("Value", coded)
@@ -50,7 +50,7 @@ def lines(statement: tree.Print, kafka: Kafka, coded: Coded) -> Iterator[str | N
             left = None if left is None else left - 1
 
 
-def _places(statement: tree.Print, kafka: Kafka) -> list[TopicPartition]:
+def _places(statement: tree.Print, kafka: KafkaClient) -> list[TopicPartition]:
     ends = kafka.ends(statement.topic)
     return [TopicPartition(statement.topic, p, 0 if statement.from_beginning else end) for p, end in ends.items()]
 
@@ -70,7 +70,7 @@ def _time(message: Message) -> str:
 class _Guess:
     """What one side of a topic's records may be, from those seen so far."""
 
-    def __init__(self, side: str, coded: Coded) -> None:
+    def __init__(self, side: str, coded: SchemaIdRecords) -> None:
         self._side, self._coded = side, coded
         self._possible: list[str] | None = None
         self._told = ""

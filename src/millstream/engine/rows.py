@@ -34,7 +34,7 @@ CYCLE_YEARS, CYCLE_DAYS = 400, 146_097
 BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
 
 
-class Unfit(ValueError):
+class ValueMismatch(ValueError):
     """A JSON value that a column of some type cannot hold."""
 
 
@@ -111,12 +111,12 @@ def fitted(value: Any, type: SqlType) -> Any:
     try:
         return _FITTED[type](value)
     except (ValueError, OverflowError, binascii.Error) as failure:
-        raise Unfit(f"{_text_of(value)} is not a value of type {type}") from failure
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
 
 
 def _as(wanted: Any, value: Any, type: SqlType) -> Any:
     if not isinstance(value, wanted):
-        raise Unfit(f"{_text_of(value)} is not a value of type {type}")
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}")
     return value
 
 
@@ -126,10 +126,10 @@ def _is_number(value: Any) -> bool:
 
 def _decimal(value: Any, type: Decimal) -> Number:
     if not _is_number(value):
-        raise Unfit(f"{_text_of(value)} is not a value of type {type}")
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}")
     number = exact(Number(str(value)), type)
     if number is None:
-        raise Unfit(f"{_text_of(value)} does not fit {type}")
+        raise ValueMismatch(f"{_text_of(value)} does not fit {type}")
     return number
 
 

@@ -29,7 +29,7 @@ class NoRegistry(StatementError):
     """A statement needs a schema registry, and none is configured."""
 
 
-class Schemas:
+class RegistryAccess:
     """The engine's registry; without one, formats with schemas are refused."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from millstream.syntax import tree
 REST_ONLY = ("request.ksql.query.pull.consistency.token",)
 
 
-class Session:
+class RequestSession:
     """A session while one request runs: SET, UNSET, DEFINE and UNDEFINE in the text hold for what follows."""
 
     def __init__(self, request: Request, server: Mapping[str, str]) -> None:

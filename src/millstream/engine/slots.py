@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from millstream.engine.state import State
+from millstream.engine.state import EngineState
 from millstream.model.errors import StatementError
 
 SLOTS = "millstream.slots"
 
 
-def need_slots(state: State, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
+def need_slots(state: EngineState, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
     """Raises StatementError where `needed` slots are not free; `elsewhere` are taken by push queries."""
     total = int(settings[SLOTS])
     free = total - state.slots - elsewhere

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, RelationKind, Source
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Group, Join, Node, Write, inputs, leaves, reads, retention
+from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, inputs, leaves, reads, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -20,14 +20,14 @@ from millstream.plan.steps import (
     StopQuery,
 )
 from millstream.syntax.parser import parse_one
-from millstream.tables.keeper import Kept
+from millstream.tables.materializer import MaterializedTable
 
 # How many tasks share the groups of a query, at most. The first checkpoint of a query fixes it.
 SHUFFLE_PARTITIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredQuery:
     """A persistent query that should be there.
 
     `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
@@ -35,7 +35,7 @@ class Wanted:
     `topic` the sink's, where it was made for the query and may be made again.
     """
 
-    query: Query
+    query: PersistentQuery
     plan: Write
     birth: str
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CommandStatus:
     """How a command went: `state` is SUCCESS or ERROR."""
 
     state: str
@@ -63,12 +63,12 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class EngineState:
     """What a reader of the log knows after the record before `position`. `known` are the topics last told of."""
 
     catalog: Catalog = field(default_factory=Catalog)
-    wanted: Mapping[str, Wanted] = field(default_factory=dict)
-    statuses: Mapping[str, Status] = field(default_factory=dict)
+    wanted: Mapping[str, DesiredQuery] = field(default_factory=dict)
+    statuses: Mapping[str, CommandStatus] = field(default_factory=dict)
     position: int = 0
 
     @property
@@ -78,10 +78,10 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedCommand:
     """The state after a command; what it came to, or why it came to nothing."""
 
-    state: State
+    state: EngineState
     outcome: Outcome | None
     failure: StatementError | None = None
 
@@ -91,19 +91,19 @@ class Applied:
         return tuple(s for s in self.outcome.steps if isinstance(s, CreateTopic | DeleteTopic)) if self.outcome else ()
 
 
-def applied(state: State, offset: int, command: Command) -> Applied:
+def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand:
     """The state after the command at `offset`; one that cannot be understood changes nothing but its status."""
     before = replace(state, position=offset + 1)
     try:
         meant = understood(command, state.catalog)
     except StatementError as failure:
-        return Applied(with_status(before, command.path, Status("ERROR", str(failure))), None, failure)
+        return AppliedCommand(with_status(before, command.path, CommandStatus("ERROR", str(failure))), None, failure)
     wanted = dict(state.wanted)
     for step in meant.steps:
         _want(step, wanted, command, meant)
-    status = Status("SUCCESS", meant.message, meant.query_id)
+    status = CommandStatus("SUCCESS", meant.message, meant.query_id)
     after = replace(before, catalog=meant.catalog, wanted=wanted)
-    return Applied(with_status(after, meant.path, status), meant)
+    return AppliedCommand(with_status(after, meant.path, status), meant)
 
 
 def understood(command: Command, catalog: Catalog) -> Outcome:
@@ -111,19 +111,19 @@ def understood(command: Command, catalog: Catalog) -> Outcome:
     return outcome(parse_one(command.text), command.text, catalog, command.facts, command.effective)
 
 
-def with_status(state: State, path: str, status: Status) -> State:
+def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineState:
     """The state with a command's status replaced."""
     return replace(state, statuses={**state.statuses, path: status})
 
 
-def _want(step: Step, wanted: dict[str, Wanted], command: Command, meant: Outcome) -> None:
+def _want(step: Step, wanted: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
     """Change the wanted queries as the step says; topics are none of its business."""
     match step:
         case StartQuery(query, plan):
             old = wanted.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
             topic = old.topic if old else _made(plan.sink.topic, meant)
-            wanted[query.id] = Wanted(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
+            wanted[query.id] = DesiredQuery(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
         case StopQuery(id):
             wanted.pop(id, None)
         case PauseQuery(id) if id in wanted:
@@ -136,25 +136,25 @@ def _made(topic: str, meant: Outcome) -> CreateTopic | None:
     return next((s for s in meant.steps if isinstance(s, CreateTopic) and s.name == topic), None)
 
 
-def _turned(wanted: Wanted, state: QueryState) -> Wanted:
+def _turned(wanted: DesiredQuery, state: QueryState) -> DesiredQuery:
     return replace(wanted, query=replace(wanted.query, state=state))
 
 
-def kept(state: State) -> list[Kept]:
+def kept(state: EngineState) -> list[MaterializedTable]:
     """The tables that may be read by key: those that a query makes, and SOURCE tables, read even before."""
-    tables = (s for s in state.catalog.sources.values() if s.kind is Kind.TABLE and s.created_by is not None)
+    tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
     made = {id: retention(wanted.plan) for id, wanted in state.wanted.items()}
-    return [Kept(s, s.read_only, made.get(str(s.created_by))) for s in tables]
+    return [MaterializedTable(s, s.read_only, made.get(str(s.created_by))) for s in tables]
 
 
-def slots(plan: Node, topics: Mapping[str, TopicFacts]) -> int:
+def slots(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
     """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped."""
     read = {source.name: partitions(source, topics) for source in reads(plan)}
     return sum(read[leaf.origin.name] for leaf in leaves(plan)) + tasks(read.values()) * _shuffles(plan)
 
 
-def _shuffles(plan: Node) -> int:
-    own = plan.shuffles if isinstance(plan, Group | Join) else 0
+def _shuffles(plan: PlanNode) -> int:
+    own = plan.shuffles if isinstance(plan, Aggregate | Join) else 0
     return own + sum(map(_shuffles, inputs(plan)))
 
 
@@ -173,4 +173,4 @@ def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:
 
 def from_beginning(source: Source, settings: Mapping[str, str]) -> bool:
     """Whether a new query reads a source from its beginning: a table always, a stream where the settings say so."""
-    return source.kind is Kind.TABLE or settings["auto.offset.reset"] == "earliest"
+    return source.kind is RelationKind.TABLE or settings["auto.offset.reset"] == "earliest"

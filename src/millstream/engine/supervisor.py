@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from millstream.engine.state import Wanted
+from millstream.engine.state import DesiredQuery
 
 LOG = logging.getLogger(__name__)
 # A query that ran this long is well: the next failure is a new one, and is tried again soon.
@@ -21,7 +21,7 @@ BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
 
 
-class Running(Protocol):
+class RunningQuery(Protocol):
     """A query that was started."""
 
     def failure(self) -> str | None:
@@ -37,14 +37,14 @@ class Running(Protocol):
         ...
 
 
-class Runner(Protocol):
+class QueryRunner(Protocol):
     """Starts queries."""
 
-    def start(self, wanted: Wanted) -> Running:
+    def start(self, wanted: DesiredQuery) -> RunningQuery:
         """Start a query from its checkpoint. Raises CannotRun."""
         ...
 
-    def forget(self, wanted: Wanted) -> None:
+    def forget(self, wanted: DesiredQuery) -> None:
         """Remove the checkpoint of a query that is no longer wanted, or that leads nowhere."""
         ...
 
@@ -54,7 +54,7 @@ class CannotRun(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class QueryFailure:
     """A failure of a query, when it was."""
 
     at: float
@@ -62,35 +62,35 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class QueryHealth:
     """How a query is: RUNNING, PAUSED, or ERROR while it waits for its next try.
 
     `troubles` are its first failure, then the latest ones.
     """
 
     state: str
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[QueryFailure, ...] = ()
     restarts: int = 0
 
 
 @dataclass(slots=True)
-class _Job:
+class _SupervisedQuery:
     """A wanted query in the supervisor's hands."""
 
-    wanted: Wanted
-    running: Running | None = None
+    wanted: DesiredQuery
+    running: RunningQuery | None = None
     since: float = 0.0
     tries: int = 0
     next_try: float = 0.0
-    health: Health = field(default_factory=lambda: Health("RUNNING"))
+    health: QueryHealth = field(default_factory=lambda: QueryHealth("RUNNING"))
 
 
 class Supervisor:
     """Runs what is wanted. One thread does everything; others ask it."""
 
-    def __init__(self, runner: Runner, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, runner: QueryRunner, clock: Callable[[], float] = time.time) -> None:
         self._runner, self._clock = runner, clock
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, _SupervisedQuery] = {}
         self._asked: queue.SimpleQueue[tuple[Callable[[], None], Future[None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
 
@@ -104,11 +104,11 @@ class Supervisor:
         self._asked.put(None)
         self._thread.join()
 
-    def stop_others(self, wanted: Mapping[str, Wanted]) -> None:
+    def stop_others(self, wanted: Mapping[str, DesiredQuery]) -> None:
         """Stop the queries that `wanted` does not have, or has otherwise, and wait until they have stopped."""
         self._ask(lambda: self._stop_others(wanted)).result()
 
-    def want(self, wanted: Mapping[str, Wanted]) -> None:
+    def want(self, wanted: Mapping[str, DesiredQuery]) -> None:
         """From now on run these, and no others; does not wait until they run."""
         self._ask(lambda: self._want(wanted))
 
@@ -116,7 +116,7 @@ class Supervisor:
         """Stop all queries, to be run by another server or later; their checkpoints stay."""
         self._ask(self._halt).result()
 
-    def health(self, id: str) -> Health | None:
+    def health(self, id: str) -> QueryHealth | None:
         """How a query is, None where this server does not run it."""
         job = self._jobs.get(id)
         return job.health if job else None
@@ -144,13 +144,13 @@ class Supervisor:
             _do(*asked)
             self._mind()
 
-    def _want(self, wanted: Mapping[str, Wanted]) -> None:
+    def _want(self, wanted: Mapping[str, DesiredQuery]) -> None:
         self._stop_others(wanted)
         for id, one in wanted.items():
             if id not in self._jobs:
-                self._jobs[id] = _Job(one, health=Health("RUNNING" if one.running else "PAUSED"))
+                self._jobs[id] = _SupervisedQuery(one, health=QueryHealth("RUNNING" if one.running else "PAUSED"))
 
-    def _stop_others(self, wanted: Mapping[str, Wanted]) -> None:
+    def _stop_others(self, wanted: Mapping[str, DesiredQuery]) -> None:
         for id, job in list(self._jobs.items()):
             now = wanted.get(id)
             if now == job.wanted:
@@ -177,7 +177,7 @@ class Supervisor:
             if not self._asked.empty():
                 return
 
-    def _notice(self, job: _Job, running: Running) -> None:
+    def _notice(self, job: _SupervisedQuery, running: RunningQuery) -> None:
         why = running.failure()
         if why is None:
             return
@@ -187,7 +187,7 @@ class Supervisor:
             self._runner.forget(job.wanted)
         self._failed(job, why or "the query ended without saying why")
 
-    def _start(self, job: _Job) -> None:
+    def _start(self, job: _SupervisedQuery) -> None:
         try:
             job.running = self._runner.start(job.wanted)
         except CannotRun as failure:
@@ -200,7 +200,7 @@ class Supervisor:
         job.since = self._clock()
         job.health = replace(job.health, state="RUNNING")
 
-    def _failed(self, job: _Job, why: str) -> None:
+    def _failed(self, job: _SupervisedQuery, why: str) -> None:
         now, settings = self._clock(), job.wanted.settings
         if job.since and now - job.since > WELL_AFTER:
             job.tries = 0
@@ -208,17 +208,17 @@ class Supervisor:
         job.tries += 1
         job.next_try = now + wait
         LOG.warning("query %s failed, next try in %.0f s: %s", job.wanted.query.id, wait, why)
-        kept = _kept(job.health.troubles, Trouble(now, why), int(settings[ERRORS_KEPT]))
-        job.health = Health("ERROR", kept, job.health.restarts + 1)
+        kept = _kept(job.health.troubles, QueryFailure(now, why), int(settings[ERRORS_KEPT]))
+        job.health = QueryHealth("ERROR", kept, job.health.restarts + 1)
 
 
-def _kept(before: tuple[Trouble, ...], trouble: Trouble, limit: int) -> tuple[Trouble, ...]:
+def _kept(before: tuple[QueryFailure, ...], trouble: QueryFailure, limit: int) -> tuple[QueryFailure, ...]:
     """The first trouble always, then the latest ones."""
     rest = (*before[1:], trouble) if before else ()
     return (*(before[:1] or (trouble,)), *rest[-max(limit - 1, 1) :])
 
 
-def _stop(job: _Job) -> None:
+def _stop(job: _SupervisedQuery) -> None:
     if job.running is not None:
         job.running.stop()
         job.running = None

@@ -2,12 +2,12 @@
 
 from confluent_kafka import KafkaException
 
-from millstream.engine.kafka import Kafka, reason
+from millstream.engine.kafka import KafkaClient, reason
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
 
 
-def carry_out(step: CreateTopic | DeleteTopic, kafka: Kafka) -> None:
+def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
     """Make the topic be there, or not. Raises KafkaException."""
     match step:
         case CreateTopic(name, partitions, replicas, config):
@@ -16,7 +16,7 @@ def carry_out(step: CreateTopic | DeleteTopic, kafka: Kafka) -> None:
             kafka.delete(name)
 
 
-def check(step: Step, kafka: Kafka) -> None:
+def check(step: Step, kafka: KafkaClient) -> None:
     """Ask Kafka whether it would create the topic of a step. Raises StatementError with Kafka's reason."""
     if not isinstance(step, CreateTopic):
         return

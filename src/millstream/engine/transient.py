@@ -8,25 +8,25 @@ from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from millstream.analysis.meaning import Ref, Where
-from millstream.catalog.catalog import Catalog, Kind
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
+from millstream.catalog.catalog import Catalog, RelationKind
 from millstream.engine.api import RequestFailed
+from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
 from millstream.engine.facts import look_up
-from millstream.engine.kafka import Kafka, Offsets
-from millstream.engine.parts import Closable, Parts, Said
+from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.rows import row_of
 from millstream.engine.slots import need_slots
 from millstream.engine.state import from_beginning, kept, slots
-from millstream.engine.supervisor import CannotRun, Running
+from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.settings import switched
-from millstream.plan.nodes import Group, Join, Named, Rekey, nodes
-from millstream.plan.pulling import Pulled, pulled
+from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey, nodes
+from millstream.plan.pull_queries import PullPlan, pulled
 from millstream.plan.queries import transient
-from millstream.plan.steps import Transient
+from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
-from millstream.tables.keeper import TableNotReady
+from millstream.tables.materializer import TableNotReady
 
 PULSE = 0.25
 BATCH = 500
@@ -37,7 +37,7 @@ PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
-def start(said: Said, parts: Parts) -> "Push | Pull | TablePull":
+def start(said: StatementContext, parts: EngineContext) -> "PushQuery | StreamPullQuery | TablePullQuery":
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(said.statement, tree.QueryStatement)
     catalog, settings = parts.state.catalog, said.settings
@@ -45,9 +45,9 @@ def start(said: Said, parts: Parts) -> "Push | Pull | TablePull":
     if query.push:
         return _push(query, said, parts)
     _check_pull(query, said.statement, settings)
-    if query.sources[0].kind is Kind.TABLE:
-        return TablePull(query, pulled(query, settings, said.statement.span), parts)
-    return Pull(query, settings, parts)
+    if query.sources[0].kind is RelationKind.TABLE:
+        return TablePullQuery(query, pulled(query, settings, said.statement.span), parts)
+    return StreamPullQuery(query, settings, parts)
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
@@ -58,13 +58,13 @@ def topic_prefix(parts_service: str, server: str) -> str:
 # ---------------------------------------------------------------- what both have
 
 
-class Answering:
+class ClientQuery:
     """A SELECT being answered; see api.Rows."""
 
     push: bool
     ending: str
 
-    def __init__(self, query: Transient, id: str) -> None:
+    def __init__(self, query: TransientQuery, id: str) -> None:
         columns = tuple(query.plan.schema)
         self.query_id = id
         self.names: Sequence[str] = [c.name for c in columns]
@@ -74,24 +74,28 @@ class Answering:
         self.ending = COMPLETED
 
 
-def _column(column: Named, query: Transient) -> str:
+def _column(column: NamedExpression, query: TransientQuery) -> str:
     """A column as ksqlDB's header says it: of a table that is pulled from also whether it belongs to the key."""
     ref = column.meaning
-    key = isinstance(ref, Ref) and ref.where in (Where.KEY, Where.WINDOWSTART, Where.WINDOWEND)
-    pulled_table = not query.push and query.sources[0].kind is Kind.TABLE
+    key = isinstance(ref, ColumnReference) and ref.where in (
+        ColumnPlace.KEY,
+        ColumnPlace.WINDOWSTART,
+        ColumnPlace.WINDOWEND,
+    )
+    pulled_table = not query.push and query.sources[0].kind is RelationKind.TABLE
     return f"{quoted(column.name)} {ref.type}{' KEY' if key and pulled_table else ''}"
 
 
-def _id(query: Transient, shared: bool = False) -> str:
+def _id(query: TransientQuery, shared: bool = False) -> str:
     return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{query.sources[0].name}_{secrets.randbits(62)}"
 
 
-def _shared(query: Transient, said: Said, catalog: Catalog) -> bool:
+def _shared(query: TransientQuery, said: StatementContext, catalog: Catalog) -> bool:
     """Whether ksqlDB would answer a push query out of the persistent query that writes its source (push v2).
 
     Here each has a query of its own all the same; only its name tells.
     """
-    plain = not any(isinstance(n, Group | Join | Rekey) for n in nodes(query.plan))
+    plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in nodes(query.plan))
     made = bool(catalog.writers(query.sources[0].name))
     return switched(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
 
@@ -99,7 +103,7 @@ def _shared(query: Transient, said: Said, catalog: Catalog) -> bool:
 # ---------------------------------------------------------------- push
 
 
-def _push(query: Transient, said: Said, parts: Parts) -> "Push":
+def _push(query: TransientQuery, said: StatementContext, parts: EngineContext) -> "PushQuery":
     with parts.lock:
         limit = int(parts.server.get(PUSH_LIMIT) or 100)
         if len(parts.push) >= limit:
@@ -107,29 +111,29 @@ def _push(query: Transient, said: Said, parts: Parts) -> "Push":
     facts = look_up(said.statement, parts.state.catalog, said.settings, parts.kafka, parts.schemas)
     needed = slots(query.plan, facts.topics)
     need_slots(parts.state, sum(p.slots for p in parts.push.values()), needed, said.settings)
-    push = Push(query, said, parts, needed)
+    push = PushQuery(query, said, parts, needed)
     with parts.lock:
         parts.push[push.query_id] = push
     return push
 
 
-class Push(Answering, Closable):
+class PushQuery(ClientQuery, ClosableQuery):
     """A push query: Spark writes its rows to a topic of its own, which is read here."""
 
     push = True
 
-    def __init__(self, query: Transient, said: Said, parts: Parts, slots: int) -> None:
+    def __init__(self, query: TransientQuery, said: StatementContext, parts: EngineContext, slots: int) -> None:
         super().__init__(query, _id(query, _shared(query, said, parts.state.catalog)))
         self.statement, self.slots, self.ending = said.text, slots, LIMIT_REACHED
         self._limit, self._parts = query.plan.limit, parts
         self._closed = threading.Event()
         self._topic = topic_prefix(parts.server["ksql.service.id"], parts.name) + self.query_id
-        self._running: Running | None = None
+        self._running: RunningQuery | None = None
         self._closing = threading.Lock()
         if self._limit != 0:
             self._start(query, said)
 
-    def _start(self, query: Transient, said: Said) -> None:
+    def _start(self, query: TransientQuery, said: StatementContext) -> None:
         """Rows that come after this belong to the answer, even if Spark begins a little later."""
         settings, kafka = said.settings, self._parts.kafka
         starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
@@ -182,7 +186,7 @@ class Push(Answering, Closable):
                 self._parts.kafka.delete(self._topic)
 
 
-def remove_leftovers(kafka: Kafka, service: str, server: str) -> None:
+def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
     """Delete the topics of push queries that a former life of this server left."""
     prefix = topic_prefix(service, server)
     kafka.delete(*(name for name in kafka.topics() if name.startswith(prefix)))
@@ -191,22 +195,22 @@ def remove_leftovers(kafka: Kafka, service: str, server: str) -> None:
 # ---------------------------------------------------------------- pull
 
 
-def _check_pull(query: Transient, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
+def _check_pull(query: TransientQuery, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
     source, at = query.sources[0], statement.span
     if not switched(settings, "ksql.pull.queries.enable"):
         raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
-    if source.kind is Kind.STREAM and not switched(settings, "ksql.query.pull.stream.enabled"):
+    if source.kind is RelationKind.STREAM and not switched(settings, "ksql.query.pull.stream.enabled"):
         raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
     if query.plan.limit is not None and not switched(settings, "ksql.query.pull.limit.clause.enabled"):
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 
-class TablePull(Answering):
+class TablePullQuery(ClientQuery):
     """A pull query on a table: its rows by key, as of all that the table's topic has when it is asked."""
 
     push = False
 
-    def __init__(self, query: Transient, asked: Pulled, parts: Parts) -> None:
+    def __init__(self, query: TransientQuery, asked: PullPlan, parts: EngineContext) -> None:
         """Raises RequestFailed where the table's rows are not there yet."""
         super().__init__(query, _id(query))
         self.ending = ""
@@ -233,12 +237,12 @@ class TablePull(Answering):
         self._closed.set()
 
 
-class Pull(Answering):
+class StreamPullQuery(ClientQuery):
     """A pull query over a stream: what its topic holds when it is asked."""
 
     push = False
 
-    def __init__(self, query: Transient, settings: dict[str, str], parts: Parts) -> None:
+    def __init__(self, query: TransientQuery, settings: dict[str, str], parts: EngineContext) -> None:
         super().__init__(query, _id(query))
         self._query, self._settings, self._parts = query, settings, parts
         self._ends: dict[str, Offsets] = {s.topic: parts.kafka.ends(s.topic) for s in query.sources}

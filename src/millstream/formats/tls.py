@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from millstream.parts.errors import SetupError
-from millstream.parts.java import java
+from millstream.services.errors import SetupError
+from millstream.services.java import java
 
 _HINT = "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM; a key has the password of its store"
 _JKS = b"\xfe\xed\xfe\xed"

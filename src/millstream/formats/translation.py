@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import avro, json_sr, protobuf
-from millstream.model.schema import Column, Part
+from millstream.model.schema import Column, RecordPart
 from millstream.model.types import Array, Field, Map, SqlType, Struct
 
 # From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are told.
@@ -40,7 +40,7 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
     found = TRANSLATORS[format].whole(schema, message)
     if found is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
-    part = Part.KEY if side == "KEY" else Part.VALUE
+    part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
     type = found if exact else upper(found)
     if not wrapped:
         return [Column(BARE[side], type, part)]

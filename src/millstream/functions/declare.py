@@ -121,7 +121,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ResolvedCall:
     """A call resolved: the signature, the type each argument must be cast to (None: as it is), and the result.
 
     For a lambda argument the entry of `arguments` is the LambdaType with its generics bound.

@@ -15,12 +15,12 @@ from millstream.functions.declare import (
     ANY,
     ANY_DECIMAL,
     UNIT,
-    Chosen,
     Function,
     Generic,
     LambdaArgument,
     LambdaType,
     LambdaTyper,
+    ResolvedCall,
     Signature,
     TypeRule,
 )
@@ -48,7 +48,7 @@ def resolve(
     at: Span,
     literals: Sequence[object] | None = None,
     library: Library = BUILT_IN,
-) -> Chosen:
+) -> ResolvedCall:
     """The signature that `name(arguments)` means, the types to cast its arguments to, and its result type.
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
@@ -65,7 +65,7 @@ def resolve(
     return resolve_among(function, arguments, lambda_typer, at)
 
 
-def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> Chosen:
+def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> ResolvedCall:
     """The same for a function that is at hand."""
     fit = _choose(function, arguments, at)
     return _complete(function, fit, arguments, lambda_typer, at)
@@ -195,7 +195,9 @@ def _is_generic(t: SqlType) -> bool:
 # ---------------------------------------------------------------- what the choice means
 
 
-def _complete(function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> Chosen:
+def _complete(
+    function: Function, fit: _Fit, arguments: Types, lambda_typer: LambdaTyper | None, at: Span
+) -> ResolvedCall:
     generics = dict(fit.generics)
     casts: list[SqlType | None] = []
     for i, (parameter, argument) in enumerate(zip(fit.parameters, arguments, strict=True)):
@@ -207,7 +209,7 @@ def _complete(function: Function, fit: _Fit, arguments: Types, lambda_typer: Lam
     returns = _result(fit.signature.returns, generics, known, at)
     if returns is None or _is_generic(returns):
         raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
-    return Chosen(function, fit.signature, tuple(casts), returns)
+    return ResolvedCall(function, fit.signature, tuple(casts), returns)
 
 
 def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], known: Types, at: Span) -> SqlType | None:

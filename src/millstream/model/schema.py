@@ -8,7 +8,7 @@ from millstream.model.names import identifier
 from millstream.model.types import SqlType
 
 
-class Part(Enum):
+class RecordPart(Enum):
     """Where in a record a column lives."""
 
     KEY = "KEY"
@@ -22,7 +22,7 @@ class Column:
 
     name: str
     type: SqlType
-    part: Part = Part.VALUE
+    part: RecordPart = RecordPart.VALUE
     header: str | None = None
 
 
@@ -34,15 +34,15 @@ class Schema:
 
     @property
     def key(self) -> tuple[Column, ...]:
-        return tuple(c for c in self.columns if c.part is Part.KEY)
+        return tuple(c for c in self.columns if c.part is RecordPart.KEY)
 
     @property
     def value(self) -> tuple[Column, ...]:
-        return tuple(c for c in self.columns if c.part is Part.VALUE)
+        return tuple(c for c in self.columns if c.part is RecordPart.VALUE)
 
     @property
     def headers(self) -> tuple[Column, ...]:
-        return tuple(c for c in self.columns if c.part is Part.HEADER)
+        return tuple(c for c in self.columns if c.part is RecordPart.HEADER)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -52,6 +52,6 @@ class Schema:
 
 
 def _mark(column: Column) -> str:
-    if column.part is Part.HEADER:
+    if column.part is RecordPart.HEADER:
         return f" HEADER('{column.header}')" if column.header is not None else " HEADERS"
-    return " KEY" if column.part is Part.KEY else ""
+    return " KEY" if column.part is RecordPart.KEY else ""

@@ -12,7 +12,7 @@ CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 CHECKED = "is not a valid value"
 
 
-class Scope(Enum):
+class SettingScope(Enum):
     """Whom a property concerns, as SHOW PROPERTIES says it."""
 
     KSQL = "KSQL"
@@ -31,7 +31,7 @@ class Setting:
     name: str
     default: str
     doc: str
-    scope: Scope
+    scope: SettingScope
     editable: bool
     secret: bool
     valid: Callable[[str], bool]
@@ -58,19 +58,19 @@ def _one_of(*words: str) -> Callable[[str], bool]:
 
 
 def _session(
-    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: Scope = Scope.KSQL
+    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: SettingScope = SettingScope.KSQL
 ) -> Setting:
     return Setting(name, default, doc, scope, True, False, valid)
 
 
 def _server(
-    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: Scope = Scope.KSQL
+    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: SettingScope = SettingScope.KSQL
 ) -> Setting:
     return Setting(name, default, doc, scope, False, False, valid)
 
 
 def _secret(name: str, doc: str) -> Setting:
-    return Setting(name, "", doc, Scope.KSQL, False, True, _anything)
+    return Setting(name, "", doc, SettingScope.KSQL, False, True, _anything)
 
 
 _STREAMS = (
@@ -79,29 +79,35 @@ _STREAMS = (
         "latest",
         "where a new query begins to read a topic",
         _one_of("earliest", "latest"),
-        Scope.STREAMS,
+        SettingScope.STREAMS,
     ),
     _session(
         "processing.guarantee",
         "at_least_once",
         "how often a record may count",
         _one_of("at_least_once", "exactly_once_v2"),
-        Scope.STREAMS,
+        SettingScope.STREAMS,
     ),
-    _session("commit.interval.ms", "2000", "accepted; see millstream.batch.duration", _whole, Scope.STREAMS),
-    _session("cache.max.bytes.buffering", "10000000", "accepted; updates are never coalesced", _whole, Scope.STREAMS),
-    _session("statestore.cache.max.bytes", "10000000", "accepted; as above", _whole, Scope.STREAMS),
-    _session("num.stream.threads", "4", "accepted; see millstream.slots", _whole, Scope.STREAMS),
-    _session("num.standby.replicas", "0", "accepted", _whole, Scope.STREAMS),
+    _session("commit.interval.ms", "2000", "accepted; see millstream.batch.duration", _whole, SettingScope.STREAMS),
     _session(
-        "max.request.size", "1048576", "the largest record that a query may write, in bytes", _whole, Scope.STREAMS
+        "cache.max.bytes.buffering", "10000000", "accepted; updates are never coalesced", _whole, SettingScope.STREAMS
     ),
-    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, Scope.STREAMS),
-    _session("compression.type", "none", "how written batches are compressed", _anything, Scope.STREAMS),
-    _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, Scope.STREAMS),
-    _session("max.poll.records", "500", "accepted", _whole, Scope.STREAMS),
-    _server("bootstrap.servers", "", "the Kafka brokers", _anything, Scope.STREAMS),
-    _server("state.dir", "", "accepted; see millstream.data.dir", _anything, Scope.STREAMS),
+    _session("statestore.cache.max.bytes", "10000000", "accepted; as above", _whole, SettingScope.STREAMS),
+    _session("num.stream.threads", "4", "accepted; see millstream.slots", _whole, SettingScope.STREAMS),
+    _session("num.standby.replicas", "0", "accepted", _whole, SettingScope.STREAMS),
+    _session(
+        "max.request.size",
+        "1048576",
+        "the largest record that a query may write, in bytes",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, SettingScope.STREAMS),
+    _session("compression.type", "none", "how written batches are compressed", _anything, SettingScope.STREAMS),
+    _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, SettingScope.STREAMS),
+    _session("max.poll.records", "500", "accepted", _whole, SettingScope.STREAMS),
+    _server("bootstrap.servers", "", "the Kafka brokers", _anything, SettingScope.STREAMS),
+    _server("state.dir", "", "accepted; see millstream.data.dir", _anything, SettingScope.STREAMS),
 )
 _KSQL = (
     _session("ksql.persistence.default.format.key", "KAFKA", "the key format where a statement names none"),
@@ -197,17 +203,44 @@ _OWN = (
         "1 minute",
         "how often a query's position is saved; the first time after 15 seconds",
         _anything,
-        Scope.OWN,
+        SettingScope.OWN,
     ),
-    _server("millstream.data.dir", "millstream-data", "where checkpoints are: a path or a Hadoop URL", scope=Scope.OWN),
-    _server("millstream.slots", "512", "how many partitions may be read at once by this server", _whole, Scope.OWN),
-    _server("millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=Scope.OWN),
-    _server("millstream.server.id", "", "this server's name among those of its service id", scope=Scope.OWN),
-    _server("millstream.python.functions.enabled", "true", "whether functions in Python may be made", _flag, Scope.OWN),
-    _server("millstream.python.timeout.ms", "1000", "the processor time that a call may take", _whole, Scope.OWN),
-    _server("millstream.python.memory.mb", "512", "the memory of a process of such functions", _whole, Scope.OWN),
-    _server("millstream.python.executable", "", "the Python of such functions; the server's own", scope=Scope.OWN),
-    _server("millstream.lease.timeout.ms", "6000", "how soon another server takes over the queries", _whole, Scope.OWN),
+    _server(
+        "millstream.data.dir",
+        "millstream-data",
+        "where checkpoints are: a path or a Hadoop URL",
+        scope=SettingScope.OWN,
+    ),
+    _server(
+        "millstream.slots", "512", "how many partitions may be read at once by this server", _whole, SettingScope.OWN
+    ),
+    _server(
+        "millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=SettingScope.OWN
+    ),
+    _server("millstream.server.id", "", "this server's name among those of its service id", scope=SettingScope.OWN),
+    _server(
+        "millstream.python.functions.enabled",
+        "true",
+        "whether functions in Python may be made",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.timeout.ms", "1000", "the processor time that a call may take", _whole, SettingScope.OWN
+    ),
+    _server(
+        "millstream.python.memory.mb", "512", "the memory of a process of such functions", _whole, SettingScope.OWN
+    ),
+    _server(
+        "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
+    ),
+    _server(
+        "millstream.lease.timeout.ms",
+        "6000",
+        "how soon another server takes over the queries",
+        _whole,
+        SettingScope.OWN,
+    ),
 )
 SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN)}
 

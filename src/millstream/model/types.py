@@ -80,7 +80,7 @@ class Struct(SqlType):
 
 
 @dataclass(frozen=True, slots=True)
-class Named(SqlType):
+class CustomType(SqlType):
     """A custom type by name (CREATE TYPE), as parsed; analysis replaces it by what it stands for."""
 
     name: str

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from functools import singledispatch
 
-from millstream.catalog.catalog import Kind, Source
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.model.names import identifier
 from millstream.plan.nodes import (
-    Answer,
+    Aggregate,
+    ClientOutput,
     Filter,
     Flatten,
-    Group,
     Join,
-    Named,
-    Node,
-    Outer,
+    NamedExpression,
+    OuterSides,
+    PlanNode,
     Read,
     Rekey,
     Select,
@@ -23,19 +23,19 @@ from millstream.plan.nodes import (
 )
 
 
-def explain(node: Node) -> str:
+def explain(node: PlanNode) -> str:
     """The plan from `node` down, a line a node."""
     return "\n".join(_lines(node, 0))
 
 
-def _lines(node: Node, depth: int) -> Iterator[str]:
+def _lines(node: PlanNode, depth: int) -> Iterator[str]:
     yield "  " * depth + sentence(node)
     for inner in inputs(node):
         yield from _lines(inner, depth + 1)
 
 
 @singledispatch
-def sentence(node: Node) -> str:
+def sentence(node: PlanNode) -> str:
     """What one node does, in a line."""
     raise NotImplementedError(type(node).__name__)
 
@@ -47,7 +47,7 @@ def _(node: Read) -> str:
 
 @sentence.register
 def _(node: Filter) -> str:
-    return f"Filter {node.text}" + (" (other rows become tombstones)" if node.kind is Kind.TABLE else "")
+    return f"Filter {node.text}" + (" (other rows become tombstones)" if node.kind is RelationKind.TABLE else "")
 
 
 @sentence.register
@@ -62,7 +62,7 @@ def _(node: Rekey) -> str:
 
 
 @sentence.register
-def _(node: Group) -> str:
+def _(node: Aggregate) -> str:
     keys = ", ".join(k.text for k in node.keys)
     made = ", ".join(a.text for a in node.aggregations)
     return f"Group by {keys}{_window(node.window)}: {made}"
@@ -78,7 +78,7 @@ def _near(node: Join) -> str:
     near = node.near
     if near is None:
         return ""
-    at_once = node.outer is not Outer.NONE and near.eager
+    at_once = node.outer is not OuterSides.NONE and near.eager
     alone = ", unmatched rows at once" if at_once else ""
     return f" within {near.before} ms before, {near.after} ms after, grace {near.grace} ms{alone}"
 
@@ -103,7 +103,7 @@ def _(node: Select) -> str:
 
 
 @sentence.register
-def _(node: Answer) -> str:
+def _(node: ClientOutput) -> str:
     return f"Answer {', '.join(map(_item, node.columns))}"
 
 
@@ -112,7 +112,7 @@ def _(node: Write) -> str:
     return f"Write {_source(node.sink, 'to')}"
 
 
-def _item(column: Named) -> str:
+def _item(column: NamedExpression) -> str:
     name = identifier(column.name)
     return name if column.text.rpartition(".")[2] == name else f"{column.text} AS {name}"
 

@@ -19,7 +19,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import parse_signature
 from millstream.syntax.walk import walk
 from millstream.udf.code import BadCode, Code, dedented, methods
-from millstream.udf.files import Declared, declared
+from millstream.udf.files import DeclaredFunction, declared
 
 ENABLED = "millstream.python.functions.enabled"
 
@@ -60,7 +60,7 @@ def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
     return Outcome(catalog.without_function(name), (), f"Function {identifier(name)} dropped", path)
 
 
-def called(statement: tree.Node, catalog: Catalog) -> tuple[str, ...]:
+def called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
     """The users' functions that a statement calls, by name."""
     names = {e.name.upper() for e in walk(statement) if isinstance(e, tree.Call)}
     return tuple(sorted(names & catalog.functions.keys()))
@@ -103,7 +103,7 @@ def in_file(text: str, file: str) -> Iterator[UserFunction]:
             raise BadCode(error.fact, found.line, error.hint) from error
 
 
-def _known(type: SqlType, found: Declared) -> SqlType:
+def _known(type: SqlType, found: DeclaredFunction) -> SqlType:
     """A file is read before there are custom types."""
     try:
         return sources.expand(type, {}, Span(found.line, 1))

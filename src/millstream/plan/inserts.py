@@ -4,26 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 
 from millstream.analysis.coercion import coerced
-from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Const, FieldOf, Meaning
-from millstream.analysis.scope import Scope
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope
+from millstream.analysis.typed_expressions import Constant, TypedExpression, TypedField
 from millstream.analysis.views import part_of, physical
-from millstream.catalog.catalog import Catalog, Kind, Source
+from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.schema import Column, Part
+from millstream.model.schema import Column, RecordPart
 from millstream.model.settings import switched
 from millstream.model.types import BIGINT, STRING, SqlType
-from millstream.plan.nodes import Named
-from millstream.plan.steps import Row
+from millstream.plan.nodes import NamedExpression
+from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
 
 ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
 
 
-def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> Row:
+def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
     """The row of the statement: its expressions refer to no column. Raises StatementError."""
     if not switched(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
@@ -35,14 +35,14 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
             statement.span,
             "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
-    scope = Scope((), {}, catalog.types, settings, library(catalog.functions))
+    scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
     given = _given(columns, statement.values, sink, scope)
     _check_key(sink, given, statement.span)
-    return Row(
+    return InsertRow(
         sink,
         tuple(_named(c, given) for c in sink.schema.key),
         tuple(_named(c, given) for c in sink.schema.value),
-        Named("ROWTIME", given[ROWTIME]) if ROWTIME in given else None,
+        NamedExpression("ROWTIME", given[ROWTIME]) if ROWTIME in given else None,
     )
 
 
@@ -90,9 +90,9 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
 
 
 def _given(
-    columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: Scope
-) -> dict[Column, Meaning]:
-    given: dict[Column, Meaning] = {}
+    columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: NameScope
+) -> dict[Column, TypedExpression]:
+    given: dict[Column, TypedExpression] = {}
     for column, value in zip(columns, values, strict=True):
         for one, meaning in _meanings(column, value, sink, scope):
             if one in given:
@@ -101,7 +101,9 @@ def _given(
     return given
 
 
-def _meanings(column: Column, value: tree.Expression, sink: Source, scope: Scope) -> Iterator[tuple[Column, Meaning]]:
+def _meanings(
+    column: Column, value: tree.Expression, sink: Source, scope: NameScope
+) -> Iterator[tuple[Column, TypedExpression]]:
     """What a value says of which columns: ROWKEY and ROWVALUE are all of a side."""
     if column == ROWTIME:
         yield column, _rowtime(value, scope)
@@ -110,23 +112,23 @@ def _meanings(column: Column, value: tree.Expression, sink: Source, scope: Scope
     if column in sink.schema.columns:
         yield column, meaning
         return
-    side = sink.schema.key if column.part is Part.KEY else sink.schema.value
+    side = sink.schema.key if column.part is RecordPart.KEY else sink.schema.value
     if column.type == side[0].type and len(side) == 1:
         yield side[0], meaning
     else:
-        yield from ((c, FieldOf(c.type, meaning, i, c.name)) for i, c in enumerate(side))
+        yield from ((c, TypedField(c.type, meaning, i, c.name)) for i, c in enumerate(side))
 
 
-def _as(wanted: SqlType, value: tree.Expression, name: str, scope: Scope) -> Meaning:
-    meaning = typed(value, scope)
+def _as(wanted: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
+    meaning = type_expression(value, scope)
     try:
         return coerced(meaning, wanted, value.span)
     except StatementError as error:
         raise StatementError(f"column {identifier(name)}: {error.fact}", error.at, error.hint) from error
 
 
-def _rowtime(value: tree.Expression, scope: Scope) -> Meaning:
-    meaning = typed(value, scope)
+def _rowtime(value: tree.Expression, scope: NameScope) -> TypedExpression:
+    meaning = type_expression(value, scope)
     if meaning.type == STRING:
         raise StatementError("ROWTIME is a BIGINT: milliseconds since 1970-01-01 UTC", value.span)
     return coerced(meaning, BIGINT, value.span)
@@ -139,9 +141,9 @@ def _unknown(name: str, at: Span, sink: Source) -> StatementError:
     return StatementError(f"{identifier(sink.name)} has no column {name}", at, did_you_mean(name, names))
 
 
-def _check_key(sink: Source, given: Mapping[Column, Meaning], at: Span) -> None:
+def _check_key(sink: Source, given: Mapping[Column, TypedExpression], at: Span) -> None:
     missing = [c.name for c in sink.schema.key if c not in given]
-    if sink.kind is Kind.TABLE and missing:
+    if sink.kind is RelationKind.TABLE and missing:
         raise StatementError(
             f"Failed to insert values into {identifier(sink.name)}: a value for the primary key "
             f"{', '.join(map(identifier, missing))} is required",
@@ -149,5 +151,5 @@ def _check_key(sink: Source, given: Mapping[Column, Meaning], at: Span) -> None:
         )
 
 
-def _named(column: Column, given: Mapping[Column, Meaning]) -> Named:
-    return Named(column.name, given.get(column, Const(column.type, None)))
+def _named(column: Column, given: Mapping[Column, TypedExpression]) -> NamedExpression:
+    return NamedExpression(column.name, given.get(column, Constant(column.type, None)))

@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from millstream.analysis.meaning import Meaning, Ref, Where
-from millstream.catalog.catalog import Kind, Source, Windowed
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
-from millstream.model.schema import Column, Part, Schema
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedExpression:
     """An expression and the name of the column it makes; `text` is its SQL, for people."""
 
     name: str
-    meaning: Meaning
+    meaning: TypedExpression
     text: str = ""
 
 
-class Node:
+class PlanNode:
     """A relation: `schema` says its columns, `kind` whether its rows are events or rows of a table."""
 
     __slots__ = ()
@@ -35,12 +35,12 @@ class Node:
         raise NotImplementedError
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Node):
+class Read(PlanNode):
     """The records of a source's topic, decoded; a record that cannot be read is logged and left out.
 
     Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one;
@@ -57,20 +57,20 @@ class Read(Node):
         return Schema(tuple(_as_value(c) for c in self.origin.schema))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.origin.kind
 
 
 def _as_value(column: Column) -> Column:
-    return replace(column, part=Part.VALUE) if column.part is Part.HEADER else column
+    return replace(column, part=RecordPart.VALUE) if column.part is RecordPart.HEADER else column
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(Node):
+class Filter(PlanNode):
     """The rows for which `condition` is true; of a table, a row for which it is not becomes a tombstone."""
 
-    source: Node
-    condition: Meaning
+    source: PlanNode
+    condition: TypedExpression
     text: str = ""
 
     @property
@@ -78,19 +78,19 @@ class Filter(Node):
         return self.source.schema
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.source.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Flatten(Node):
+class Flatten(PlanNode):
     """A row for each element that the table `functions` give, zipped, shorter ones padded with null.
 
     The elements are appended to the value. A row for which all give nothing vanishes.
     """
 
-    source: Node
-    functions: tuple[Named, ...]
+    source: PlanNode
+    functions: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
@@ -98,7 +98,7 @@ class Flatten(Node):
         return Schema((*self.source.schema.columns, *made))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.source.kind
 
 
@@ -124,62 +124,62 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
+class AggregateCall:
     """One call of an aggregate function: what it is computed from, and how."""
 
     name: str
     type: SqlType
-    arguments: tuple[Meaning, ...]
+    arguments: tuple[TypedExpression, ...]
     accumulator: Accumulator
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Node):
+class Aggregate(PlanNode):
     """A row for each group of the source's rows, written anew at each of them; with a window, a row for each window.
 
     A row of which a key is null is left out, and one without value; of a table, the old row is taken back first.
     """
 
-    source: Node
-    keys: tuple[Named, ...]
-    aggregations: tuple[Aggregation, ...]
+    source: PlanNode
+    keys: tuple[NamedExpression, ...]
+    aggregations: tuple[AggregateCall, ...]
     window: Window | None = None
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
+        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregations)))
 
     @property
-    def kind(self) -> Kind:
-        return Kind.TABLE
+    def kind(self) -> RelationKind:
+        return RelationKind.TABLE
 
     @property
     def shuffles(self) -> int:
         """How often its rows move between tasks: those of a table first to where their last row is known."""
-        return 2 if self.source.kind is Kind.TABLE else 1
+        return 2 if self.source.kind is RelationKind.TABLE else 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rekey(Node):
+class Rekey(PlanNode):
     """The rows under a new key (empty: no key); the old key's columns are appended to the value."""
 
-    source: Node
-    keys: tuple[Named, ...]
+    source: PlanNode
+    keys: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
-        keys = tuple(Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
-        old = tuple(replace(c, part=Part.VALUE) for c in self.source.schema.key)
+        keys = tuple(Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
+        old = tuple(replace(c, part=RecordPart.VALUE) for c in self.source.schema.key)
         return Schema((*keys, *self.source.schema.value, *old))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.source.kind
 
 
-class Outer(Enum):
+class OuterSides(Enum):
     """Of which sides a row without counterpart stays, the other side's columns null."""
 
     NONE = "INNER"
@@ -189,15 +189,15 @@ class Outer(Enum):
 
     @property
     def left(self) -> bool:
-        return self in (Outer.LEFT, Outer.FULL)
+        return self in (OuterSides.LEFT, OuterSides.FULL)
 
     @property
     def right(self) -> bool:
-        return self in (Outer.RIGHT, Outer.FULL)
+        return self in (OuterSides.RIGHT, OuterSides.FULL)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class JoinWindow:
     """How near in time rows of two streams meet, in ms: right - left is from -`before` to `after`.
 
     A row without counterpart is told once stream time is more than `grace` past the last moment at which one could
@@ -211,7 +211,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Node):
+class Join(PlanNode):
     """Rows of two sides that have the same key; the value is the left's columns, then the right's.
 
     The key is what was compared, save of a `foreign` join: there each row of the table at the left finds the one row
@@ -220,13 +220,13 @@ class Join(Node):
     rows have to be sent elsewhere to meet the others.
     """
 
-    left: Node
-    right: Node
-    outer: Outer
-    left_key: Meaning
-    right_key: Meaning
+    left: PlanNode
+    right: PlanNode
+    outer: OuterSides
+    left_key: TypedExpression
+    right_key: TypedExpression
     name: str
-    near: Near | None = None
+    near: JoinWindow | None = None
     foreign: bool = False
     moves: tuple[bool, bool] = (False, False)
     text: str = ""
@@ -238,41 +238,41 @@ class Join(Node):
 
     @property
     def schema(self) -> Schema:
-        key = (Column(self.name, known(self.left_key), Part.KEY),)
+        key = (Column(self.name, known(self.left_key), RecordPart.KEY),)
         keys = self.left.schema.key if self.foreign else key
         return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.left.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Select(Node):
+class Select(PlanNode):
     """The rows with some of the source's key columns, in the order of `keys`, and a value of `columns`.
 
     `keys` are references to the source's key. A null value stays null.
     """
 
-    source: Node
-    keys: tuple[Named, ...]
-    columns: tuple[Named, ...]
+    source: PlanNode
+    keys: tuple[NamedExpression, ...]
+    columns: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), Part.KEY) for k in self.keys)
+        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(c.name, known(c.meaning)) for c in self.columns)))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.source.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Write(Node):
+class Write(PlanNode):
     """The rows written to the sink's topic, in its formats, with their rowtime or its timestamp column, and headers."""
 
-    source: Node
+    source: PlanNode
     sink: Source
 
     @property
@@ -280,16 +280,16 @@ class Write(Node):
         return self.sink.schema
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.sink.kind
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Node):
+class ClientOutput(PlanNode):
     """The rows given to a client: `columns` computed over the source's rows, one flat row each (a transient query)."""
 
-    source: Node
-    columns: tuple[Named, ...]
+    source: PlanNode
+    columns: tuple[NamedExpression, ...]
     limit: int | None = None
 
     @property
@@ -297,39 +297,39 @@ class Answer(Node):
         return Schema(tuple(Column(c.name, known(c.meaning)) for c in self.columns))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RelationKind:
         return self.source.kind
 
 
-def windowed(node: Node) -> Windowed | None:
+def windowed(node: PlanNode) -> Windowed | None:
     """What the keys of a node's rows tell of windows; None where they have none."""
-    if isinstance(node, Group):
+    if isinstance(node, Aggregate):
         return node.window.windowed if node.window else None
     if isinstance(node, Read):
         return node.origin.windowed
     return windowed(inputs(node)[0])
 
 
-def known(meaning: Meaning) -> SqlType:
+def known(meaning: TypedExpression) -> SqlType:
     """The type of a meaning that cannot be a bare NULL (analysis refuses those in a projection)."""
     assert meaning.type is not None
     return meaning.type
 
 
-def inputs(node: Node) -> tuple[Node, ...]:
+def inputs(node: PlanNode) -> tuple[PlanNode, ...]:
     """The nodes whose rows a node takes: its fields `source`, or `left` and `right`."""
     found = (getattr(node, name, None) for name in ("source", "left", "right"))
-    return tuple(n for n in found if isinstance(n, Node))
+    return tuple(n for n in found if isinstance(n, PlanNode))
 
 
-def leaves(node: Node) -> tuple[Read, ...]:
+def leaves(node: PlanNode) -> tuple[Read, ...]:
     """Where a plan reads, left to right; a source that is read twice is there twice."""
     if isinstance(node, Read):
         return (node,)
     return tuple(leaf for inner in inputs(node) for leaf in leaves(inner))
 
 
-def joins(node: Node) -> Iterator[Join]:
+def joins(node: PlanNode) -> Iterator[Join]:
     """The joins of a plan, the last one first."""
     if isinstance(node, Join):
         yield node
@@ -337,38 +337,40 @@ def joins(node: Node) -> Iterator[Join]:
         yield from joins(inner)
 
 
-def looked_up(node: Node) -> tuple[Source, ...]:
+def looked_up(node: PlanNode) -> tuple[Source, ...]:
     """The tables in which streams of a plan look rows up, each once."""
-    met = (join.right for join in joins(node) if join.kind is Kind.STREAM and join.right.kind is Kind.TABLE)
+    met = (
+        join.right for join in joins(node) if join.kind is RelationKind.STREAM and join.right.kind is RelationKind.TABLE
+    )
     return tuple({leaf.origin.name: leaf.origin for table in met for leaf in leaves(table)}.values())
 
 
-def nodes(node: Node) -> Iterator[Node]:
+def nodes(node: PlanNode) -> Iterator[PlanNode]:
     """The nodes of a plan, the last one first."""
     yield node
     for inner in inputs(node):
         yield from nodes(inner)
 
 
-def groups(node: Node) -> Iterator[Group]:
+def groups(node: PlanNode) -> Iterator[Aggregate]:
     """The groupings of a plan, the last one first."""
-    return (found for found in nodes(node) if isinstance(found, Group))
+    return (found for found in nodes(node) if isinstance(found, Aggregate))
 
 
-def retention(node: Node) -> int | None:
+def retention(node: PlanNode) -> int | None:
     """How long the windows of a plan's rows are kept, in ms of stream time; None where it makes none."""
     return max((g.window.retention for g in groups(node) if g.window is not None), default=None)
 
 
-def reads(node: Node) -> tuple[Source, ...]:
+def reads(node: PlanNode) -> tuple[Source, ...]:
     """The sources that a plan reads, left to right, each once."""
     return tuple({leaf.origin.name: leaf.origin for leaf in leaves(node)}.values())
 
 
-def refs(schema: Schema) -> Iterator[Ref]:
+def refs(schema: Schema) -> Iterator[ColumnReference]:
     """A reference to each column of a relation, in the schema's order."""
-    counts = {Part.KEY: 0, Part.VALUE: 0}
+    counts = {RecordPart.KEY: 0, RecordPart.VALUE: 0}
     for column in schema:
-        where = Where.KEY if column.part is Part.KEY else Where.VALUE
-        yield Ref(column.type, where, counts[column.part], column.name)
+        where = ColumnPlace.KEY if column.part is RecordPart.KEY else ColumnPlace.VALUE
+        yield ColumnReference(column.type, where, counts[column.part], column.name)
         counts[column.part] += 1

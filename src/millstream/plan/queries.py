@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from millstream.analysis import views
-from millstream.analysis.expressions import condition, function_call, typed
-from millstream.analysis.meaning import Meaning, Ref, Where
-from millstream.analysis.scope import Scope, ScopeColumn
+from millstream.analysis.expressions import condition, function_call, type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
-from millstream.catalog.catalog import Catalog, Kind, Source
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
@@ -21,14 +21,14 @@ from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.settings import switched
 from millstream.model.types import BOOLEAN, Struct
-from millstream.plan.grouping import WINDOW_COLUMNS, grouped, is_aggregate
-from millstream.plan.joining import Input, Joined, joined
+from millstream.plan.aggregation import WINDOW_COLUMNS, grouped, is_aggregate
+from millstream.plan.joins import JoinedSources, JoinInput, joined
 from millstream.plan.nodes import (
-    Answer,
+    ClientOutput,
     Filter,
     Flatten,
-    Named,
-    Node,
+    NamedExpression,
+    PlanNode,
     Read,
     Rekey,
     Select,
@@ -37,7 +37,7 @@ from millstream.plan.nodes import (
     refs,
     windowed,
 )
-from millstream.plan.steps import Transient
+from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 from millstream.syntax.walk import walk
@@ -49,11 +49,11 @@ PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ProjectionItem:
     """One column of a projection: its expression in the tree, what it means, and the alias it was given."""
 
     expression: tree.Expression
-    meaning: Meaning
+    meaning: TypedExpression
     alias: str | None
     at: Span
 
@@ -110,15 +110,15 @@ class Relation:
     `joined` tells of the joins there, if any, `bounds` that `*` has the bounds of a windowed source's windows.
     """
 
-    node: Node
-    scope: Scope
+    node: PlanNode
+    scope: NameScope
     alias: str
     hidden: frozenset[int] = frozenset()
-    joined: Joined | None = None
+    joined: JoinedSources | None = None
     bounds: bool = False
 
 
-def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
+def persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
     """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
     if query.limit is not None:
         raise StatementError(
@@ -134,7 +134,7 @@ def persistent(query: tree.Query, sink: str, catalog: Catalog, settings: Mapping
     return _select(query, items, relation, aliases, sink, settings)
 
 
-def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Transient:
+def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
     query = _in_one_group(_spelled(statement.query, catalog), library(catalog.functions))
     if query.emit is None:
@@ -142,21 +142,22 @@ def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mappin
     relation, aliases = _rows(query, catalog, settings)
     relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
-        Named(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression)) for item in items
+        NamedExpression(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression))
+        for item in items
     )
     _check_twice(columns, items)
-    answer = Answer(relation.node, columns, query.limit)
-    return Transient(answer, query.emit is not None, reads(answer))
+    answer = ClientOutput(relation.node, columns, query.limit)
+    return TransientQuery(answer, query.emit is not None, reads(answer))
 
 
-def _spelled(query: tree.Query, catalog: Catalog) -> tree.Query:
+def _spelled(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
     """The query with every column by its own name, whichever view of the schemas it was written in."""
     places = (query.source, *(j.source for j in query.joins))
     known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
     return views.spelled(query, [(alias, source) for alias, source in known if source is not None])
 
 
-def _in_one_group(query: tree.Query, functions: Library) -> tree.Query:
+def _in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
     """A push query of aggregates alone, made one of a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
@@ -164,7 +165,7 @@ def _in_one_group(query: tree.Query, functions: Library) -> tree.Query:
     return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
 
 
-def _check_pull(query: tree.Query) -> None:
+def _check_pull(query: tree.SelectQuery) -> None:
     push = "add EMIT CHANGES if you intended to issue a push query"
     if query.joins:
         raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
@@ -185,11 +186,11 @@ def _check_pull(query: tree.Query) -> None:
                 raise StatementError(fact, column.span, push)
 
 
-def _check_twice(columns: Sequence[Named], items: Sequence[Item]) -> None:
+def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionItem]) -> None:
     """A name is that of one column, or of one of the key and one of the value."""
     seen: set[tuple[str, bool]] = set()
     for column, item in zip(columns, items, strict=True):
-        one = column.name, isinstance(column.meaning, Ref) and column.meaning.where is Where.KEY
+        one = column.name, isinstance(column.meaning, ColumnReference) and column.meaning.where is ColumnPlace.KEY
         if one in seen:
             text = f"`{column.name}` {column.meaning.type}"
             raise StatementError(
@@ -198,7 +199,7 @@ def _check_twice(columns: Sequence[Named], items: Sequence[Item]) -> None:
         seen.add(one)
 
 
-def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
+def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
     _refuse_unbuilt(query, library(catalog.functions))
     relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
     relation = _joined(query, relations) if query.joins else relations[0]
@@ -209,21 +210,21 @@ def _rows(query: tree.Query, catalog: Catalog, settings: Mapping[str, str]) -> t
     return _rekeyed(query, relation, aliases), aliases
 
 
-def _source(source: tree.Source, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
+def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
     origin = _origin(source, catalog)
     return _read(origin, source.alias or origin.name, catalog, settings)
 
 
-def _joined(query: tree.Query, relations: Sequence[Relation]) -> Relation:
+def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
     places = (query.source, *(j.source for j in query.joins))
     inputs = [
-        Input(r.node, r.alias, p.span) for r, p in zip(relations, places, strict=True) if isinstance(r.node, Read)
+        JoinInput(r.node, r.alias, p.span) for r, p in zip(relations, places, strict=True) if isinstance(r.node, Read)
     ]
     made = joined(query, inputs, replace(relations[0].scope, columns=()))
     return Relation(made.node, made.scope, relations[0].alias, joined=made)
 
 
-def _called(query: tree.Query, relation: Relation, sink: str) -> Relation:
+def _called(query: tree.SelectQuery, relation: Relation, sink: str) -> Relation:
     """The relation with the key of a join found under the name that the projection gives it."""
     if relation.joined is None or query.group_by is not None or query.partition_by is not None:
         return relation
@@ -231,7 +232,7 @@ def _called(query: tree.Query, relation: Relation, sink: str) -> Relation:
     return replace(relation, scope=relation.joined.keyed(relation.scope, selected, sink, query.span))
 
 
-def _projected(query: tree.Query, relation: Relation) -> tuple[Relation, tuple[Item, ...]]:
+def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, tuple[ProjectionItem, ...]]:
     """The relation that the projection is of, grouped where the query groups, and the projection's columns."""
     if query.group_by is None:
         return relation, tuple(_items(query, relation))
@@ -241,13 +242,13 @@ def _projected(query: tree.Query, relation: Relation) -> tuple[Relation, tuple[I
     return replace(relation, node=made.node), over
 
 
-def _check_windowed_table(query: tree.Query, relation: Relation) -> None:
+def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
     for leaf in leaves(relation.node):
-        if leaf.origin.windowed is not None and leaf.kind is Kind.TABLE:
+        if leaf.origin.windowed is not None and leaf.kind is RelationKind.TABLE:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
 
 
-def _refuse_unbuilt(query: tree.Query, functions: Library) -> None:
+def _refuse_unbuilt(query: tree.SelectQuery, functions: Library) -> None:
     if query.window is not None and query.group_by is None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
@@ -263,14 +264,14 @@ def _refuse_unbuilt(query: tree.Query, functions: Library) -> None:
         raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
 
 
-def _table_calls(node: tree.Node, functions: Library) -> tuple[tree.Call, ...]:
+def _table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
     """The distinct calls of table functions in what is written, itself too."""
     calls = [e for e in walk(node) if isinstance(e, tree.Call)]
     found = [(call, functions.lookup(call.name)) for call in calls]
     return tuple(dict.fromkeys(call for call, f in found if f is not None and f.kind is FunctionKind.TABLE))
 
 
-def _origin(source: tree.Source, catalog: Catalog) -> Source:
+def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
     if source.name not in catalog.sources:
         raise StatementError(
             f"{identifier(source.name)} does not exist: no stream or table has that name",
@@ -285,7 +286,7 @@ def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, s
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
-    return Relation(node, Scope(columns, {}, catalog.types, settings, library(catalog.functions)), alias)
+    return Relation(node, NameScope(columns, {}, catalog.types, settings, library(catalog.functions)), alias)
 
 
 def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
@@ -294,7 +295,7 @@ def _columns(schema: Schema, alias: str) -> tuple[ScopeColumn, ...]:
     )
 
 
-def _filtered(query: tree.Query, relation: Relation) -> Relation:
+def _filtered(query: tree.SelectQuery, relation: Relation) -> Relation:
     if query.where is None:
         return relation
     return replace(
@@ -302,28 +303,29 @@ def _filtered(query: tree.Query, relation: Relation) -> Relation:
     )
 
 
-def _flattened(query: tree.Query, relation: Relation) -> Relation:
+def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
     calls = _table_calls(query, relation.scope.functions)
     if not calls:
         return relation
-    if relation.node.kind is Kind.TABLE:
+    if relation.node.kind is RelationKind.TABLE:
         raise StatementError("Table source is not supported with table functions", calls[0].span)
     for call in calls:
         _check_table_function(call, query, relation.scope.functions)
     width = len(relation.node.schema.value)
     made = tuple(
-        Named(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
+        NamedExpression(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
         for i, c in enumerate(calls)
     )
     node = Flatten(relation.node, made)
-    known: dict[tree.Expression, Ref] = {
-        c: Ref(m.meaning.type, Where.VALUE, width + i, m.name) for i, (c, m) in enumerate(zip(calls, made, strict=True))
+    known: dict[tree.Expression, ColumnReference] = {
+        c: ColumnReference(m.meaning.type, ColumnPlace.VALUE, width + i, m.name)
+        for i, (c, m) in enumerate(zip(calls, made, strict=True))
     }
     hidden = frozenset(range(width, width + len(made)))
     return replace(relation, node=node, scope=replace(relation.scope, known=known), hidden=hidden)
 
 
-def _check_table_function(call: tree.Call, query: tree.Query, functions: Library) -> None:
+def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: Library) -> None:
     inside = [c for c in _table_calls(call, functions) if c is not call]
     if inside:
         raise StatementError("Table functions cannot be nested", inside[0].span)
@@ -336,10 +338,10 @@ def _check_table_function(call: tree.Call, query: tree.Query, functions: Library
             raise StatementError("Table functions cannot be used in CASE", call.span)
 
 
-def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relation:
+def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> Relation:
     if query.partition_by is None:
         return relation
-    if relation.node.kind is Kind.TABLE:
+    if relation.node.kind is RelationKind.TABLE:
         raise StatementError("PARTITION BY is not supported on tables", query.span, "tables keep their key")
     expressions = query.partition_by
     if any(_is_null(e) for e in expressions):
@@ -348,7 +350,7 @@ def _rekeyed(query: tree.Query, relation: Relation, aliases: Aliases) -> Relatio
         expressions = ()
     names = query.key_names or (None,) * len(expressions)
     keys = tuple(
-        Named(aliases.of_key(e, name), _partition_expression(e, relation), to_sql(e))
+        NamedExpression(aliases.of_key(e, name), _partition_expression(e, relation), to_sql(e))
         for e, name in zip(expressions, names, strict=True)
     )
     _check_distinct(keys, expressions)
@@ -361,28 +363,31 @@ def _is_null(expression: tree.Expression) -> bool:
     return isinstance(expression, tree.Literal) and expression.type is None
 
 
-def _partition_expression(expression: tree.Expression, relation: Relation) -> Meaning:
+def _partition_expression(expression: tree.Expression, relation: Relation) -> TypedExpression:
     try:
-        return typed(expression, relation.scope)
+        return type_expression(expression, relation.scope)
     except StatementError as error:
         hint = error.hint or "PARTITION BY applies to the source's columns, not to the projection's aliases"
         raise StatementError(f"PARTITION BY: {error.fact}", error.at, hint) from error
 
 
-def _check_distinct(keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...]) -> None:
+def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.Expression, ...]) -> None:
     for i, key in enumerate(keys):
         if key.meaning in [k.meaning for k in keys[:i]]:
             raise StatementError(f"PARTITION BY names {to_sql(expressions[i])} twice", expressions[i].span)
 
 
-def _moves(keys: tuple[Named, ...], schema: Schema) -> bool:
+def _moves(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
     """Whether the key changes at all: partitioning by the key there is leaves everything in place."""
-    same = tuple(r for r in refs(schema) if r.where is Where.KEY)
+    same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
     return tuple(k.meaning for k in keys) != same
 
 
 def _under(
-    keys: tuple[Named, ...], expressions: tuple[tree.Expression, ...], relation: Relation, given: frozenset[str]
+    keys: tuple[NamedExpression, ...],
+    expressions: tuple[tree.Expression, ...],
+    relation: Relation,
+    given: frozenset[str],
 ) -> Relation:
     """The relation rekeyed: a column that became a key is reached there, the other old keys in the value.
 
@@ -391,10 +396,10 @@ def _under(
     before = relation.node.schema
     node = Rekey(relation.node, keys)
     width = len(before.value)
-    to_key = {k.meaning: Ref(k.meaning.type, Where.KEY, i, k.name) for i, k in enumerate(keys)}
+    to_key = {k.meaning: ColumnReference(k.meaning.type, ColumnPlace.KEY, i, k.name) for i, k in enumerate(keys)}
     moved = {
-        r: Ref(r.type, Where.VALUE, width + i, r.name)
-        for i, r in enumerate(r for r in refs(before) if r.where is Where.KEY)
+        r: ColumnReference(r.type, ColumnPlace.VALUE, width + i, r.name)
+        for i, r in enumerate(r for r in refs(before) if r.where is ColumnPlace.KEY)
     }
     hidden = set(relation.hidden)
     columns = []
@@ -418,11 +423,11 @@ def _under(
 # ---------------------------------------------------------------- the projection
 
 
-def _items(query: tree.Query, relation: Relation) -> Iterator[Item]:
+def _items(query: tree.SelectQuery, relation: Relation) -> Iterator[ProjectionItem]:
     for item in query.items:
         match item:
             case tree.SelectOne(expression, alias):
-                yield Item(expression, typed(expression, relation.scope), alias, item.span)
+                yield ProjectionItem(expression, type_expression(expression, relation.scope), alias, item.span)
             case tree.SelectAll(source) if relation.joined is not None:
                 yield from _joined_star(source, relation, relation.joined, item.span)
             case tree.SelectAll(source):
@@ -431,46 +436,48 @@ def _items(query: tree.Query, relation: Relation) -> Iterator[Item]:
                 yield from _fields(struct, relation, item.span)
 
 
-def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Item]:
+def _star(source: str | None, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
     if source is not None and source != relation.alias:
         raise StatementError(
             f"'{source}' is not a valid stream/table name or alias.", at, f"here it is {relation.alias}"
         )
     columns = {c.ref: c for c in relation.scope.columns}
     called = Counter(c.name for c in columns.values())
-    found = [r for r in refs(relation.node.schema) if r.where is Where.KEY or r.index not in relation.hidden]
+    found = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY or r.index not in relation.hidden]
     if relation.bounds and windowed(relation.node) is not None:
-        keys = [r for r in found if r.where is Where.KEY]
-        found = [*keys, *WINDOW_COLUMNS, *(r for r in found if r.where is not Where.KEY)]
+        keys = [r for r in found if r.where is ColumnPlace.KEY]
+        found = [*keys, *WINDOW_COLUMNS, *(r for r in found if r.where is not ColumnPlace.KEY)]
     for ref in found:
         column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
         part = column.part if called[column.name] > 1 else None
-        yield Item(tree.ColumnRef(column.name, relation.alias, part), replace(ref, name=column.name), None, at)
+        yield ProjectionItem(
+            tree.ColumnRef(column.name, relation.alias, part), replace(ref, name=column.name), None, at
+        )
 
 
-def _joined_star(source: str | None, relation: Relation, made: Joined, at: Span) -> Iterator[Item]:
+def _joined_star(source: str | None, relation: Relation, made: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
     """The columns of all sources, or of one, named after both; before them the key that is none of theirs."""
     if source is None and made.synthetic is not None:
         key = tree.ColumnRef(made.synthetic)
-        yield Item(key, relation.scope.lookup(key), None, at)
+        yield ProjectionItem(key, relation.scope.lookup(key), None, at)
     names = [(alias, name) for alias, name in made.everything if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
     for alias, name in names:
         column = tree.ColumnRef(name, alias)
-        yield Item(column, relation.scope.lookup(column), f"{alias}_{name}", at)
+        yield ProjectionItem(column, relation.scope.lookup(column), f"{alias}_{name}", at)
 
 
-def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[Item]:
-    base = typed(struct, relation.scope)
+def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[ProjectionItem]:
+    base = type_expression(struct, relation.scope)
     if not isinstance(base.type, Struct):
         raise StatementError(f"->* needs a STRUCT, and {to_sql(struct)} is {base.type}", at)
     for one in base.type.fields:
         expression = tree.Deref(struct, one.name, span=at)
-        yield Item(expression, typed(expression, relation.scope), one.name, at)
+        yield ProjectionItem(expression, type_expression(expression, relation.scope), one.name, at)
 
 
-def _check_pseudo(item: Item) -> None:
+def _check_pseudo(item: ProjectionItem) -> None:
     """ROWTIME and its like may be read, not written: neither as a name given nor as a name kept."""
     name = item.alias
     if name is not None and name in RESERVED_COLUMNS:
@@ -478,14 +485,14 @@ def _check_pseudo(item: Item) -> None:
             f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
         )
     if name is None and isinstance(item.expression, tree.ColumnRef) and item.expression.name in RESERVED_COLUMNS:
-        if isinstance(item.meaning, Ref) and item.meaning.where in (Where.KEY, Where.VALUE):
+        if isinstance(item.meaning, ColumnReference) and item.meaning.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
             return
         raise StatementError(
             f"Reserved column name in select: `{item.expression.name}`. Please remove or alias the column.", item.at
         )
 
 
-def _typed_item(item: Item) -> Meaning:
+def _typed_item(item: ProjectionItem) -> TypedExpression:
     if item.meaning.type is None:
         raise StatementError(
             "a bare NULL has no type and cannot be a column", item.at, "give it one: CAST(NULL AS STRING)"
@@ -494,15 +501,15 @@ def _typed_item(item: Item) -> Meaning:
 
 
 def _select(
-    query: tree.Query,
-    items: tuple[Item, ...],
+    query: tree.SelectQuery,
+    items: tuple[ProjectionItem, ...],
     relation: Relation,
     aliases: Aliases,
     sink: str,
     settings: Mapping[str, str],
 ) -> Select:
-    keys: list[Named] = []
-    columns: list[Named] = []
+    keys: list[NamedExpression] = []
+    columns: list[NamedExpression] = []
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         name = item.alias or aliases.of(item.expression)
@@ -511,34 +518,34 @@ def _select(
         if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, meaning):
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
         seen.add((name, side))
-        is_key = isinstance(meaning, Ref) and meaning.where is Where.KEY
-        (keys if is_key else columns).append(Named(name, meaning, to_sql(item.expression)))
+        is_key = isinstance(meaning, ColumnReference) and meaning.where is ColumnPlace.KEY
+        (keys if is_key else columns).append(NamedExpression(name, meaning, to_sql(item.expression)))
     _check_keys(query, keys, relation, sink, settings)
     if not columns:
         raise StatementError(
             "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
         )
     if settings.get(NEW_PLANNER, "") != "true":
-        keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, Ref) else 0)
+        keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, ColumnReference) else 0)
     return Select(relation.node, tuple(keys), tuple(columns))
 
 
-def _side(item: Item) -> str | None:
+def _side(item: ProjectionItem) -> str | None:
     """The side of a column that keeps its name, one that it shares with a column of the other side; else None."""
     expression = item.expression
     return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
 
 
-def _repeats_key(keys: list[Named], meaning: Meaning) -> bool:
+def _repeats_key(keys: list[NamedExpression], meaning: TypedExpression) -> bool:
     return any(k.meaning == meaning for k in keys)
 
 
 def _check_keys(
-    query: tree.Query, keys: list[Named], relation: Relation, sink: str, settings: Mapping[str, str]
+    query: tree.SelectQuery, keys: list[NamedExpression], relation: Relation, sink: str, settings: Mapping[str, str]
 ) -> None:
-    wanted = [r for r in refs(relation.node.schema) if r.where is Where.KEY]
+    wanted = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
     for ref in wanted:
-        names = [k.name for k in keys if isinstance(k.meaning, Ref) and k.meaning.index == ref.index]
+        names = [k.name for k in keys if isinstance(k.meaning, ColumnReference) and k.meaning.index == ref.index]
         if len(names) > 1:
             raise StatementError(
                 f"The projection contains a key column ({identifier(ref.name)}) more than once, aliased as: "

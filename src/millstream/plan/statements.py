@@ -11,8 +11,8 @@ from functools import singledispatch
 from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
 from millstream.analysis.properties import Properties
-from millstream.analysis.wrapping import Shape
-from millstream.catalog.catalog import Catalog, Kind, Query, QueryKind, QueryState, Source
+from millstream.analysis.wrapping import Wrapping
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -20,7 +20,7 @@ from millstream.model.schema import Schema
 from millstream.model.settings import switched
 from millstream.plan import queries
 from millstream.plan.functions import called, created, dropped
-from millstream.plan.joining import spread
+from millstream.plan.joins import spread
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, retention, windowed
 from millstream.plan.steps import (
     CreateTopic,
@@ -42,7 +42,7 @@ MATERIALIZED = "ksql.source.table.materialization.enabled"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
 
 
-class World:
+class PlanningContext:
     """What a statement is planned against: its own text, the catalog before it, the facts and the settings."""
 
     __slots__ = ("catalog", "facts", "settings", "text")
@@ -55,11 +55,11 @@ def outcome(
     statement: tree.Statement, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]
 ) -> Outcome:
     """What the statement comes to. `text` is its source text. Raises StatementError."""
-    return _outcome(statement, World(text, catalog, facts, settings))
+    return _outcome(statement, PlanningContext(text, catalog, facts, settings))
 
 
 @singledispatch
-def _outcome(statement: tree.Statement, world: World) -> Outcome:
+def _outcome(statement: tree.Statement, world: PlanningContext) -> Outcome:
     if isinstance(statement, tree.RunScript):
         raise StatementError("unknown statement RUN SCRIPT: it is the shell's, not the server's", statement.span)
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
@@ -75,7 +75,7 @@ def title(statement: tree.Statement) -> str:
 
 
 @_outcome.register
-def _(statement: tree.CreateSource, world: World) -> Outcome:
+def _(statement: tree.CreateSource, world: PlanningContext) -> Outcome:
     what = statement.kind.value.lower()
     if statement.read_only and statement.or_replace:
         raise StatementError(
@@ -88,7 +88,7 @@ def _(statement: tree.CreateSource, world: World) -> Outcome:
     return _declared(statement, old, world)
 
 
-def _declared(statement: tree.CreateSource, old: Source | None, world: World) -> Outcome:
+def _declared(statement: tree.CreateSource, old: Source | None, world: PlanningContext) -> Outcome:
     source, p = sources.declare(statement, world.text, world.catalog.types, world.facts, world.settings)
     if old is not None:
         _check_replaceable(old, source, statement.span, world)
@@ -96,19 +96,19 @@ def _declared(statement: tree.CreateSource, old: Source | None, world: World) ->
     # A subject that has a schema keeps it: what is in the topic may be of another's making.
     new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
-    if source.read_only and source.kind is Kind.TABLE and switched(world.settings, MATERIALIZED):
+    if source.read_only and source.kind is RelationKind.TABLE and switched(world.settings, MATERIALIZED):
         return _materialized(source, steps, world)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
     return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
 
 
-def _materialized(source: Source, steps: tuple[Step, ...], world: World) -> Outcome:
+def _materialized(source: Source, steps: tuple[Step, ...], world: PlanningContext) -> Outcome:
     """A SOURCE table has a query by name, which nobody may stop: servers follow its topic for pull queries."""
     id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{world.catalog.next_query}"
     made = replace(source, created_by=id)
     settings = tuple(sorted(world.settings.items()))
-    query = Query(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
+    query = PersistentQuery(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
     catalog = replace(world.catalog.with_source(made).with_query(query), next_query=world.catalog.next_query + 1)
     path = f"table/`{source.name}`/create"
     return Outcome(catalog, steps, f"Created query with ID {id}", path, query_id=id)
@@ -120,7 +120,7 @@ def _registrations(source: Source) -> list[RegisterSchema]:
     return [RegisterSchema(physical) for physical in written]
 
 
-def _declared_topic(source: Source, p: Properties, world: World) -> CreateTopic | None:
+def _declared_topic(source: Source, p: Properties, world: PlanningContext) -> CreateTopic | None:
     if source.topic in world.facts.topics:
         return None
     return CreateTopic(source.topic, p.number("PARTITIONS") or 1, p.number("REPLICAS") or 1, _topic_config(source, p))
@@ -130,7 +130,7 @@ def _topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> 
     asked = p.number("RETENTION_MS")
     if kept_ms is not None:
         return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, asked or 0))}
-    if source.kind is Kind.TABLE:
+    if source.kind is RelationKind.TABLE:
         if asked is not None:
             raise StatementError(
                 "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
@@ -139,7 +139,7 @@ def _topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> 
     return {"cleanup.policy": "delete"} | ({"retention.ms": str(asked)} if asked is not None else {})
 
 
-def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: World) -> Outcome:
+def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: PlanningContext) -> Outcome:
     kind = statement.kind.value.lower()
     fact = f"Cannot add {kind} '{old.name}': A {old.kind.value.lower()} with the same name already exists"
     if not statement.if_not_exists:
@@ -147,7 +147,7 @@ def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: Wo
     return Outcome(world.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
 
 
-def _check_replaceable(old: Source, new: Source, at: Span, world: World) -> None:
+def _check_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
     if not switched(world.settings, REPLACE_ENABLED):
         raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
     if old.read_only:
@@ -159,7 +159,7 @@ def _check_replaceable(old: Source, new: Source, at: Span, world: World) -> None
 
 
 @_outcome.register
-def _(statement: tree.AlterSource, world: World) -> Outcome:
+def _(statement: tree.AlterSource, world: PlanningContext) -> Outcome:
     source = _existing(statement.name, statement.kind, statement.span, world.catalog)
     new = sources.altered(source, statement, world.catalog.types, world.text)
     path = f"{statement.kind.value.lower()}/`{source.name}`/alter"
@@ -184,7 +184,7 @@ def _existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalo
 
 
 @_outcome.register
-def _(statement: tree.CreateAs, world: World) -> Outcome:
+def _(statement: tree.CreateAs, world: PlanningContext) -> Outcome:
     old = world.catalog.sources.get(statement.name)
     if old is not None and not statement.or_replace:
         return _exists(statement, old, world)
@@ -207,7 +207,7 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
         )
 
 
-def _planned(query: tree.Query, sink: str, at: Span, world: World) -> Select:
+def _planned(query: tree.SelectQuery, sink: str, at: Span, world: PlanningContext) -> Select:
     """The plan of a query that `sink` keeps, with what the topics of joined sources ask for."""
     plan = queries.persistent(query, sink, world.catalog, world.settings)
     _check_partitions(plan, at, world)
@@ -216,10 +216,10 @@ def _planned(query: tree.Query, sink: str, at: Span, world: World) -> Select:
     return made
 
 
-def _check_partitions(plan: Select, at: Span, world: World) -> None:
+def _check_partitions(plan: Select, at: Span, world: PlanningContext) -> None:
     """Streams are sent where they meet what they are joined with; tables are read where they are."""
     for join in joins(plan):
-        if join.foreign or join.right.kind is Kind.STREAM:
+        if join.foreign or join.right.kind is RelationKind.STREAM:
             continue
         one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
         there = [world.facts.topics.get(s.topic) for s in (one, other)]
@@ -248,7 +248,7 @@ def _replaced_query(old: Source | None) -> str | None:
     return old.created_by if old else None
 
 
-def _check_query_replaceable(old: Source, new: Source, at: Span, world: World) -> None:
+def _check_query_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
     _check_replaceable(old, new, at, world)
     others = [q for q in world.catalog.writers(old.name) if q != old.created_by]
     if others:
@@ -259,7 +259,7 @@ def _check_query_replaceable(old: Source, new: Source, at: Span, world: World) -
         )
 
 
-def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: World) -> Source:
+def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: PlanningContext) -> Source:
     origins = reads(plan)
     origin = origins[0]
     # Of joined sources the first that has a key tells how keys are written.
@@ -269,7 +269,7 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
     key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key, _key_shape(statement.query))
     value = serdes.choose("VALUE", p, schema.value, world.settings, origin.value)
-    keys, values = (schemas.Side(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
+    keys, values = (schemas.SchemaSide(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
     return Source(
         statement.name,
         plan.kind,
@@ -284,17 +284,17 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world:
     )
 
 
-def _key_shape(query: tree.Query) -> Shape | None:
+def _key_shape(query: tree.SelectQuery) -> Wrapping | None:
     """What PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> say of a single key column: it is in a record."""
     clause = "PARTITION BY" if query.partition_by is not None else "GROUP BY"
-    return Shape(True, f"{clause} STRUCT<…>") if query.structured else None
+    return Wrapping(True, f"{clause} STRUCT<…>") if query.structured else None
 
 
-def _made_topic(sink: Source, plan: Select, p: Properties, world: World) -> CreateTopic:
+def _made_topic(sink: Source, plan: Select, p: Properties, world: PlanningContext) -> CreateTopic:
     there = world.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
     sources.check_topic_shape(sink.topic, p, world.facts)
     config = _topic_config(sink, p, retention(plan))
-    if sink.kind is Kind.STREAM and "retention.ms" not in config and there.retention_ms is not None:
+    if sink.kind is RelationKind.STREAM and "retention.ms" not in config and there.retention_ms is not None:
         config["retention.ms"] = str(there.retention_ms)
     return CreateTopic(
         sink.topic, p.number("PARTITIONS") or there.partitions, p.number("REPLICAS") or there.replicas, config
@@ -302,9 +302,9 @@ def _made_topic(sink: Source, plan: Select, p: Properties, world: World) -> Crea
 
 
 def _started(
-    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, world: World
+    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, world: PlanningContext
 ) -> Outcome:
-    kind = QueryKind.CREATE_STREAM_AS if plan.kind is Kind.STREAM else QueryKind.CREATE_TABLE_AS
+    kind = QueryKind.CREATE_STREAM_AS if plan.kind is RelationKind.STREAM else QueryKind.CREATE_TABLE_AS
     query = _query(statement, id, kind, plan, world)
     _check_limit(statement.span, world)
     catalog = replace(world.catalog.with_source(plan.sink).with_query(query), next_query=world.catalog.next_query + 1)
@@ -316,14 +316,16 @@ def _started(
     return Outcome(catalog, steps, message, path, query_id=id)
 
 
-def _query(statement: tree.CreateAs | tree.InsertInto, id: str, kind: QueryKind, plan: Write, world: World) -> Query:
+def _query(
+    statement: tree.CreateAs | tree.InsertInto, id: str, kind: QueryKind, plan: Write, world: PlanningContext
+) -> PersistentQuery:
     names = tuple(s.name for s in reads(plan))
     settings = tuple(sorted(world.settings.items()))
     functions = called(statement, world.catalog)
-    return Query(id, kind, names, plan.sink.name, world.text, settings, functions=functions)
+    return PersistentQuery(id, kind, names, plan.sink.name, world.text, settings, functions=functions)
 
 
-def _check_limit(at: Span, world: World) -> None:
+def _check_limit(at: Span, world: PlanningContext) -> None:
     limit = int(world.settings.get(QUERY_LIMIT) or 2**31 - 1)
     if len(world.catalog.queries) >= limit:
         raise StatementError(
@@ -338,9 +340,9 @@ def _check_limit(at: Span, world: World) -> None:
 
 
 @_outcome.register
-def _(statement: tree.InsertInto, world: World) -> Outcome:
+def _(statement: tree.InsertInto, world: PlanningContext) -> Outcome:
     sink = _existing(statement.target, None, statement.span, world.catalog)
-    if sink.kind is Kind.TABLE:
+    if sink.kind is RelationKind.TABLE:
         raise StatementError(
             f"INSERT INTO can only be used to insert into a stream. {identifier(sink.name)} is a table.", statement.span
         )
@@ -397,7 +399,7 @@ def _insert_id(statement: tree.InsertInto, catalog: Catalog) -> str:
 
 
 @_outcome.register
-def _(statement: tree.Drop, world: World) -> Outcome:
+def _(statement: tree.Drop, world: PlanningContext) -> Outcome:
     path = f"{statement.kind.value.lower()}/`{statement.name}`/drop"
     if statement.name not in world.catalog.sources and statement.if_exists:
         return Outcome(world.catalog, (), f"Source {identifier(statement.name)} does not exist.", path, warning=True)
@@ -435,7 +437,7 @@ def _check_unused(source: Source, own: set[str], at: Span, catalog: Catalog) -> 
 
 
 @_outcome.register
-def _(statement: tree.CreateType, world: World) -> Outcome:
+def _(statement: tree.CreateType, world: PlanningContext) -> Outcome:
     name = statement.name
     path = f"type/`{name}`/create"
     if name in world.catalog.types:
@@ -452,7 +454,7 @@ def _(statement: tree.CreateType, world: World) -> Outcome:
 
 
 @_outcome.register
-def _(statement: tree.DropType, world: World) -> Outcome:
+def _(statement: tree.DropType, world: PlanningContext) -> Outcome:
     path = f"type/`{statement.name}`/drop"
     if statement.name not in world.catalog.types:
         fact = f"Type {statement.name} does not exist"
@@ -463,17 +465,17 @@ def _(statement: tree.DropType, world: World) -> Outcome:
 
 
 @_outcome.register
-def _(statement: tree.CreateFunction, world: World) -> Outcome:
+def _(statement: tree.CreateFunction, world: PlanningContext) -> Outcome:
     return created(statement, world.text, world.catalog, world.settings)
 
 
 @_outcome.register
-def _(statement: tree.DropFunction, world: World) -> Outcome:
+def _(statement: tree.DropFunction, world: PlanningContext) -> Outcome:
     return dropped(statement, world.catalog)
 
 
 @_outcome.register
-def _(statement: tree.ControlQuery, world: World) -> Outcome:
+def _(statement: tree.ControlQuery, world: PlanningContext) -> Outcome:
     ids = _controlled(statement, world.catalog)
     verb = statement.verb
     catalog = world.catalog

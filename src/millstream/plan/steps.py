@@ -6,9 +6,9 @@ A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millstream.catalog.catalog import Catalog, Query, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, Source
 from millstream.catalog.schemas import PhysicalSchema
-from millstream.plan.nodes import Answer, Named, Write
+from millstream.plan.nodes import ClientOutput, NamedExpression, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DeleteSubjects:
 class StartQuery:
     """A persistent query to start: its plan, from Read to Write."""
 
-    query: Query
+    query: PersistentQuery
     plan: Write
 
     @property
@@ -123,22 +123,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Transient:
+class TransientQuery:
     """A SELECT that a client reads: its plan, whether it is a push query, and the sources it reads."""
 
-    plan: Answer
+    plan: ClientOutput
     push: bool
     sources: tuple[Source, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InsertRow:
     """INSERT VALUES, understood: constant expressions for the sink's key and value columns in schema order.
 
     `rowtime` None means now. The expressions refer to no column.
     """
 
     sink: Source
-    keys: tuple[Named, ...]
-    values: tuple[Named, ...]
-    rowtime: Named | None = None
+    keys: tuple[NamedExpression, ...]
+    values: tuple[NamedExpression, ...]
+    rowtime: NamedExpression | None = None

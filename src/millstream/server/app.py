@@ -8,14 +8,14 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import facts
+from millstream.server import server_info
+from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
 from millstream.server.inserts import inserts
 from millstream.server.queries import close_query, query, query_stream
+from millstream.server.request_drain import RequestDrain
 from millstream.server.socket import socket_query
 from millstream.server.statements import statements, terminate
-from millstream.server.whole import WholeRequests
-from millstream.server.work import Work
 
 ROUTES = (
     Route("/ksql", statements, methods=["POST"]),
@@ -25,17 +25,17 @@ ROUTES = (
     Route("/close-query", close_query, methods=["POST"]),
     Route("/inserts-stream", inserts, methods=["POST"]),
     WebSocketRoute("/ws/query", socket_query),
-    Route("/", facts.root),
-    Route("/info", facts.info),
-    Route("/healthcheck", facts.health),
-    Route("/status", facts.statuses),
-    Route("/status/{type}/{entity}/{action}", facts.status),
-    Route("/is_valid_property/{name}", facts.is_valid_property),
-    Route("/clusterStatus", facts.cluster_status),
-    Route("/v1/metadata", facts.metadata),
-    Route("/v1/metadata/id", facts.metadata_id),
-    Route("/chc/ready", facts.ready),
-    Route("/chc/live", facts.live),
+    Route("/", server_info.root),
+    Route("/info", server_info.info),
+    Route("/healthcheck", server_info.health),
+    Route("/status", server_info.statuses),
+    Route("/status/{type}/{entity}/{action}", server_info.status),
+    Route("/is_valid_property/{name}", server_info.is_valid_property),
+    Route("/clusterStatus", server_info.cluster_status),
+    Route("/v1/metadata", server_info.metadata),
+    Route("/v1/metadata/id", server_info.metadata_id),
+    Route("/chc/ready", server_info.ready),
+    Route("/chc/live", server_info.live),
 )
 
 
@@ -51,9 +51,9 @@ def app(engine: Engine, allow_origins: str = "") -> Starlette:
         Exception: on_failure,
     }
     made = Starlette(
-        routes=ROUTES, middleware=[Middleware(WholeRequests), *_cors(allow_origins)], exception_handlers=handlers
+        routes=ROUTES, middleware=[Middleware(RequestDrain), *_cors(allow_origins)], exception_handlers=handlers
     )
-    made.state.work = Work(engine)
+    made.state.work = ServerContext(engine)
     return made
 
 

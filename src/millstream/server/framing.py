@@ -26,7 +26,7 @@ class Framing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class ObjectFraming:
     """/query: one JSON array of {"header"}, {"row"}… and {"finalMessage"} or {"errorMessage"}, an element a line."""
 
     rows: Rows
@@ -45,7 +45,7 @@ class Objects:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayFraming:
     """/query-stream as application/json: one JSON array of the metadata object and the rows' arrays."""
 
     rows: Rows
@@ -64,7 +64,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineFraming:
     """/query-stream's default: the metadata object on the first line, then an array a line."""
 
     rows: Rows
@@ -83,7 +83,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintFraming:
     """PRINT: the topic's records as text, a line each."""
 
     def start(self) -> str:

@@ -6,7 +6,7 @@ from hypercorn.events import Closed, Event
 from hypercorn.protocol.h2 import H2Protocol
 
 
-class Http2(H2Protocol):  # type: ignore[misc,unused-ignore]
+class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
     """HTTP/2 on one connection.
 
     Hypercorn 0.18 raises KeyError where data comes for a stream that it has answered already, or refuses because
@@ -31,4 +31,4 @@ class Http2(H2Protocol):  # type: ignore[misc,unused-ignore]
 
 def install() -> None:
     """Have hypercorn use it: there is no other door than the name under which it looks the class up."""
-    hypercorn.protocol.H2Protocol = Http2  # type: ignore[misc,attr-defined,unused-ignore]
+    hypercorn.protocol.H2Protocol = PatchedHttp2  # type: ignore[misc,attr-defined,unused-ignore]

@@ -13,11 +13,11 @@ from starlette.types import Receive, Scope, Send
 
 from millstream.engine.api import Inserter, RequestFailed
 from millstream.server.bodies import parse_object, required
+from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
 from millstream.server.media import DELIMITED, JSON, accepted
-from millstream.server.streamed import HEADERS, LAST, part
+from millstream.server.streamed_response import HEADERS, LAST, part
 from millstream.server.text import dumps
-from millstream.server.work import Work, work_of
 
 AT_ONCE = 2000
 READ_AHEAD = 50
@@ -30,7 +30,7 @@ async def inserts(request: HttpRequest) -> Response:
     return Acks(await _open(await lines.first(), work), lines, media, work)
 
 
-async def _open(line: bytes, work: Work) -> Inserter:
+async def _open(line: bytes, work: ServerContext) -> Inserter:
     asked = parse_object(line or b"{}")
     target, properties = required(asked, "target"), asked.get("properties") or {}
     return await work.run(lambda: work.engine.inserter(target, properties))
@@ -67,7 +67,7 @@ class InputLines:
 class Acks(Response):
     """Rows written as they come, each answered {"status":"ok","seq":n} or {"status":"error",…}."""
 
-    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: Work) -> None:
+    def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext) -> None:
         super().__init__(media_type=media, headers=HEADERS)
         del self.headers["content-length"]
         self._inserter, self._lines, self._work = inserter, lines, work

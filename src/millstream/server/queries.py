@@ -9,14 +9,14 @@ from starlette.responses import Response
 from millstream.engine.api import Request, RequestFailed, Rows
 from millstream.server.bodies import read_object, required, to_request
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
-from millstream.server.framing import Array, Framing, Lines, Objects, Printed
+from millstream.server.context import ServerContext, work_of
+from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
 from millstream.server.media import DELIMITED, JSON, KSQL, accepted
-from millstream.server.streamed import Streamed
-from millstream.server.work import Work, work_of
+from millstream.server.streamed_response import StreamedResponse
 
 Frame = Callable[[Rows], Framing]
-QUERY: dict[str, Frame] = {KSQL: Objects, JSON: Objects}
-QUERY_STREAM: dict[str, Frame] = {DELIMITED: Lines, JSON: Array, KSQL: Objects}
+QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
+QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
 
 
 async def query(request: HttpRequest) -> Response:
@@ -43,11 +43,13 @@ async def close_query(request: HttpRequest) -> Response:
     return Response()
 
 
-async def _answer(asked: Request, media: str, frame: Frame, work: Work) -> Response:
+async def _answer(asked: Request, media: str, frame: Frame, work: ServerContext) -> Response:
     started = await work.run(lambda: start(asked, work))
     if isinstance(started, Printing):
-        return Streamed(work.feeds.open(started.lines, started.close), Printed(), "text/plain; charset=utf-8", work)
-    return Streamed(work.feeds.open(started, started.close), frame(started), media, work)
+        return StreamedResponse(
+            work.feeds.open(started.lines, started.close), PrintFraming(), "text/plain; charset=utf-8", work
+        )
+    return StreamedResponse(work.feeds.open(started, started.close), frame(started), media, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Printing:
         """Nothing to do: the thread that reads the lines stops at the next line or tick."""
 
 
-def start(asked: Request, work: Work) -> Rows | Printing:
+def start(asked: Request, work: ServerContext) -> Rows | Printing:
     """Start the SELECT or PRINT of a request; blocks. Raises RequestFailed."""
     if work.engine.is_print(asked):
         return Printing(work.engine.print_topic(asked))

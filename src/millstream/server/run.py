@@ -14,11 +14,11 @@ from hypercorn.config import Config
 from starlette.applications import Starlette
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.parts.errors import SetupError
-from millstream.parts.ports import need_free
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
 from millstream.server.http2 import install
+from millstream.services.errors import SetupError
+from millstream.services.ports import need_free
 
 PORT = 8088
 GRACE_SECONDS = 5.0

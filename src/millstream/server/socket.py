@@ -9,14 +9,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import Rows
 from millstream.server.bodies import parse_object, to_request
+from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
 from millstream.server.feed import Feed
 from millstream.server.framing import row_object
 from millstream.server.queries import Printing, start
 from millstream.server.schemas import fields
-from millstream.server.streamed import first_of
+from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
-from millstream.server.work import Work, work_of
 
 LONGEST_SECONDS = 3600
 DONE, BROKEN, REFUSED = 1000, 1011, 1003
@@ -36,7 +36,7 @@ async def socket_query(socket: WebSocket) -> None:
         await _stream(socket, started, work)
 
 
-async def _stream(socket: WebSocket, started: Rows | Printing, work: Work) -> None:
+async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
     feed: Feed[Any] = work.feeds.open(started.lines if isinstance(started, Printing) else started, started.close)
     try:
         with anyio.move_on_after(LONGEST_SECONDS):

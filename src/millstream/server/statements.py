@@ -6,9 +6,9 @@ from starlette.responses import Response
 from millstream.engine.api import RequestFailed
 from millstream.server.bodies import read_object, to_request
 from millstream.server.codes import BAD_REQUEST
+from millstream.server.context import work_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
-from millstream.server.work import work_of
 
 
 async def statements(request: HttpRequest) -> Response:

@@ -7,11 +7,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.analysis.meaning import Meaning
+from millstream.analysis.typed_expressions import TypedExpression
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Answer
-from millstream.plan.steps import Row, StartQuery
+from millstream.plan.nodes import ClientOutput
+from millstream.plan.steps import InsertRow, StartQuery
 from millstream.spark import pipeline
 from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, leaf
@@ -45,7 +45,7 @@ class Bounded:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._answering: dict[Answer, Evaluator] = {}
+        self._answering: dict[ClientOutput, Evaluator] = {}
         self._lock = threading.Lock()
 
     def run(self, step: StartQuery, given: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
@@ -61,7 +61,7 @@ class Bounded:
                 named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())
                 yield index, Record(key, value, rowtime, named, partition, offset)
 
-    def answering(self, plan: Answer) -> Callable[[Sequence[Record]], list[bytes]]:
+    def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[bytes]]:
         """What turns records of a table into the rows of an answer, as pipeline.as_records writes them.
 
         Records that cannot be read are told to the processing log of PULL. The same plan is prepared once.
@@ -69,7 +69,7 @@ class Bounded:
         evaluator = self._answering.get(plan) or self._prepared(plan)
         return lambda given: [row[0] for made in evaluator([_wire(r) for r in given]) for row in made]
 
-    def _prepared(self, plan: Answer) -> Evaluator:
+    def _prepared(self, plan: ClientOutput) -> Evaluator:
         answered = pipeline.answered(plan, lambda read: self._records(), PULL).where("not tombstone")
         made = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
         with self._lock:
@@ -78,11 +78,11 @@ class Bounded:
             self._answering[plan] = made
         return made
 
-    def values(self, meanings: Sequence[Meaning]) -> tuple[Any, ...]:
+    def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """What expressions without columns come to. Raises EvaluationFailed."""
         return evaluate(self._session, [to_sql(m) for m in meanings], [m.type or STRING for m in meanings])
 
-    def constant(self, row: Row, now: int) -> Record:
+    def constant(self, row: InsertRow, now: int) -> Record:
         """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         given = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]

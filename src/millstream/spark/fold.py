@@ -34,7 +34,7 @@ class Expiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks:
+class Punctuation:
     """When the tasks that a row does not go to are told of stream time, in ms: at `first`, `first` + `step`, … .
 
     Nothing may be due between. The frame has the columns clock and partition (int).
@@ -67,7 +67,7 @@ class Fold:
     part: str = "cast(null as binary)"
     whole: bool = False
     gate: str = ""
-    ticks: Ticks | None = None
+    ticks: Punctuation | None = None
 
 
 def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
@@ -78,7 +78,7 @@ def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
     return worked(rows, _texts(what), live, what.ticks)
 
 
-def worked(rows: DataFrame, texts: Mapping[str, str], live: bool, ticks: Ticks | None = None) -> DataFrame:
+def worked(rows: DataFrame, texts: Mapping[str, str], live: bool, ticks: Punctuation | None = None) -> DataFrame:
     """The outputs of what the stateful operator is told to do by `texts`, a fold's or a meeting's.
 
     Raises pyspark's AnalysisException where a text makes no sense.
@@ -99,7 +99,7 @@ def clock(live: bool) -> str:
     return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 
-def _ticking(rows: DataFrame, by: Sequence[str], ticks: Ticks) -> DataFrame:
+def _ticking(rows: DataFrame, by: Sequence[str], ticks: Punctuation) -> DataFrame:
     """The rows, and behind one that moves stream time its ticks: they have the column `tick`, and are of no group."""
     told = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
     side = "side" if "side" in rows.columns else "cast(null as int)"

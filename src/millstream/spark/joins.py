@@ -10,17 +10,17 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from millstream.catalog.catalog import Kind
-from millstream.plan.nodes import Join, Node
-from millstream.spark import gate
+from millstream.catalog.catalog import RelationKind
+from millstream.plan.nodes import Join, PlanNode
+from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold
-from millstream.spark.foreign import ForeignTable
-from millstream.spark.lanes import PLACE, Step, bounds_of, right_type, struct_type, with_key
+from millstream.spark.foreign_key_join import ForeignKeyJoin
+from millstream.spark.join_step import PLACE, JoinStep, bounds_of, right_type, struct_type, with_key
 from millstream.spark.lower import guarded
-from millstream.spark.meeting import StreamStream
+from millstream.spark.stream_stream_join import StreamStreamJoin
 
 
-def joined(node: Join, rows: Callable[[Node], DataFrame], query: str, live: bool) -> DataFrame:
+def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
     """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs."""
     chain = _chain(node)
     frame = _union(chain, rows, query, live)
@@ -34,12 +34,12 @@ def _chain(node: Join) -> list[Join]:
     return [*_chain(node.left), node] if isinstance(node.left, Join) else [node]
 
 
-def _kind(join: Join) -> type[Step]:
+def _kind(join: Join) -> type[JoinStep]:
     if join.foreign:
-        return ForeignTable
+        return ForeignKeyJoin
     if join.near is not None:
-        return StreamStream
-    return TableTable if join.kind is Kind.TABLE else StreamTable
+        return StreamStreamJoin
+    return TableTableJoin if join.kind is RelationKind.TABLE else StreamTableJoin
 
 
 def _clock(join: Join, live: bool) -> str:
@@ -47,11 +47,11 @@ def _clock(join: Join, live: bool) -> str:
     return f"{clock(live) if join.near else 'rowtime'} as clock"
 
 
-def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], query: str, live: bool) -> DataFrame:
+def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
     rest = ("rowtime", *PLACE, *bounds)
     key, value = struct_type("K", first.schema.key), struct_type("V", first.schema.value)
-    kept = "value is not null" if first.kind is Kind.STREAM else "true"
+    kept = "value is not null" if first.kind is RelationKind.STREAM else "true"
     empty = [f"cast(null as {right_type(j)}) as r{i}" for i, j in enumerate(chain, 1)]
     own = f"{_key_of(first)} as key"
     frame = rows(first).where(kept).selectExpr("0 as lane", own, "value", *rest, _clock(chain[0], live), *empty)
@@ -60,20 +60,20 @@ def _union(chain: Sequence[Join], rows: Callable[[Node], DataFrame], query: str,
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
         lanes[place - 1] = f"named_struct('j', named_struct('K0', {right_key}), 'v', value, 'c', clock) as r{place}"
         nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
-        right = rows(join.right).where("value is not null" if join.right.kind is Kind.STREAM else "true")
+        right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
         made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
         lane = with_key(made, f"r{place}.j.K0 is null", join.right, query)
-        waited = live and _kind(join) is StreamTable
-        frame = frame.union(gate.sent(lane, query, place) if waited else lane)
+        waited = live and _kind(join) is StreamTableJoin
+        frame = frame.union(table_bootstrap.sent(lane, query, place) if waited else lane)
     return frame
 
 
-def _key_of(first: Node) -> str:
+def _key_of(first: PlanNode) -> str:
     """The key of a stream without one is a struct like any other."""
     return "key" if first.schema.key else "named_struct('K0', cast(null as int))"
 
 
-class _Folded(Step):
+class _FoldJoin(JoinStep):
     """A join that is one fold."""
 
     def run(self, frame: DataFrame) -> DataFrame:
@@ -85,7 +85,7 @@ class _Folded(Step):
         raise NotImplementedError
 
 
-class StreamTable(_Folded):
+class StreamTableJoin(_FoldJoin):
     """A stream and a table: the state is the table's row; only rows of the stream are told."""
 
     def fold(self) -> Fold:
@@ -97,10 +97,10 @@ class StreamTable(_Folded):
             f"if(row.side = 0, {told}, array())",
             f"struct<v: {self.right}>",
         )
-        return replace(made, gate=gate.lane(self.query, self.place)) if self.live else made
+        return replace(made, gate=table_bootstrap.lane(self.query, self.place)) if self.live else made
 
 
-class TableTable(_Folded):
+class TableTableJoin(_FoldJoin):
     """Two tables by their keys: the state is the last row of either side, and its time."""
 
     def fold(self) -> Fold:

@@ -14,10 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from millstream.parts import shipped
-from millstream.parts.errors import SetupError
-from millstream.parts.jars import cache_folder, fetch
-from millstream.parts.java import java
+from millstream.services import shipped
+from millstream.services.errors import SetupError
+from millstream.services.jars import cache_folder, fetch
+from millstream.services.java import java
 
 PACKAGE = "org.apache.spark.sql.millstream"
 

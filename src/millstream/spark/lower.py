@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal as Number
 from functools import singledispatch
 
-from millstream.analysis import meaning as m
+from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType, Lowering
 from millstream.model.types import (
     BIGINT,
@@ -25,9 +25,16 @@ from millstream.model.types import (
 from millstream.spark.casts import cast, fails
 from millstream.spark.constants import constant, quoted
 
-_PLACES = {m.Where.KEY: "key.K{}", m.Where.VALUE: "value.V{}"}
-_NEVER_NULL = (m.Where.ROWTIME, m.Where.ROWPARTITION, m.Where.ROWOFFSET)
-_BOOLEANS = (m.Comparison, m.Logical, m.Not, m.IsNull, m.InList, m.Like)
+_PLACES = {typed.ColumnPlace.KEY: "key.K{}", typed.ColumnPlace.VALUE: "value.V{}"}
+_NEVER_NULL = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.ROWPARTITION, typed.ColumnPlace.ROWOFFSET)
+_BOOLEANS = (
+    typed.TypedComparison,
+    typed.TypedLogical,
+    typed.TypedNot,
+    typed.TypedIsNull,
+    typed.TypedInList,
+    typed.TypedLike,
+)
 # For quotients and results too wide for Spark's own operators; what loses a digit fails.
 _DECIMALS = {
     "+": "ms_decimal_add",
@@ -42,7 +49,7 @@ _SURROGATE = "\ue000"
 _HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
-def to_sql(meaning: m.Meaning, label: str | None = None) -> str:
+def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> str:
     """Spark SQL text that computes `meaning`, throwing where it fails.
 
     With a label, elements of constructors and calls as arguments guard themselves: one that fails is null by itself,
@@ -51,50 +58,56 @@ def to_sql(meaning: m.Meaning, label: str | None = None) -> str:
     return _sql(meaning, label)
 
 
-def guarded(meaning: m.Meaning, label: str) -> str:
+def guarded(meaning: typed.TypedExpression, label: str) -> str:
     """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `meaning` fails."""
     text = _sql(meaning, label)
     return f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(meaning) else text
 
 
-def may_fail(meaning: m.Meaning) -> bool:
+def may_fail(meaning: typed.TypedExpression) -> bool:
     """Whether computing `meaning` can throw."""
     match meaning:
-        case m.Call():
+        case typed.TypedCall():
             return True
-        case m.Cast(wanted, operand):
+        case typed.TypedCast(wanted, operand):
             return may_fail(operand) or _cast_fails(operand.type, wanted)
-        case m.Arithmetic(made, operator, left, right):
+        case typed.TypedArithmetic(made, operator, left, right):
             exact = made in (DOUBLE, STRING) or _is_exact(made, operator, right)
             return not exact or (made != STRING and _needs(meaning)) or may_fail(left) or may_fail(right)
-        case m.Negate(_, operand):
+        case typed.TypedNegation(_, operand):
             return may_be_null(operand) or may_fail(operand)
-        case m.Logical() | m.Not() | m.Case():
-            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, m.parts(meaning)))
-        case m.ArrayOf() | m.MapOf() | m.StructOf() if not meaning.whole:
+        case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
+            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, typed.parts(meaning)))
+        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not meaning.whole:
             return False
-    return any(map(may_fail, m.parts(meaning)))
+    return any(map(may_fail, typed.parts(meaning)))
 
 
-def _is_exact(made: SqlType | None, operator: str, right: m.Meaning) -> bool:
+def _is_exact(made: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
     """Whether integer or decimal arithmetic has a result whatever the operands."""
     if isinstance(made, Decimal):
         return computed(made) == made and operator in "+-*"
     return operator in "+-*" or _is_number(right)
 
 
-def may_be_null(meaning: m.Meaning) -> bool:
+def may_be_null(meaning: typed.TypedExpression) -> bool:
     """Whether `meaning`, where it does not fail, can be null."""
     match meaning:
-        case m.Const(_, value):
+        case typed.Constant(_, value):
             return value is None
-        case m.Ref(_, where):
+        case typed.ColumnReference(_, where):
             return where not in _NEVER_NULL
-        case m.Arithmetic() | m.Negate() | m.ArrayOf() | m.MapOf() | m.StructOf():
+        case (
+            typed.TypedArithmetic()
+            | typed.TypedNegation()
+            | typed.TypedArray()
+            | typed.TypedMap()
+            | typed.TypedStruct()
+        ):
             return False
-        case m.Cast(_, operand):
+        case typed.TypedCast(_, operand):
             return may_be_null(operand)
-        case m.Case(_, whens, otherwise):
+        case typed.TypedCase(_, whens, otherwise):
             return any(may_be_null(r) for r in (otherwise, *(result for _, result in whens)))
     return not isinstance(meaning, _BOOLEANS)
 
@@ -103,30 +116,30 @@ def _cast_fails(source: SqlType | None, wanted: SqlType | None) -> bool:
     return source is not None and wanted is not None and source != wanted and fails(source, wanted)
 
 
-def _conditions(meaning: m.Logical | m.Not | m.Case) -> list[m.Meaning]:
+def _conditions(meaning: typed.TypedLogical | typed.TypedNot | typed.TypedCase) -> list[typed.TypedExpression]:
     """The operands that must be true or false."""
     match meaning:
-        case m.Logical(_, _, left, right):
+        case typed.TypedLogical(_, _, left, right):
             return [left, right]
-        case m.Not(_, operand):
+        case typed.TypedNot(_, operand):
             return [operand]
-        case m.Case(_, whens, _):
+        case typed.TypedCase(_, whens, _):
             return [condition for condition, _ in whens]
     raise TypeError(meaning)
 
 
 @singledispatch
-def _sql(meaning: m.Meaning, label: str | None) -> str:
+def _sql(meaning: typed.TypedExpression, label: str | None) -> str:
     raise TypeError(f"no Spark SQL for {type(meaning).__name__}")
 
 
-def _sure(meaning: m.Meaning, label: str | None) -> str:
+def _sure(meaning: typed.TypedExpression, label: str | None) -> str:
     """A value that fails where it is null."""
     text = _sql(meaning, label)
     return f"ms_need({text})" if may_be_null(meaning) else text
 
 
-def _or_false(text: str, operands: Sequence[m.Meaning]) -> str:
+def _or_false(text: str, operands: Sequence[typed.TypedExpression]) -> str:
     return f"coalesce({text}, false)" if any(map(may_be_null, operands)) else text
 
 
@@ -134,43 +147,43 @@ def _or_false(text: str, operands: Sequence[m.Meaning]) -> str:
 
 
 @_sql.register
-def _(meaning: m.Ref, label: str | None) -> str:
+def _(meaning: typed.ColumnReference, label: str | None) -> str:
     return _PLACES.get(meaning.where, meaning.where.value).format(meaning.index)
 
 
 @_sql.register
-def _(meaning: m.Const, label: str | None) -> str:
+def _(meaning: typed.Constant, label: str | None) -> str:
     return constant(meaning.value, meaning.type)
 
 
 @_sql.register
-def _(meaning: m.Variable, label: str | None) -> str:
+def _(meaning: typed.LambdaVariable, label: str | None) -> str:
     return meaning.name
 
 
 @_sql.register
-def _(meaning: m.UnitOf, label: str | None) -> str:
+def _(meaning: typed.TypedUnit, label: str | None) -> str:
     return meaning.name
 
 
 @_sql.register
-def _(meaning: m.LambdaOf, label: str | None) -> str:
+def _(meaning: typed.TypedLambda, label: str | None) -> str:
     names = [p.name for p in meaning.parameters]
     head = names[0] if len(names) == 1 else f"({', '.join(names)})"
     return f"{head} -> {_sql(meaning.body, label)}"
 
 
 @_sql.register
-def _(meaning: m.FieldOf, label: str | None) -> str:
+def _(meaning: typed.TypedField, label: str | None) -> str:
     return f"{_sql(meaning.base, label)}.F{meaning.index}"
 
 
 @_sql.register
-def _(meaning: m.Element, label: str | None) -> str:
+def _(meaning: typed.TypedElement, label: str | None) -> str:
     base, index = _sql(meaning.base, label), _sql(meaning.index, label)
     if isinstance(meaning.base.type, Map):
         return f"element_at({base}, {index})"
-    if not isinstance(meaning.index, m.Const):
+    if not isinstance(meaning.index, typed.Constant):
         return f"try_element_at({base}, nullif({index}, 0))"
     position = meaning.index.value
     if not isinstance(position, int) or position == 0:
@@ -182,7 +195,7 @@ def _(meaning: m.Element, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.Arithmetic, label: str | None) -> str:
+def _(meaning: typed.TypedArithmetic, label: str | None) -> str:
     if meaning.type == STRING:
         parts = (_text(_sql(p, label), may_be_null(p)) for p in (meaning.left, meaning.right))
         return f"concat({', '.join(parts)})"
@@ -195,27 +208,29 @@ def _text(text: str, nullable: bool) -> str:
     return f"coalesce({text}, 'null')" if nullable else text
 
 
-def _needs(meaning: m.Meaning) -> bool:
+def _needs(meaning: typed.TypedExpression) -> bool:
     """Whether null can come out of arithmetic: from an operand, or from dividing by zero."""
-    if isinstance(meaning, m.Negate):
+    if isinstance(meaning, typed.TypedNegation):
         return _needs(meaning.operand)
-    if not isinstance(meaning, m.Arithmetic) or meaning.type == STRING:
+    if not isinstance(meaning, typed.TypedArithmetic) or meaning.type == STRING:
         return may_be_null(meaning)
     if meaning.operator in "/%" and meaning.type != DOUBLE and not _is_number(meaning.right):
         return True
     return _needs(meaning.left) or _needs(meaning.right)
 
 
-def _is_number(meaning: m.Meaning) -> bool:
+def _is_number(meaning: typed.TypedExpression) -> bool:
     """A constant that one can divide by."""
-    return isinstance(meaning, m.Const) and isinstance(meaning.value, int | float | Number) and meaning.value != 0
+    return (
+        isinstance(meaning, typed.Constant) and isinstance(meaning.value, int | float | Number) and meaning.value != 0
+    )
 
 
-def _arithmetic(meaning: m.Meaning, label: str | None) -> str:
+def _arithmetic(meaning: typed.TypedExpression, label: str | None) -> str:
     """Arithmetic that passes nulls on."""
-    if isinstance(meaning, m.Negate):
+    if isinstance(meaning, typed.TypedNegation):
         return f"(-{_arithmetic(meaning.operand, label)})"
-    if not isinstance(meaning, m.Arithmetic) or meaning.type == STRING:
+    if not isinstance(meaning, typed.TypedArithmetic) or meaning.type == STRING:
         return _sql(meaning, label)
     left, right = _arithmetic(meaning.left, label), _arithmetic(meaning.right, label)
     native = _is_number(meaning.right)
@@ -235,7 +250,7 @@ def _arithmetic(meaning: m.Meaning, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.Negate, label: str | None) -> str:
+def _(meaning: typed.TypedNegation, label: str | None) -> str:
     text = _arithmetic(meaning, label)
     return f"ms_need({text})" if _needs(meaning) else text
 
@@ -244,7 +259,7 @@ def _(meaning: m.Negate, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.Comparison, label: str | None) -> str:
+def _(meaning: typed.TypedComparison, label: str | None) -> str:
     left, right = _sql(meaning.left, label), _sql(meaning.right, label)
     if meaning.left.type is not None and _has_map(meaning.left.type):
         return _compared_maps(meaning.operator, left, right)
@@ -260,16 +275,16 @@ def _(meaning: m.Comparison, label: str | None) -> str:
     return _or_false(text, (meaning.left, meaning.right))
 
 
-def _has_low(meaning: m.Comparison) -> bool:
+def _has_low(meaning: typed.TypedComparison) -> bool:
     """Whether one side is a constant whose place is the same by Spark's order, that of UTF-8 bytes."""
-    values = [side.value for side in (meaning.left, meaning.right) if isinstance(side, m.Const)]
+    values = [side.value for side in (meaning.left, meaning.right) if isinstance(side, typed.Constant)]
     return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
 
 
-def _without_nan(text: str, meaning: m.Comparison, left: str, right: str) -> str:
+def _without_nan(text: str, meaning: typed.TypedComparison, left: str, right: str) -> str:
     """For Spark NaN is the greatest number and equals itself; in the language nothing is true of it but <>."""
     greater, operand = (right, meaning.right) if "<" in meaning.operator else (left, meaning.left)
-    if isinstance(operand, m.Const) or (meaning.operator == "=" and isinstance(meaning.right, m.Const)):
+    if isinstance(operand, typed.Constant) or (meaning.operator == "=" and isinstance(meaning.right, typed.Constant)):
         return text
     if meaning.operator == "<>":
         other = right if greater == left else left
@@ -295,47 +310,47 @@ def _compared_maps(operator: str, left: str, right: str) -> str:
 
 
 @_sql.register
-def _(meaning: m.Logical, label: str | None) -> str:
+def _(meaning: typed.TypedLogical, label: str | None) -> str:
     return f"({_sure(meaning.left, label)} {meaning.operator} {_sure(meaning.right, label)})"
 
 
 @_sql.register
-def _(meaning: m.Not, label: str | None) -> str:
-    if isinstance(meaning.operand, m.IsNull):
+def _(meaning: typed.TypedNot, label: str | None) -> str:
+    if isinstance(meaning.operand, typed.TypedIsNull):
         return f"({_asked(meaning.operand.operand, label)} IS NOT NULL)"
     return f"(NOT {_sure(meaning.operand, label)})"
 
 
 @_sql.register
-def _(meaning: m.IsNull, label: str | None) -> str:
+def _(meaning: typed.TypedIsNull, label: str | None) -> str:
     return f"({_asked(meaning.operand, label)} IS NULL)"
 
 
-def _asked(meaning: m.Meaning, label: str | None) -> str:
+def _asked(meaning: typed.TypedExpression, label: str | None) -> str:
     """What is asked for null; Spark would leave out what cannot be, though it can fail."""
     text = _sql(meaning, label)
     return f"ms_need({text})" if may_fail(meaning) and not may_be_null(meaning) else text
 
 
 @_sql.register
-def _(meaning: m.InList, label: str | None) -> str:
+def _(meaning: typed.TypedInList, label: str | None) -> str:
     operand, items = meaning.operand, meaning.items
     if operand.type is not None and _has_map(operand.type):
-        equal = (_sql(m.Comparison(meaning.type, "=", operand, i), label) for i in items)
+        equal = (_sql(typed.TypedComparison(meaning.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)
     return _or_false(f"({_sql(operand, label)} IN ({texts}))", (operand, *items))
 
 
 @_sql.register
-def _(meaning: m.Like, label: str | None) -> str:
+def _(meaning: typed.TypedLike, label: str | None) -> str:
     operand, pattern = _sql(meaning.operand, label), _sql(meaning.pattern, label)
     text = f"ms_like({operand}, {pattern}, {quoted(meaning.escape or '')})"
     return _or_false(text, (meaning.operand, meaning.pattern))
 
 
 @_sql.register
-def _(meaning: m.Case, label: str | None) -> str:
+def _(meaning: typed.TypedCase, label: str | None) -> str:
     whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in meaning.whens)
     return f"(CASE {' '.join(whens)} ELSE {_sql(meaning.otherwise, label)} END)"
 
@@ -344,7 +359,7 @@ def _(meaning: m.Case, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.Cast, label: str | None) -> str:
+def _(meaning: typed.TypedCast, label: str | None) -> str:
     wanted, operand = meaning.type, meaning.operand
     assert wanted is not None
     if operand.type is None:
@@ -353,26 +368,26 @@ def _(meaning: m.Cast, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.ArrayOf, label: str | None) -> str:
+def _(meaning: typed.TypedArray, label: str | None) -> str:
     inner = None if meaning.whole else label
     return f"array({', '.join(_part(i, inner) for i in meaning.items)})"
 
 
 @_sql.register
-def _(meaning: m.MapOf, label: str | None) -> str:
+def _(meaning: typed.TypedMap, label: str | None) -> str:
     inner = None if meaning.whole else label
     pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in meaning.entries)
     return f"map({', '.join(pairs)})"
 
 
-def _key(key: m.Meaning, label: str | None) -> str:
+def _key(key: typed.TypedExpression, label: str | None) -> str:
     """Spark's maps have no null keys; where ksqlDB writes one, it is the word."""
     text = _part(key, label)
     return _text(text, may_be_null(key) or may_fail(key)) if key.type == STRING else f"ms_need({text})"
 
 
 @_sql.register
-def _(meaning: m.StructOf, label: str | None) -> str:
+def _(meaning: typed.TypedStruct, label: str | None) -> str:
     if not meaning.values:
         return "ms_empty()"
     inner = None if meaning.whole else label
@@ -380,7 +395,7 @@ def _(meaning: m.StructOf, label: str | None) -> str:
     return f"named_struct({', '.join(fields)})"
 
 
-def _part(meaning: m.Meaning, label: str | None) -> str:
+def _part(meaning: typed.TypedExpression, label: str | None) -> str:
     """A part that is null by itself where it fails."""
     return _sql(meaning, None) if label is None else guarded(meaning, label)
 
@@ -389,20 +404,20 @@ def _part(meaning: m.Meaning, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: m.Call, label: str | None) -> str:
+def _(meaning: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
     return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
 
 
-def _argument(argument: m.Meaning, label: str | None) -> str:
+def _argument(argument: typed.TypedExpression, label: str | None) -> str:
     """A call, cast or field as an argument is null where it fails, so that IFNULL and COALESCE can replace it."""
-    alone = isinstance(argument, m.Call | m.Cast | m.FieldOf)
+    alone = isinstance(argument, typed.TypedCall | typed.TypedCast | typed.TypedField)
     return _part(argument, label) if alone else _sql(argument, label)
 
 
-def _argument_type(argument: m.Meaning) -> SqlType | None:
+def _argument_type(argument: typed.TypedExpression) -> SqlType | None:
     return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
 
 

@@ -13,15 +13,28 @@ from functools import singledispatch
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from millstream.analysis.expressions import typed
-from millstream.analysis.meaning import Meaning, Ref, Where
-from millstream.analysis.scope import Scope, ScopeColumn
-from millstream.catalog.catalog import Kind, Serde, Source, Windowed
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.catalog.catalog import RelationKind, Serde, Source, Windowed
 from millstream.formats.spec import spec
-from millstream.model.schema import Column, Part, Schema
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import STRING, TIMESTAMP
-from millstream.plan.nodes import Answer, Filter, Flatten, Group, Join, Node, Read, Rekey, Select, Write, refs, windowed
-from millstream.spark import groups, joins
+from millstream.plan.nodes import (
+    Aggregate,
+    ClientOutput,
+    Filter,
+    Flatten,
+    Join,
+    PlanNode,
+    Read,
+    Rekey,
+    Select,
+    Write,
+    refs,
+    windowed,
+)
+from millstream.spark import aggregates, joins
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
 from millstream.spark.constants import quoted
 from millstream.spark.lower import guarded, to_sql
@@ -43,8 +56,8 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
     """
     sink = plan.sink
     window = windowed(plan.source)
-    run = _Run(records, query, live)
-    rows = _timed(_rows(plan.source, run), sink, _Times(sink.schema, _rest(plan.source)), run)
+    run = _QueryRun(records, query, live)
+    rows = _timed(_rows(plan.source, run), sink, _RowTimes(sink.schema, _rest(plan.source)), run)
     encoded = rows.select(
         encode(F.col("key"), side_spec(sink.key, sink.schema.key, "K")).alias("k"),
         encode(F.col("value"), side_spec(sink.value, sink.schema.value, "V")).alias("v"),
@@ -62,19 +75,19 @@ def _windowed_key(window: Windowed | None) -> str:
     return f"concat(k.bytes, {', '.join(f'cast({b} as binary)' for b in bounds)})"
 
 
-def answered(plan: Answer, records: Records, query: str, live: bool = False) -> DataFrame:
+def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
     """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
-    rows = _rows(plan.source, _Run(records, query, live))
+    rows = _rows(plan.source, _QueryRun(records, query, live))
     row = _struct("V", [guarded(c.meaning, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
 
-def as_records(rows: DataFrame, plan: Answer) -> DataFrame:
+def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
     """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)
     # A null value says something of a table only: in a stream it is no row.
-    rows = rows.where("not tombstone") if plan.kind is Kind.STREAM else rows
+    rows = rows.where("not tombstone") if plan.kind is RelationKind.STREAM else rows
     encoded = rows.select(encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
     return encoded.select(
         F.when(F.col("tombstone"), F.lit(TOMBSTONE)).alias("key"),
@@ -84,7 +97,7 @@ def as_records(rows: DataFrame, plan: Answer) -> DataFrame:
     )
 
 
-class _Run:
+class _QueryRun:
     """What the nodes of one query share."""
 
     __slots__ = ("live", "query", "records")
@@ -96,13 +109,13 @@ class _Run:
         """What names an expression of this query in the processing log."""
         return f"{self.query}.{operator}|{computed}"
 
-    def groups(self, old: bool = False) -> groups.Run:
+    def groups(self, old: bool = False) -> aggregates.AggregateRun:
         """How a group of this query runs."""
-        return groups.Run(self.query, self.live, old)
+        return aggregates.AggregateRun(self.query, self.live, old)
 
 
 @singledispatch
-def _rows(node: Node, run: _Run) -> DataFrame:
+def _rows(node: PlanNode, run: _QueryRun) -> DataFrame:
     raise NotImplementedError(f"{type(node).__name__} does not run on Spark")
 
 
@@ -120,13 +133,13 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 # ---------------------------------------------------------------- Read
 
 
-def _rest(node: Node) -> tuple[str, ...]:
+def _rest(node: PlanNode) -> tuple[str, ...]:
     """The columns of a node's rows that go along with them."""
     return (*_REST, "wstart", "wend") if windowed(node) else _REST
 
 
 @_rows.register
-def _(node: Read, run: _Run) -> DataFrame:
+def _(node: Read, run: _QueryRun) -> DataFrame:
     origin, rest = node.origin, _rest(node)
     decoded = _unwindowed(run.records(node), origin.windowed).select(
         decode(F.col("key"), side_spec(origin.key, origin.schema.key, "K")).alias("k"),
@@ -136,9 +149,9 @@ def _(node: Read, run: _Run) -> DataFrame:
     )
     rows = keep_read(decoded, run.query, origin.topic, node.fatal)
     rows = rows.selectExpr("k.value as key", f"{_with_headers(origin)} as value", "rowtime", *rest)
-    if origin.kind is Kind.TABLE:
+    if origin.kind is RelationKind.TABLE:
         rows = keep_keyed(rows, run.query, origin.topic)
-    return _timed(rows, origin, _Times(node.schema, rest, node.strict), run)
+    return _timed(rows, origin, _RowTimes(node.schema, rest, node.strict), run)
 
 
 def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
@@ -160,10 +173,10 @@ def _with_headers(origin: Source) -> str:
         return "v.value"
     texts, n = [], 0
     for column in origin.schema:
-        if column.part is Part.VALUE:
+        if column.part is RecordPart.VALUE:
             texts.append(f"v.value.V{n}")
             n += 1
-        elif column.part is Part.HEADER:
+        elif column.part is RecordPart.HEADER:
             texts.append(_header(column))
     return f"if(v.value is null, null, {_struct('V', texts)})"
 
@@ -175,7 +188,7 @@ def _header(column: Column) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Times:
+class _RowTimes:
     """Where rows have their times: the columns, what else they have, and whether a time that is none ends the query."""
 
     schema: Schema
@@ -183,39 +196,39 @@ class _Times:
     strict: bool = False
 
 
-def _timed(rows: DataFrame, source: Source, of: _Times, run: _Run) -> DataFrame:
+def _timed(rows: DataFrame, source: Source, of: _RowTimes, run: _QueryRun) -> DataFrame:
     """The rows with the TIMESTAMP column as rowtime; one whose time is none, or negative, is logged and goes."""
     if source.timestamp is None:
         return rows
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
     meaning = _milliseconds(ref, source.timestamp.pattern)
     time = to_sql(meaning) if of.strict else guarded(meaning, run.label("source", f"timestamp column {ref.name}"))
-    known = time if ref.where is Where.KEY else f"if(value is null, rowtime, {time})"
+    known = time if ref.where is ColumnPlace.KEY else f"if(value is null, rowtime, {time})"
     timed = rows.selectExpr("key", "value", f"{known} as rowtime", *of.rest)
     return keep_timed(timed, run.query, source.topic)
 
 
-def _milliseconds(ref: Ref, pattern: str | None) -> Meaning:
+def _milliseconds(ref: ColumnReference, pattern: str | None) -> TypedExpression:
     name = tree.ColumnRef(ref.name)
-    scope = Scope((ScopeColumn(ref.name, None, ref),))
+    scope = NameScope((ScopeColumn(ref.name, None, ref),))
     if ref.type == STRING:
-        return typed(tree.Call("STRINGTOTIMESTAMP", (name, tree.Literal(pattern, STRING))), scope)
-    return typed(tree.Call("UNIX_TIMESTAMP", (name,)) if ref.type == TIMESTAMP else name, scope)
+        return type_expression(tree.Call("STRINGTOTIMESTAMP", (name, tree.Literal(pattern, STRING))), scope)
+    return type_expression(tree.Call("UNIX_TIMESTAMP", (name,)) if ref.type == TIMESTAMP else name, scope)
 
 
 # ---------------------------------------------------------------- the other nodes
 
 
 @_rows.register
-def _(node: Filter, run: _Run) -> DataFrame:
+def _(node: Filter, run: _QueryRun) -> DataFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     rest = ("rowtime", *_rest(node))
-    if isinstance(node.source, Group):
+    if isinstance(node.source, Aggregate):
         return _having(
-            groups.grouped(_rows(node.source.source, run), node.source, run.groups(old=True)), condition, rest
+            aggregates.grouped(_rows(node.source.source, run), node.source, run.groups(old=True)), condition, rest
         )
     rows = _rows(node.source, run)
-    if node.kind is Kind.STREAM:
+    if node.kind is RelationKind.STREAM:
         return rows.where(f"value is not null and {condition}")
     return rows.selectExpr("key", f"if({condition}, value, null) as value", *rest)
 
@@ -229,17 +242,17 @@ def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
 
 
 @_rows.register
-def _(node: Group, run: _Run) -> DataFrame:
-    return groups.grouped(_rows(node.source, run), node, run.groups())
+def _(node: Aggregate, run: _QueryRun) -> DataFrame:
+    return aggregates.grouped(_rows(node.source, run), node, run.groups())
 
 
 @_rows.register
-def _(node: Join, run: _Run) -> DataFrame:
+def _(node: Join, run: _QueryRun) -> DataFrame:
     return joins.joined(node, lambda inner: _rows(inner, run), run.query, run.live)
 
 
 @_rows.register
-def _(node: Flatten, run: _Run) -> DataFrame:
+def _(node: Flatten, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
     names = [f"x{i}" for i in range(len(node.functions))]
     found = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
@@ -252,7 +265,7 @@ def _(node: Flatten, run: _Run) -> DataFrame:
 
 
 @_rows.register
-def _(node: Rekey, run: _Run) -> DataFrame:
+def _(node: Rekey, run: _QueryRun) -> DataFrame:
     rows, old = _rows(node.source, run), node.source.schema
     # Pseudo-columns belong to the value that PARTITION BY is computed from: of a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
@@ -267,7 +280,7 @@ def _(node: Rekey, run: _Run) -> DataFrame:
 
 
 @_rows.register
-def _(node: Select, run: _Run) -> DataFrame:
+def _(node: Select, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
     key = f"if(key is null, null, {_struct('K', [to_sql(k.meaning) for k in node.keys])})"
     values = _struct("V", [guarded(c.meaning, run.label("project", c.name)) for c in node.columns])

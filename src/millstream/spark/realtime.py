@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.plan.nodes import Answer, Read, Write, looked_up
+from millstream.plan.nodes import ClientOutput, Read, Write, looked_up
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import gate, jvm, pipeline, sink
+from millstream.spark import jvm, pipeline, sink, table_bootstrap
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
@@ -24,7 +24,7 @@ ANSWER_PRODUCER = {"linger.ms": "0"}
 TELLING = 600
 
 Starts = Mapping[str, Mapping[int, int]]
-Plan = Write | Answer
+Plan = Write | ClientOutput
 
 
 class QueryRefused(Exception):
@@ -32,7 +32,7 @@ class QueryRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StreamingJob:
     """A query to start.
 
     `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
@@ -51,10 +51,10 @@ class Job:
     ends: Starts = field(default_factory=dict)
 
 
-class Started:
+class StartedQuery:
     """A real-time query that was started."""
 
-    def __init__(self, query: StreamingQuery, id: str, close: Callable[["Started"], None]) -> None:
+    def __init__(self, query: StreamingQuery, id: str, close: Callable[["StartedQuery"], None]) -> None:
         self.id, self._query, self._close = id, query, close
         self._failure: str | None = None
 
@@ -75,7 +75,7 @@ class Started:
         session = self._query_session()
         unwritten = sink.failure(session, self.id)
         self._failure = unwritten or _why(self._query.exception())
-        _tell(session, self.id, self._failure, bool(unwritten))
+        _log_end(session, self.id, self._failure, bool(unwritten))
 
     def stop(self) -> None:
         """End it; its checkpoint stays."""
@@ -86,36 +86,36 @@ class Started:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
-        gate.end(self._query_session(), self.id)
+        table_bootstrap.end(self._query_session(), self.id)
 
     @staticmethod
     def _query_session() -> SparkSession:
         return jvm.active()
 
 
-class RealTime:
+class RealTimeQueries:
     """Starts queries in one session over one Kafka, whose clients take the settings `client`."""
 
     def __init__(self, session: SparkSession, client: Mapping[str, str]) -> None:
         self._session, self._client = session, dict(client)
-        self._running: set[Started] = set()
+        self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         jvm.module(session, "Counts").listen(jvm.java_session(session))
         self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
         self._watcher.start()
 
-    def write(self, plan: Write, job: Job) -> Started:
+    def write(self, plan: Write, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
         rows = lambda: pipeline.written(plan, self._stream(plan, job), job.id, live=True)  # noqa: E731
         return self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
 
-    def answer(self, plan: Answer, topic: str, job: Job) -> Started:
+    def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""
         rows = lambda: pipeline.as_records(pipeline.answered(plan, self._stream(plan, job), job.id, live=True), plan)  # noqa: E731
         return self._start(plan, rows, topic, {**self._client, **ANSWER_PRODUCER}, job)
 
-    def answer_now(self, plan: Answer, ends: Starts, job: Job) -> Iterator[bytes]:
+    def answer_now(self, plan: ClientOutput, ends: Starts, job: StreamingJob) -> Iterator[bytes]:
         """The rows, as `row_of` reads them, of the records before `ends`. Raises QueryRefused."""
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
@@ -140,32 +140,32 @@ class RealTime:
         checkpoints.delete(self._session, checkpoint)
 
     def _start(
-        self, plan: Plan, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: Job
-    ) -> Started:
+        self, plan: Plan, rows: Callable[[], DataFrame], topic: str, producer: Mapping[str, str], job: StreamingJob
+    ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
-        gate.shut(self._session, job.id, plan, job.ends)
+        table_bootstrap.shut(self._session, job.id, plan, job.ends)
         try:
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
-            gate.end(self._session, job.id)
+            table_bootstrap.end(self._session, job.id)
             raise QueryRefused(first_line(failure)) from failure
-        started = Started(query, job.id, self._forget_running)
+        started = StartedQuery(query, job.id, self._forget_running)
         with self._lock:
             self._running.add(started)
         started.look()
         return started
 
-    def _forget_running(self, started: Started) -> None:
+    def _forget_running(self, started: StartedQuery) -> None:
         with self._lock:
             self._running.discard(started)
 
-    def _stream(self, plan: Plan, job: Job) -> Callable[[Read], DataFrame]:
+    def _stream(self, plan: Plan, job: StreamingJob) -> Callable[[Read], DataFrame]:
         numbers, waits = count(), bool(looked_up(plan))
 
         def records(read: Read) -> DataFrame:
@@ -178,7 +178,7 @@ class RealTime:
                 "kafka.fetch.max.wait.ms": job.settings["fetch.max.wait.ms"],
             }
             raw = self._session.readStream.format("kafka").options(**options).load()
-            return _records(gate.source(raw, job.id, read.kind, number) if waits else raw)
+            return _records(table_bootstrap.source(raw, job.id, read.kind, number) if waits else raw)
 
         return records
 
@@ -216,11 +216,11 @@ class RealTime:
             started.look()
 
 
-def _tell(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
+def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
     """Tell the query's processing log why it ended."""
     kind, name = (2, "productionError") if unwritten else (4, "kafkaStreamsThreadError")
     body = {"errorMessage": why} if unwritten else {"errorMessage": why, "threadName": id, "cause": []}
-    sink.tell(session, id, kind, name, body)
+    sink.append_to_log(session, id, kind, name, body)
 
 
 def _records(raw: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
-from millstream.parts import shipped
+from millstream.services import shipped
 from millstream.spark import jvm
 from millstream.udf.bundle import program
 

@@ -84,7 +84,7 @@ def drain_log(session: SparkSession, query_id: str) -> list[str]:
     return [str(entry) for entry in jvm.module(session, "ProcessingLog").drain(query_id)]
 
 
-def tell(session: SparkSession, query_id: str, kind: int, name: str, body: Mapping[str, object]) -> None:
+def append_to_log(session: SparkSession, query_id: str, kind: int, name: str, body: Mapping[str, object]) -> None:
     """Write an entry of the engine's own to the query's processing log: its type, its field's name, what it holds.
 
     For example 4, "kafkaStreamsThreadError", {"errorMessage": …, "threadName": …, "cause": []}.

@@ -14,7 +14,7 @@ from millstream.syntax.errors import (
     alternatives,
     meant,
 )
-from millstream.syntax.tokens import Kind, Token
+from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Cursor:
     def take(self) -> Token:
         """The present token; the next one becomes present."""
         token = self._tokens[self._index]
-        if token.kind is not Kind.END:
+        if token.kind is not TokenKind.END:
             self._index += 1
         self._tried.clear()
         return token
@@ -88,11 +88,11 @@ class Cursor:
             self.take()
         return first
 
-    def accept_kind(self, kind: Kind) -> Token | None:
+    def accept_kind(self, kind: TokenKind) -> Token | None:
         """Take a token of that kind if it comes next."""
         return self.take() if self.token.kind is kind else None
 
-    def expect_kind(self, kind: Kind, what: str = "") -> Token:
+    def expect_kind(self, kind: TokenKind, what: str = "") -> Token:
         """Take a token of that kind; `what` names it in the error."""
         if self.token.kind is not kind:
             self.fail(what or kind.value)
@@ -100,7 +100,7 @@ class Cursor:
 
     def string(self, what: str = "") -> str:
         """The text of a string literal."""
-        return self.expect_kind(Kind.STRING, what).value
+        return self.expect_kind(TokenKind.STRING, what).value
 
     def name(self, what: str = "a name") -> str:
         """An identifier, upper-cased unless quoted."""
@@ -126,7 +126,7 @@ class Cursor:
     def fail(self, *expected: str) -> NoReturn:
         """Refuse the present token: SqlSyntaxError that says what stands there and what could have."""
         found, wanted = self.token, [*self._tried, *expected]
-        if found.kind is Kind.VARIABLE:
+        if found.kind is TokenKind.VARIABLE:
             hint = f"DEFINE {found.value} = '…'; makes it known"
             raise SqlSyntaxError(f"there is no variable {found.value}", found.span, hint)
         list_of_wanted = alternatives(wanted) or alternatives(expected)
@@ -143,7 +143,7 @@ class Cursor:
         for word in (found, before):
             if word.key in foreign:
                 return foreign[word.key]
-            near = meant(word.value, wanted) if word.kind is Kind.WORD else ""
+            near = meant(word.value, wanted) if word.kind is TokenKind.WORD else ""
             if near and not (word is before and before.value in RESERVED):
                 return f"did you mean {near}?" if word is found else f"did you mean {near} instead of {before}?"
         return _unquoted(found, wanted)

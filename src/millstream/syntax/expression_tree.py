@@ -9,7 +9,7 @@ NOWHERE = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class SyntaxNode:
     """Anything in the tree; `span` is where it begins."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -19,7 +19,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Expression(Node):
+class Expression(SyntaxNode):
     """Anything that has a value."""
 
 
@@ -172,7 +172,7 @@ class Like(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class When(Node):
+class When(SyntaxNode):
     """One branch of a CASE."""
 
     condition: Expression

@@ -12,7 +12,7 @@ from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.literals import at_number, optional_literal
-from millstream.syntax.tokens import Kind, Token
+from millstream.syntax.tokens import Token, TokenKind
 from millstream.syntax.types import sql_type
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def _in(c: Cursor, left: tree.Expression, negated: bool) -> tree.Expression:
 
 def _like(c: Cursor, left: tree.Expression, negated: bool) -> tree.Expression:
     pattern, escape = value(c), None
-    if c.at("ESCAPE") and c.ahead(1).kind is Kind.STRING:
+    if c.at("ESCAPE") and c.ahead(1).kind is TokenKind.STRING:
         c.take()
         token = c.take()
         escape = token.value
@@ -129,7 +129,7 @@ def _operand(c: Cursor) -> tree.Expression:
     found = primary(c)
     while c.at("AT"):
         c.expect("AT", "TIME", "ZONE")
-        token = c.expect_kind(Kind.STRING, "the name of a time zone")
+        token = c.expect_kind(TokenKind.STRING, "the name of a time zone")
         zone = tree.Literal(token.value, types.STRING, span=token.span)
         found = tree.AtTimeZone(found, zone, span=found.span)
     return found
@@ -156,7 +156,7 @@ def _simple(c: Cursor) -> tree.Expression:
     if (read := _FORMS.get((c.token.key, c.ahead(1).key)) or _FORMS.get((c.token.key, ""))) is not None:
         return read(c)
     token, after = c.token, c.ahead(1)
-    if after.kind is Kind.STRING and (token.is_name or token.key == "DECIMAL"):
+    if after.kind is TokenKind.STRING and (token.is_name or token.key == "DECIMAL"):
         return tree.TypedText(c.take().value, c.take().value, span=token.span)
     name = c.name("an expression")
     if after.key == "(":

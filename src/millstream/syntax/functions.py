@@ -3,7 +3,7 @@
 from millstream.model.errors import Span
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
-from millstream.syntax.tokens import Kind
+from millstream.syntax.tokens import TokenKind
 from millstream.syntax.types import sql_type
 
 _BLOCK = "the function's text between $$ and $$"
@@ -22,7 +22,7 @@ def create_function(c: Cursor, or_replace: bool, at: Span) -> tree.CreateFunctio
     c.expect("LANGUAGE", "PYTHON")
     strict = _strict(c) or strict
     c.expect("AS")
-    block = c.expect_kind(Kind.BLOCK, _BLOCK)
+    block = c.expect_kind(TokenKind.BLOCK, _BLOCK)
     body = tree.Block(block.value, span=block.span)
     return tree.CreateFunction(name, declared, returns, body, aggregate, strict, or_replace, if_not_exists, span=at)
 

@@ -10,7 +10,7 @@ from millstream.syntax.expressions import primary, value
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyExpressions:
     """The expressions, the names that AS gives them (() where none has one), and whether they stand in STRUCT<…>."""
 
     expressions: tuple[tree.Expression, ...]
@@ -24,7 +24,7 @@ class _Field:
     name: str | None
 
 
-def keys(c: Cursor) -> Keys:
+def keys(c: Cursor) -> KeyExpressions:
     """`a, b`, `(a, b)`, `STRUCT<a, b>` or `STRUCT<a, b> AS name`; SqlSyntaxError where a field needs a name.
 
     The parentheses of `(a)` and `(a) + 1` belong to the expression.
@@ -57,21 +57,21 @@ def _alias(c: Cursor) -> str | None:
     return c.name("a column name") if c.accept("AS") else None
 
 
-def _keys(fields: tuple[_Field, ...]) -> Keys:
+def _keys(fields: tuple[_Field, ...]) -> KeyExpressions:
     """A struct that is given a name is one field of the key: what has fields is a record."""
     nested = len(fields) == 1 and fields[0].name is not None and isinstance(fields[0].expression, tree.StructOf)
     return _made(fields, nested)
 
 
-def _made(fields: tuple[_Field, ...], structured: bool) -> Keys:
+def _made(fields: tuple[_Field, ...], structured: bool) -> KeyExpressions:
     names = tuple(f.name for f in fields)
-    return Keys(tuple(f.expression for f in fields), names if any(names) else (), structured)
+    return KeyExpressions(tuple(f.expression for f in fields), names if any(names) else (), structured)
 
 
 # ---------------------------------------------------------------- STRUCT<…>
 
 
-def _structured(c: Cursor) -> Keys:
+def _structured(c: Cursor) -> KeyExpressions:
     at, fields = c.span, _fields(c)
     if c.accept("AS"):
         fields = (_Field(_struct(fields, at), c.name("a column name")),)

@@ -8,7 +8,7 @@ from millstream.model.errors import Span
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.tokens import NUMBERS, Kind
+from millstream.syntax.tokens import NUMBERS, TokenKind
 
 _WORDS = {"NULL": (None, None), "TRUE": (True, types.BOOLEAN), "FALSE": (False, types.BOOLEAN)}
 LITERALS = "NULL, TRUE, FALSE, a number or a string"
@@ -26,9 +26,9 @@ def number(c: Cursor) -> tree.Literal:
     at = c.span
     sign = "-" if c.accept("-") else ""
     token = c.take()
-    if token.kind is Kind.INTEGER:
+    if token.kind is TokenKind.INTEGER:
         return _integer(sign + token.text, at)
-    return _double(sign + token.text, at) if token.kind is Kind.FLOAT else _decimal(sign + token.text, at)
+    return _double(sign + token.text, at) if token.kind is TokenKind.FLOAT else _decimal(sign + token.text, at)
 
 
 def literal(c: Cursor) -> tree.Literal:
@@ -42,7 +42,7 @@ def optional_literal(c: Cursor) -> tree.Literal | None:
     if at_number(c):
         return number(c)
     token = c.token
-    if token.kind is Kind.STRING:
+    if token.kind is TokenKind.STRING:
         return tree.Literal(c.take().value, types.STRING, span=token.span)
     if token.key in _WORDS:
         c.take()
@@ -53,7 +53,7 @@ def optional_literal(c: Cursor) -> tree.Literal | None:
 
 def whole_number(c: Cursor, what: str, most: int = 2**31 - 1) -> int:
     """An integer of at least 0, as after LIMIT."""
-    token = c.expect_kind(Kind.INTEGER, what)
+    token = c.expect_kind(TokenKind.INTEGER, what)
     if int(token.text) > most:
         raise SqlSyntaxError(f"{token.text} is too large here", token.span, f"the most is {most}")
     return int(token.text)

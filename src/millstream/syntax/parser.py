@@ -11,7 +11,7 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression
 from millstream.syntax.functions import signature
 from millstream.syntax.statements import columns, statement
-from millstream.syntax.tokens import Kind, Token, tokens
+from millstream.syntax.tokens import Token, TokenKind, tokens
 from millstream.syntax.types import sql_type
 from millstream.syntax.variables import substituted
 
@@ -59,7 +59,7 @@ def parse_type(text: str) -> SqlType:
 
 def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
     """Columns as between the parentheses of CREATE: `ID STRING KEY, V INTEGER`; () for blank text."""
-    return _whole(text, lambda c: () if c.token.kind is Kind.END else columns(c))
+    return _whole(text, lambda c: () if c.token.kind is TokenKind.END else columns(c))
 
 
 def parse_signature(text: str) -> tree.FunctionShape:
@@ -72,7 +72,7 @@ def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
     piece: list[Token] = []
     for token in found:
         piece.append(token)
-        if token.key == ";" or token.kind is Kind.END:
+        if token.key == ";" or token.kind is TokenKind.END:
             if len(piece) > 1:
                 yield piece
             piece = []
@@ -81,7 +81,7 @@ def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
 def _parsed(text: str, piece: list[Token]) -> Parsed:
     cursor = Cursor(piece)
     found = _guarded(statement, cursor)
-    if cursor.token.kind is Kind.END:
+    if cursor.token.kind is TokenKind.END:
         raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
     if not cursor.at(";"):
         cursor.fail(_END)
@@ -108,7 +108,7 @@ def _one_statement(c: Cursor) -> tree.Statement:
 def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
     cursor = Cursor(list(tokens(text, file)))
     found = _guarded(read, cursor)
-    if cursor.token.kind is not Kind.END:
+    if cursor.token.kind is not TokenKind.END:
         cursor.fail(_END)
     return found
 

@@ -8,7 +8,7 @@ from millstream.syntax import tree
 from millstream.syntax.expression_text import expression_text, primary_text, value_text
 
 
-def to_sql(node: tree.Node | SqlType) -> str:
+def to_sql(node: tree.SyntaxNode | SqlType) -> str:
     """`node` as text; a statement comes without its semicolon. TypeError for what is not of the tree."""
     return str(node) if isinstance(node, SqlType) else _text(node)
 
@@ -22,7 +22,7 @@ def _if(condition: bool, text: str) -> str:
     return text if condition else ""
 
 
-def _all(items: tuple[tree.Node, ...]) -> str:
+def _all(items: tuple[tree.SyntaxNode, ...]) -> str:
     return ", ".join(map(to_sql, items))
 
 
@@ -42,12 +42,12 @@ def _values(values: tuple[tree.Expression, ...]) -> str:
     return f"({', '.join(map(value_text, values))})"
 
 
-def _after(word: str, node: tree.Node | None) -> str:
+def _after(word: str, node: tree.SyntaxNode | None) -> str:
     return "" if node is None else f"{word} {to_sql(node)}"
 
 
 @singledispatch
-def _text(node: tree.Node) -> str:
+def _text(node: tree.SyntaxNode) -> str:
     raise TypeError(f"{type(node).__name__} has no text")
 
 
@@ -65,7 +65,7 @@ def _(n: tree.When) -> str:
 
 
 @_text.register
-def _(n: tree.Query) -> str:
+def _(n: tree.SelectQuery) -> str:
     return _words(
         "SELECT",
         _all(n.items),
@@ -82,7 +82,7 @@ def _(n: tree.Query) -> str:
     )
 
 
-def _keys(words: str, items: tuple[tree.Expression, ...] | None, n: tree.Query) -> str:
+def _keys(words: str, items: tuple[tree.Expression, ...] | None, n: tree.SelectQuery) -> str:
     if items is None:
         return ""
     shown = map(primary_text if n.structured else value_text, items)
@@ -117,12 +117,12 @@ def _(n: tree.SelectFields) -> str:
 
 
 @_text.register
-def _(n: tree.Source) -> str:
+def _(n: tree.FromSource) -> str:
     return _words(identifier(n.name), f"AS {identifier(n.alias)}" if n.alias is not None else "")
 
 
 @_text.register
-def _(n: tree.Join) -> str:
+def _(n: tree.JoinClause) -> str:
     kind = "FULL OUTER" if n.kind is tree.JoinKind.FULL else n.kind.value
     return _words(kind, "JOIN", to_sql(n.source), _after("WITHIN", n.within), "ON", to_sql(n.condition))
 
@@ -139,7 +139,7 @@ def _(n: tree.Duration) -> str:
 
 
 @_text.register
-def _(n: tree.Window) -> str:
+def _(n: tree.WindowClause) -> str:
     size = "" if n.kind is tree.WindowKind.SESSION else "SIZE"
     parts = (
         _words(size, to_sql(n.size)),

@@ -12,7 +12,7 @@ _JOINS = {kind.value: kind for kind in tree.JoinKind}
 _MOST = 2**63 - 1
 
 
-def query(c: Cursor) -> tree.Query:
+def query(c: Cursor) -> tree.SelectQuery:
     """SELECT … up to the end of the statement."""
     at = c.expect("SELECT").span
     items = c.list_of(_item)
@@ -23,7 +23,7 @@ def query(c: Cursor) -> tree.Query:
     groups = keys(c) if c.accept("GROUP", "BY") else None
     parts = keys(c) if c.accept("PARTITION", "BY") else None
     made = parts or groups
-    return tree.Query(
+    return tree.SelectQuery(
         items,
         source,
         joins,
@@ -105,20 +105,20 @@ def _emit(c: Cursor) -> tree.Emit | None:
 # ---------------------------------------------------------------- sources and joins
 
 
-def _source(c: Cursor) -> tree.Source:
+def _source(c: Cursor) -> tree.FromSource:
     at, name = c.span, c.name("the name of a stream or table")
     alias = c.name("an alias") if c.accept("AS") else _alias(c)
-    return tree.Source(name, alias, span=at)
+    return tree.FromSource(name, alias, span=at)
 
 
-def _join(c: Cursor) -> tree.Join | None:
+def _join(c: Cursor) -> tree.JoinClause | None:
     at, kind = c.span, _join_kind(c)
     if kind is None:
         return None
     source = _source(c)
     within = _within(c) if c.accept("WITHIN") else None
     c.expect("ON")
-    return tree.Join(kind, source, expression(c), within, span=at)
+    return tree.JoinClause(kind, source, expression(c), within, span=at)
 
 
 def _join_kind(c: Cursor) -> tree.JoinKind | None:
@@ -149,7 +149,7 @@ def _within(c: Cursor) -> tree.Within:
 # ---------------------------------------------------------------- windows
 
 
-def _window(c: Cursor) -> tree.Window:
+def _window(c: Cursor) -> tree.WindowClause:
     at = c.span
     if c.token.is_name and c.ahead(1).key != "(":
         c.take()  # a window may be named; nothing can refer to the name
@@ -165,4 +165,4 @@ def _window(c: Cursor) -> tree.Window:
     retention = duration(c) if c.accept(",", "RETENTION") else None
     grace = duration(c) if c.accept(",", "GRACE", "PERIOD") else None
     c.expect(")")
-    return tree.Window(kind, size, advance, retention, grace, span=at)
+    return tree.WindowClause(kind, size, advance, retention, grace, span=at)

@@ -11,7 +11,7 @@ from millstream.syntax.expressions import value
 from millstream.syntax.functions import create_function
 from millstream.syntax.literals import literal, whole_number
 from millstream.syntax.queries import duration, limit, query
-from millstream.syntax.tokens import Kind
+from millstream.syntax.tokens import TokenKind
 from millstream.syntax.types import sql_type
 
 _QUOTES = '"`'
@@ -206,14 +206,14 @@ def _unset(c: Cursor) -> tree.Statement:
 
 def _define(c: Cursor) -> tree.Statement:
     at = c.expect("DEFINE").span
-    name = c.expect_kind(Kind.WORD, "the name of the variable").text
+    name = c.expect_kind(TokenKind.WORD, "the name of the variable").text
     c.expect("=")
     return tree.Define(name, c.string("the value as a string"), span=at)
 
 
 def _undefine(c: Cursor) -> tree.Statement:
     at = c.expect("UNDEFINE").span
-    return tree.Undefine(c.expect_kind(Kind.WORD, "the name of the variable").text, span=at)
+    return tree.Undefine(c.expect_kind(TokenKind.WORD, "the name of the variable").text, span=at)
 
 
 def _run(c: Cursor) -> tree.Statement:
@@ -233,7 +233,7 @@ def _control(c: Cursor) -> tree.Statement:
 def _explain(c: Cursor) -> tree.Statement:
     at = c.expect("EXPLAIN").span
     after = c.ahead(1)
-    word_alone = c.token.is_name and (after.kind is Kind.END or after.key == ";")
+    word_alone = c.token.is_name and (after.kind is TokenKind.END or after.key == ";")
     if c.at_any(_READERS) and not word_alone:
         return tree.Explain(statement(c), span=at)
     return tree.Explain(query=c.name("a statement or the id of a query"), span=at)

@@ -10,7 +10,7 @@ from millstream.model.names import RESERVED
 from millstream.syntax.errors import SqlSyntaxError
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What sort of token; `value` is how messages name it."""
 
     WORD = "a word"
@@ -33,7 +33,7 @@ class Token:
     `text` is how it is written; `start` and `end` bound what it replaces in the source.
     """
 
-    kind: Kind
+    kind: TokenKind
     key: str
     value: str
     text: str
@@ -44,17 +44,17 @@ class Token:
     @property
     def is_name(self) -> bool:
         """Whether it can stand as an identifier."""
-        return self.kind is Kind.NAME or (self.kind is Kind.WORD and self.value not in RESERVED)
+        return self.kind is TokenKind.NAME or (self.kind is TokenKind.WORD and self.value not in RESERVED)
 
     def __str__(self) -> str:
-        if self.kind is Kind.END:
+        if self.kind is TokenKind.END:
             return "end of statement"
-        if self.kind is Kind.SYMBOL:
+        if self.kind is TokenKind.SYMBOL:
             return f"'{self.text}'"
         return self.text if len(self.text) <= 40 else self.text[:37] + "..."
 
 
-NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
+NUMBERS = frozenset({TokenKind.INTEGER, TokenKind.DECIMAL, TokenKind.FLOAT})
 CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
 # Words that have a meaning somewhere in the grammar and may be names all the same.
 _SOFT = """
@@ -105,22 +105,22 @@ def tokens(text: str, file: str = "") -> Iterator[Token]:
         position = found.end()
         if "\n" in lexeme:
             line, line_start = line + lexeme.count("\n"), found.start() + lexeme.rindex("\n") + 1
-    yield Token(Kind.END, "", "", "", Span(line, position - line_start + 1, file), position, position)
+    yield Token(TokenKind.END, "", "", "", Span(line, position - line_start + 1, file), position, position)
 
 
 def _token(group: str, text: str, span: Span, start: int) -> Token:
     end = start + len(text)
     if group == "WORD":
         word = text.upper()
-        return Token(Kind.WORD, word, word, text, span, start, end)
+        return Token(TokenKind.WORD, word, word, text, span, start, end)
     if group == "SYMBOL":
-        return Token(Kind.SYMBOL, text, text, text, span, start, end)
+        return Token(TokenKind.SYMBOL, text, text, text, span, start, end)
     if group == "digits":
-        return Token(Kind.NAME, "", text.upper(), text, span, start, end)
+        return Token(TokenKind.NAME, "", text.upper(), text, span, start, end)
     if group in ("STRING", "NAME"):
-        return Token(Kind[group], "", unquoted(text), text, span, start, end)
+        return Token(TokenKind[group], "", unquoted(text), text, span, start, end)
     inner = {"VARIABLE": text[2:-1], "BLOCK": text[2:-2]}
-    return Token(Kind[group], "", inner.get(group, text), text, span, start, end)
+    return Token(TokenKind[group], "", inner.get(group, text), text, span, start, end)
 
 
 def unquoted(text: str) -> str:

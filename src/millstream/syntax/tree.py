@@ -28,11 +28,11 @@ from millstream.syntax.expression_tree import Like as Like
 from millstream.syntax.expression_tree import Literal as Literal
 from millstream.syntax.expression_tree import Logical as Logical
 from millstream.syntax.expression_tree import MapOf as MapOf
-from millstream.syntax.expression_tree import Node as Node
 from millstream.syntax.expression_tree import Not as Not
 from millstream.syntax.expression_tree import Sign as Sign
 from millstream.syntax.expression_tree import StructOf as StructOf
 from millstream.syntax.expression_tree import Subscript as Subscript
+from millstream.syntax.expression_tree import SyntaxNode as SyntaxNode
 from millstream.syntax.expression_tree import TypedText as TypedText
 from millstream.syntax.expression_tree import Unit as Unit
 from millstream.syntax.expression_tree import When as When
@@ -44,7 +44,7 @@ PARTS = ("ROWKEY", "ROWVALUE")
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(Node):
+class Duration(SyntaxNode):
     """`10 SECONDS`: `count` and a unit in the plural, upper case (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS)."""
 
     count: int
@@ -65,7 +65,7 @@ class WindowKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Node):
+class WindowClause(SyntaxNode):
     """`WINDOW kind (…)`; `size` is the gap of a SESSION."""
 
     kind: WindowKind
@@ -76,7 +76,7 @@ class Window(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class SelectItem(Node):
+class SelectItem(SyntaxNode):
     """Something in a projection."""
 
 
@@ -103,7 +103,7 @@ class SelectFields(SelectItem):
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Node):
+class FromSource(SyntaxNode):
     """A source in FROM, with its alias where one is given."""
 
     name: str
@@ -118,7 +118,7 @@ class JoinKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Within(Node):
+class Within(SyntaxNode):
     """`WITHIN d` (before = after) or `WITHIN (before, after)`, with its GRACE PERIOD."""
 
     before: Duration
@@ -127,11 +127,11 @@ class Within(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Node):
+class JoinClause(SyntaxNode):
     """`kind JOIN source [WITHIN …] ON condition`."""
 
     kind: JoinKind
-    source: Source
+    source: FromSource
     condition: Expression
     within: Within | None = None
 
@@ -142,7 +142,7 @@ class Emit(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Node):
+class SelectQuery(SyntaxNode):
     """SELECT …; `group_by`/`partition_by` are None where the clause is absent.
 
     `key_names` are the names that the clause gives its expressions with AS, None or () where it gives none;
@@ -150,9 +150,9 @@ class Query(Node):
     """
 
     items: tuple[SelectItem, ...]
-    source: Source
-    joins: tuple[Join, ...] = ()
-    window: Window | None = None
+    source: FromSource
+    joins: tuple[JoinClause, ...] = ()
+    window: WindowClause | None = None
     where: Expression | None = None
     group_by: tuple[Expression, ...] | None = None
     partition_by: tuple[Expression, ...] | None = None
@@ -167,12 +167,12 @@ class Query(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Node):
+class Statement(SyntaxNode):
     """A whole statement, without its semicolon."""
 
 
 @dataclass(frozen=True, slots=True)
-class Property(Node):
+class Property(SyntaxNode):
     """`name = value` in WITH; the name upper-cased for sources, as written for connectors. `value` is a Literal."""
 
     name: str
@@ -194,7 +194,7 @@ class ColumnMark(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnDef(Node):
+class ColumnDef(SyntaxNode):
     """`name type [KEY | PRIMARY KEY | HEADERS | HEADER('header')]`."""
 
     name: str
@@ -225,7 +225,7 @@ class CreateAs(Statement):
 
     kind: SourceKind
     name: str
-    query: Query
+    query: SelectQuery
     properties: tuple[Property, ...] = ()
     or_replace: bool = False
     if_not_exists: bool = False
@@ -236,7 +236,7 @@ class InsertInto(Statement):
     """INSERT INTO target [WITH (…)] query."""
 
     target: str
-    query: Query
+    query: SelectQuery
     properties: tuple[Property, ...] = ()
 
 
@@ -257,7 +257,7 @@ class InsertValues(Statement):
 class QueryStatement(Statement):
     """A SELECT as a statement: push where `query.emit` is set, else pull."""
 
-    query: Query
+    query: SelectQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class DropType(Statement):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionParameter(Node):
+class FunctionParameter(SyntaxNode):
     """`name type` in the declaration of a function."""
 
     name: str
@@ -401,7 +401,7 @@ class FunctionParameter(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionShape(Node):
+class FunctionShape(SyntaxNode):
     """`(name type, …) -> type`: how a function in a file is called."""
 
     parameters: tuple[FunctionParameter, ...]
@@ -409,7 +409,7 @@ class FunctionShape(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Node):
+class Block(SyntaxNode):
     """`$$ text $$`: text of another language; its place is that of the first $$."""
 
     text: str

@@ -1,9 +1,9 @@
 """Types in statement text: `INT`, `DECIMAL(4, 2)`, `ARRAY<STRUCT<a INT>>`, names of custom types."""
 
-from millstream.model.types import ALIASES, Array, Decimal, Field, Map, Named, SqlType, Struct
+from millstream.model.types import ALIASES, Array, CustomType, Decimal, Field, Map, SqlType, Struct
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.tokens import Kind
+from millstream.syntax.tokens import TokenKind
 
 
 def sql_type(c: Cursor) -> SqlType:
@@ -24,22 +24,22 @@ def _simple(c: Cursor) -> SqlType:
     name = c.name("a type")
     if c.at("("):
         c.in_parentheses(_ignored_parameter)
-    return ALIASES.get(name) or Named(name)
+    return ALIASES.get(name) or CustomType(name)
 
 
 def _ignored_parameter(c: Cursor) -> None:
     """VARCHAR(20) is read for the sake of other dialects; the length has no meaning."""
     if not c.accept("STRING"):
-        c.expect_kind(Kind.INTEGER)
+        c.expect_kind(TokenKind.INTEGER)
 
 
 def _decimal(c: Cursor) -> SqlType:
     at = c.take().span
     if not c.accept("("):
         raise SqlSyntaxError("DECIMAL needs a precision and a scale", at, "write DECIMAL(10, 2)")
-    precision = int(c.expect_kind(Kind.INTEGER, "a precision").text)
+    precision = int(c.expect_kind(TokenKind.INTEGER, "a precision").text)
     c.expect(",")
-    scale = int(c.expect_kind(Kind.INTEGER, "a scale").text)
+    scale = int(c.expect_kind(TokenKind.INTEGER, "a scale").text)
     c.expect(")")
     if precision < 1:
         raise SqlSyntaxError(f"a DECIMAL has at least one digit, not {precision}", at)

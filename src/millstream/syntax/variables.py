@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from millstream.model.names import RESERVED, literal, quoted
 from millstream.syntax.errors import SqlSyntaxError
-from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Kind, Token, tokens
+from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
 _IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
-_NAMES_AND_LITERALS = frozenset({Kind.WORD, Kind.NAME, Kind.STRING}) | NUMBERS
-_OPERANDS = frozenset({Kind.NAME, Kind.STRING}) | NUMBERS
+_NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
+_OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
@@ -38,10 +38,10 @@ def substituted(found: Iterable[Token], variables: Mapping[str, str]) -> Iterato
 
 
 def _replaced(token: Token, before: Token | None, variables: Mapping[str, str]) -> Token:
-    if token.kind is Kind.STRING and "${" in token.value:
+    if token.kind is TokenKind.STRING and "${" in token.value:
         text = _IN_STRING.sub(lambda m: _in_string(m, variables), token.value)
         return replace(token, value=text, text=literal(text))
-    if token.kind is not Kind.VARIABLE:
+    if token.kind is not TokenKind.VARIABLE:
         return token
     value = _value(token.value, variables)
     if value is None:
@@ -71,11 +71,11 @@ def _token(variable: Token, before: Token | None, value: str) -> Token:
     if len(found) != 1 or found[0].kind not in _NAMES_AND_LITERALS or found[0].text != value.strip():
         raise _refused(variable, value, "it is neither one name nor one literal")
     token = found[0]
-    if token.kind is not Kind.WORD or token.key in CONSTANTS:
+    if token.kind is not TokenKind.WORD or token.key in CONSTANTS:
         return token
     if token.key in RESERVED:
         raise _refused(variable, value, f"{token.key} is a reserved word")
-    return replace(token, kind=Kind.NAME, key="", text=quoted(token.key) if token.key in SOFT else token.text)
+    return replace(token, kind=TokenKind.NAME, key="", text=quoted(token.key) if token.key in SOFT else token.text)
 
 
 def _is_operand(token: Token | None) -> bool:

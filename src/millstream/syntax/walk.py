@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import TypeVar
 
-from millstream.syntax.tree import Expression, Node
+from millstream.syntax.tree import Expression, SyntaxNode
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ def walk(node: object) -> Iterator[Expression]:
     if isinstance(node, tuple):
         for part in node:
             yield from walk(part)
-    elif isinstance(node, Node):
+    elif isinstance(node, SyntaxNode):
         if isinstance(node, Expression):
             yield node
         for field in fields(node):
@@ -25,7 +25,7 @@ def swapped(node: T, swap: Callable[[Expression], Expression | None]) -> T:
     """`node` with expressions replaced by what `swap` gives for them, outermost first; None keeps one and goes in."""
     if isinstance(node, tuple):
         return tuple(swapped(part, swap) for part in node)  # type: ignore[return-value]
-    if not isinstance(node, Node):
+    if not isinstance(node, SyntaxNode):
         return node
     found = swap(node) if isinstance(node, Expression) else None
     if found is not None:

@@ -5,16 +5,16 @@ from decimal import Decimal as Number
 from itertools import islice, product
 from typing import Any
 
-from millstream.analysis.meaning import Cast, Const, Meaning, Where
+from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCast, TypedExpression
 from millstream.catalog.catalog import Source
 from millstream.model.decimals import exact
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
-from millstream.plan.pulling import Access, Limit, Lookup, Pulled, Range
+from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange, PullPlan
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.pipeline import side_spec
-from millstream.tables.keys import Keys, keys_of
-from millstream.tables.store import Bounds, Change, Store
+from millstream.tables.keys import StoreKeys, keys_of
+from millstream.tables.store import Change, Store, WindowBounds
 
 BATCH = 500
 _WIDTHS = {INTEGER: 2**31, BIGINT: 2**63}
@@ -25,7 +25,7 @@ class NoSuchKey(ValueError):
     """A constant that no key of the column's type equals."""
 
 
-def rows(pulled: Pulled, store: Store, bounded: Bounded) -> Iterator[bytes]:
+def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
     """The rows of a pull query, as pipeline.as_records writes them, at most as many as its LIMIT.
 
     Raises EvaluationFailed where a constant of the WHERE cannot be computed.
@@ -44,21 +44,21 @@ def _batches(found: Iterable[Change]) -> Iterator[Sequence[Change]]:
         yield some
 
 
-def _record(change: Change, offset: int, keys: Keys) -> Record:
+def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
     key = keys.joined(change.key, change.start, change.end)
     return Record(key, change.value, change.time, change.headers, 0, offset)
 
 
-def _found(pulled: Pulled, store: Store, bounded: Bounded, keys: Keys) -> Iterator[Change]:
+def _found(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
     seen: set[bytes] = set()
     for access in pulled.accesses:
         windows = _windows(access, bounded)
         match access:
-            case Lookup():
+            case KeyLookup():
                 wanted = [k for k in _lookup(access, pulled.source, bounded, keys) if k not in seen]
                 seen.update(wanted)
                 yield from store.of(wanted, windows)
-            case Range() if keys.ordered is not None:
+            case KeyRange() if keys.ordered is not None:
                 low, high = _between(access, pulled.source, bounded, keys)
                 yield from store.between(low, high, windows)
             case _:
@@ -68,7 +68,7 @@ def _found(pulled: Pulled, store: Store, bounded: Bounded, keys: Keys) -> Iterat
 # ---------------------------------------------------------------- keys
 
 
-def _lookup(access: Lookup, source: Source, bounded: Bounded, keys: Keys) -> list[bytes]:
+def _lookup(access: KeyLookup, source: Source, bounded: Bounded, keys: StoreKeys) -> list[bytes]:
     """The keys that are asked for, as they are stored, each once; those that cannot be are left out."""
     columns = source.schema.key
     values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, columns, strict=True)]
@@ -77,7 +77,7 @@ def _lookup(access: Lookup, source: Source, bounded: Bounded, keys: Keys) -> lis
     return list(dict.fromkeys(k for k in made if k is not None))
 
 
-def _stored(row: dict[str, Any], source: Source, keys: Keys) -> bytes | None:
+def _stored(row: dict[str, Any], source: Source, keys: StoreKeys) -> bytes | None:
     codec = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key)
     try:
         key = codec.encode(row)
@@ -86,7 +86,7 @@ def _stored(row: dict[str, Any], source: Source, keys: Keys) -> bytes | None:
     return None if key is None else keys.stored(key)
 
 
-def _fitting(constants: Sequence[Meaning], type: SqlType, bounded: Bounded) -> list[Any]:
+def _fitting(constants: Sequence[TypedExpression], type: SqlType, bounded: Bounded) -> list[Any]:
     fitting = []
     for value in _values(constants, bounded):
         try:
@@ -114,7 +114,7 @@ def _as_key(value: Any, type: SqlType) -> Any:
 
 
 def _between(
-    access: Range, source: Source, bounded: Bounded, keys: Keys
+    access: KeyRange, source: Source, bounded: Bounded, keys: StoreKeys
 ) -> tuple[tuple[bytes, bool] | None, tuple[bytes, bool] | None]:
     """The lowest and highest stored key that the limits allow, as Store.between takes them."""
     column = source.schema.key[0]
@@ -135,14 +135,14 @@ def _between(
 # ---------------------------------------------------------------- windows
 
 
-def _windows(access: Access, bounded: Bounded) -> Bounds:
+def _windows(access: Access, bounded: Bounded) -> WindowBounds:
     limits = access.windows
     values = _values([li.constant for li in limits], bounded)
     known = [(li, v) for li, v in zip(limits, values, strict=True) if isinstance(v, int)]
-    return Bounds(_inclusive(known, Where.WINDOWSTART), _inclusive(known, Where.WINDOWEND))
+    return WindowBounds(_inclusive(known, ColumnPlace.WINDOWSTART), _inclusive(known, ColumnPlace.WINDOWEND))
 
 
-def _inclusive(limits: Sequence[tuple[Limit, int]], where: Where) -> tuple[int | None, int | None]:
+def _inclusive(limits: Sequence[tuple[KeyBound, int]], where: ColumnPlace) -> tuple[int | None, int | None]:
     of = [(li.operator, value) for li, value in limits if li.where is where]
     lows = [v + (op == ">") for op, v in of if op in (">", ">=", "=")]
     highs = [v - (op == "<") for op, v in of if op in ("<", "<=", "=")]
@@ -152,7 +152,7 @@ def _inclusive(limits: Sequence[tuple[Limit, int]], where: Where) -> tuple[int |
 # ---------------------------------------------------------------- constants
 
 
-def _values(constants: Sequence[Meaning], bounded: Bounded) -> list[Any]:
+def _values(constants: Sequence[TypedExpression], bounded: Bounded) -> list[Any]:
     """What constant expressions come to; Spark is asked only for those that are more than a literal."""
     values = [_literal(c) for c in constants]
     open = [i for i, value in enumerate(values) if value is _UNKNOWN]
@@ -165,12 +165,12 @@ def _values(constants: Sequence[Meaning], bounded: Bounded) -> list[Any]:
 _UNKNOWN = object()
 
 
-def _literal(meaning: Meaning) -> Any:
+def _literal(meaning: TypedExpression) -> Any:
     """The value of a literal, or of one as a wider number; _UNKNOWN of anything else."""
-    if isinstance(meaning, Cast) and isinstance(meaning.operand, Const) and _number(meaning.operand.value):
+    if isinstance(meaning, TypedCast) and isinstance(meaning.operand, Constant) and _number(meaning.operand.value):
         return meaning.operand.value if meaning.type in (BIGINT, DOUBLE) or _decimal(meaning.type) else _UNKNOWN
-    plain = isinstance(meaning, Const) and (meaning.type in _PLAIN or _decimal(meaning.type))
-    return meaning.value if plain and isinstance(meaning, Const) else _UNKNOWN
+    plain = isinstance(meaning, Constant) and (meaning.type in _PLAIN or _decimal(meaning.type))
+    return meaning.value if plain and isinstance(meaning, Constant) else _UNKNOWN
 
 
 def _decimal(type: SqlType | None) -> bool:

@@ -11,7 +11,7 @@ _BOUND = struct.Struct(">q")
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class StoreKeys:
     """How one table's keys are stored: `ordered` is the type by which their bytes sort, None where they do not."""
 
     windowed: Windowed | None
@@ -53,8 +53,8 @@ class Keys:
         return bytes((key[0] ^ 0x80,)) + key[1:]
 
 
-def keys_of(source: Source) -> Keys:
+def keys_of(source: Source) -> StoreKeys:
     """How the keys of a table are stored. Only KAFKA's keys sort by their bytes."""
     only = source.schema.key[0].type if len(source.schema.key) == 1 else None
     sorts = source.key.format == "KAFKA" and only in (*_WHOLE, DOUBLE, STRING, BYTES)
-    return Keys(source.windowed, only if sorts else None)
+    return StoreKeys(source.windowed, only if sorts else None)

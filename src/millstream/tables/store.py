@@ -34,14 +34,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class WindowBounds:
     """What windows' starts and ends have to be within, both inclusive, in epoch ms; None = no bound."""
 
     start: tuple[int | None, int | None] = (None, None)
     end: tuple[int | None, int | None] = (None, None)
 
 
-ALL = Bounds()
+ALL = WindowBounds()
 
 
 class Store:
@@ -119,7 +119,7 @@ class Store:
         with self._reading() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
-    def of(self, keys: Sequence[bytes], bounds: Bounds = ALL) -> Iterator[Change]:
+    def of(self, keys: Sequence[bytes], bounds: WindowBounds = ALL) -> Iterator[Change]:
         """The rows of keys, in the order of the keys given."""
         where, values = _conditions(bounds)
         with self._reading() as reader:
@@ -128,7 +128,7 @@ class Store:
                 yield from _changes(reader, ["key = ?", *where], [key, *values])
 
     def between(
-        self, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None, bounds: Bounds = ALL
+        self, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None, bounds: WindowBounds = ALL
     ) -> Iterator[Change]:
         """The rows whose keys are between two, each with whether it is itself meant; None = no bound."""
         where, values = _conditions(bounds)
@@ -150,7 +150,7 @@ def remove(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _conditions(bounds: Bounds) -> tuple[list[str], list[int]]:
+def _conditions(bounds: WindowBounds) -> tuple[list[str], list[int]]:
     where, values = [], []
     for column, (low, high) in (("since", bounds.start), ("until", bounds.end)):
         for limit, sign in ((low, ">="), (high, "<=")):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from millstream.tester.cases import Json
-from millstream.tester.views import dumps, same
+from millstream.tester.json_views import dumps, same
 
 STARTS = "|starts_with"
 

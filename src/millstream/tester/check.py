@@ -9,17 +9,17 @@ from typing import Any
 from millstream.analysis.sources import expand
 from millstream.catalog.catalog import Catalog, Serde, Source
 from millstream.catalog.schemas import subject
-from millstream.model.schema import Part
+from millstream.model.schema import RecordPart
 from millstream.model.types import SqlType
 from millstream.syntax.parser import parse_columns
 from millstream.syntax.tree import ColumnDef
-from millstream.tester.cases import Case, CaseRecord, Json
-from millstream.tester.coded import decode
-from millstream.tester.play import Placed, Played
-from millstream.tester.views import dumps, same, to_view, unwindowed
+from millstream.tester.cases import CaseRecord, Json, TestCase
+from millstream.tester.json_views import dumps, same, to_view, unwindowed
+from millstream.tester.play import PlacedRecord, PlayResult
+from millstream.tester.schema_id_records import decode
 
 
-def differences(case: Case, played: Played) -> Iterator[str]:
+def differences(case: TestCase, played: PlayResult) -> Iterator[str]:
     """Every difference between the case and what it left behind, as text; none where it passes."""
     for topic in dict.fromkeys(r.topic for r in case.outputs):
         expected = [r for r in case.outputs if r.topic == topic]
@@ -32,7 +32,7 @@ def differences(case: Case, played: Played) -> Iterator[str]:
 
 
 def _topic(
-    topic: str, expected: Sequence[CaseRecord], actual: Sequence[Placed], played: Played, timed: bool
+    topic: str, expected: Sequence[CaseRecord], actual: Sequence[PlacedRecord], played: PlayResult, timed: bool
 ) -> Iterator[str]:
     sink = next((s for s in played.catalog.sources.values() if s.topic == topic), None)
     views = [shown(placed, sink, played) for placed in actual]
@@ -41,7 +41,7 @@ def _topic(
             yield f"{topic} record {number}\n  expected {_text(want)}\n  actual   {_text(got)}"
 
 
-def shown(placed: Placed, sink: Source | None, played: Played) -> CaseRecord:
+def shown(placed: PlacedRecord, sink: Source | None, played: PlayResult) -> CaseRecord:
     record = placed.record
     columns = sink.schema if sink else None
     bare, window = _unwindowed(record.key, sink)
@@ -62,7 +62,7 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], played: Played) -> Any:
+def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], played: PlayResult) -> Any:
     try:
         if data is not None and serde.schema and serde.format != "PROTOBUF_NOSR":
             return decode(data, played.schemas.by_id)
@@ -116,7 +116,7 @@ def _source(expected: dict[str, Any], catalog: Catalog) -> Iterator[str]:
 
 def _schema(text: str, source: Source, catalog: Catalog) -> Iterator[str]:
     want = [_column(c, catalog) for c in parse_columns(text)]
-    got = [(c.name, c.type, c.part is Part.KEY) for c in source.schema]
+    got = [(c.name, c.type, c.part is RecordPart.KEY) for c in source.schema]
     if want != got:
         yield f"schema of {source.name}\n  expected {text}\n  actual   {source.schema}"
 
@@ -137,7 +137,7 @@ def _formats(expected: dict[str, Any], source: Source) -> Iterator[str]:
             yield f"{side} features of {source.name} are {_features(serde)}, not {features} ({len(columns)} columns)"
 
 
-def _written(expected: dict[str, Any], played: Played) -> Iterator[str]:
+def _written(expected: dict[str, Any], played: PlayResult) -> Iterator[str]:
     """How a topic is written, where a source stands over it: a query's own topics are nobody's business."""
     source = next((s for s in played.catalog.sources.values() if s.topic == expected["name"]), None)
     if source is None:

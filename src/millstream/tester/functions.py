@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from millstream.catalog.functions import UserFunction
 from millstream.functions.declare import Accumulating, Accumulator, Function, FunctionKind, Lowering, Signature
 from millstream.functions.python import declared
-from millstream.functions.shapes import shape
+from millstream.functions.signatures import parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import STRING, Array, Map, SqlType
 from millstream.spark.casts import cast
@@ -36,7 +36,7 @@ def _function(name: str, kind: FunctionKind, *signatures: Signature) -> Function
 
 
 def _aggregate(text: str, making: Accumulating) -> Signature:
-    return replace(shape(text, ""), accumulating=making)
+    return replace(parse_signature(text, ""), accumulating=making)
 
 
 def _always(made: Accumulator) -> Accumulating:
@@ -55,25 +55,27 @@ _CALLED = (
     _function(
         "WHENCONDITION",
         _SCALAR,
-        shape("(value BOOLEAN, reached BOOLEAN) -> BOOLEAN", _unless("not {1}", "{0}", "boolean")),
+        parse_signature("(value BOOLEAN, reached BOOLEAN) -> BOOLEAN", _unless("not {1}", "{0}", "boolean")),
     ),
     _function(
-        "WHENRESULT", _SCALAR, shape("(value INTEGER, reached BOOLEAN) -> INTEGER", _unless("not {1}", "{0}", "int"))
+        "WHENRESULT",
+        _SCALAR,
+        parse_signature("(value INTEGER, reached BOOLEAN) -> INTEGER", _unless("not {1}", "{0}", "int")),
     ),
     _function(
         "BAD_UDF",
         _SCALAR,
-        shape("(value INTEGER) -> INTEGER", "ms_fail('boom!', 'int')"),
-        shape("(value BOOLEAN) -> INTEGER", _unless("{0}", "0", "int")),
+        parse_signature("(value INTEGER) -> INTEGER", "ms_fail('boom!', 'int')"),
+        parse_signature("(value BOOLEAN) -> INTEGER", _unless("{0}", "0", "int")),
     ),
     _function(
         "TEST_UDF",
         _SCALAR,
-        shape("(a INTEGER, b STRING) -> STRING", "'doStuffIntString'"),
-        shape("(a BIGINT, b STRING) -> STRING", "'doStuffLongString'"),
-        shape("(a BIGINT, b BIGINT, c STRING) -> STRING", "'doStuffLongLongString'"),
-        shape("(a BIGINT...) -> STRING", "'doStuffLongVarargs'"),
-        shape("(a STRUCT<A STRING>) -> STRING", "{0}.F0"),
+        parse_signature("(a INTEGER, b STRING) -> STRING", "'doStuffIntString'"),
+        parse_signature("(a BIGINT, b STRING) -> STRING", "'doStuffLongString'"),
+        parse_signature("(a BIGINT, b BIGINT, c STRING) -> STRING", "'doStuffLongLongString'"),
+        parse_signature("(a BIGINT...) -> STRING", "'doStuffLongVarargs'"),
+        parse_signature("(a STRUCT<A STRING>) -> STRING", "{0}.F0"),
     ),
 )
 
@@ -99,20 +101,22 @@ _PARTS = ("INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "STRING", "DECIMAL", "STRUCT
 
 def _seven(form: str, inner: str) -> Signature:
     parameters = ", ".join(f"p{i} {form.format(part)}" for i, part in enumerate(_PARTS))
-    return shape(f"({parameters}) -> STRING", _texts(inner))
+    return parse_signature(f"({parameters}) -> STRING", _texts(inner))
 
 
 _FLATTENED = (
     _function(
         "TEST_UDTF",
         _TABLE,
-        shape("(value T) -> T", "array({0})"),
+        parse_signature("(value T) -> T", "array({0})"),
         _seven("{}", "{}"),
         _seven("ARRAY<{}>", "{}[0]"),
         _seven("MAP<STRING, {}>", "element_at({}, 'k')"),
     ),
     _function(
-        "THROWING_UDTF", _TABLE, shape("(value BOOLEAN) -> BOOLEAN", f"array({_unless('{0}', '{0}', 'boolean')})")
+        "THROWING_UDTF",
+        _TABLE,
+        parse_signature("(value BOOLEAN) -> BOOLEAN", f"array({_unless('{0}', '{0}', 'boolean')})"),
     ),
 )
 

@@ -19,14 +19,14 @@ from millstream.engine.engine import MillstreamEngine
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import Case
+from millstream.tester.broker_topics import BrokerTopics
+from millstream.tester.cases import TestCase
 from millstream.tester.check import differences
-from millstream.tester.play import Placed, Played, refused
-from millstream.tester.renamed import original
+from millstream.tester.environment import LiveEnvironment
+from millstream.tester.play import PlacedRecord, PlayResult, refused
 from millstream.tester.runner import Verdict
-from millstream.tester.script import Feed, Script, script
-from millstream.tester.stage import Stage
-from millstream.tester.wire import Wire
+from millstream.tester.script import RecordFeed, Script, script
+from millstream.tester.topic_renaming import original
 
 # Seconds: how long a record, or a query's batch, may take on a machine that has other things to do.
 PATIENCE = 600.0
@@ -35,14 +35,14 @@ PULSE = 0.05
 LOOK = 0.5
 
 
-class Failed(Exception):
+class LiveFailure(Exception):
     """Why a query of a case failed, or what it was waited for in vain."""
 
 
-class Play:
+class LivePlay:
     """One case on the stage: what is done to its engine and its topics, and what is seen of them."""
 
-    def __init__(self, script: Script, engine: MillstreamEngine, wire: Wire) -> None:
+    def __init__(self, script: Script, engine: MillstreamEngine, wire: BrokerTopics) -> None:
         self._script, self._engine, self._wire = script, engine, wire
 
     def begin(self) -> None:
@@ -52,7 +52,7 @@ class Play:
         for text, settings in self._script.statements:
             self._engine.execute(Request(text, settings))
 
-    def feed(self, feeds: Sequence[Feed], safely: bool = False) -> None:
+    def feed(self, feeds: Sequence[RecordFeed], safely: bool = False) -> None:
         """Write records, waiting as the module says. Raises Failed.
 
         `safely`: what one topic was given is in a checkpoint before another is given more, so that a restart, which
@@ -70,19 +70,19 @@ class Play:
         deadline = time.monotonic() + PATIENCE
         while not self._settled():
             if time.monotonic() > deadline:
-                raise Failed(f"the queries did not read all records in {PATIENCE:.0f} s")
+                raise LiveFailure(f"the queries did not read all records in {PATIENCE:.0f} s")
             time.sleep(LOOK)
 
-    def records(self, topic: str) -> list[Placed]:
+    def records(self, topic: str) -> list[PlacedRecord]:
         """The records of a topic, by the case's name for it, in order."""
-        return [Placed(r, (r.offset, r.partition)) for r in self._wire.read(self._script.name + topic)]
+        return [PlacedRecord(r, (r.offset, r.partition)) for r in self._wire.read(self._script.name + topic)]
 
     @property
     def catalog(self) -> Catalog:
         """The catalog, with the case's names for topics."""
         return original(self._engine.catalog, self._script.name)
 
-    def _told(self, feed: Feed) -> None:
+    def _told(self, feed: RecordFeed) -> None:
         """Wait until as many records were made as the bounded run has, or there will be no more."""
         deadline = look = time.monotonic() + LOOK
         deadline += PATIENCE
@@ -92,7 +92,7 @@ class Play:
                     return
                 look = time.monotonic() + LOOK
             if time.monotonic() > deadline:
-                raise Failed(f"a record of {feed.topic} was not answered in {PATIENCE:.0f} s")
+                raise LiveFailure(f"a record of {feed.topic} was not answered in {PATIENCE:.0f} s")
             time.sleep(PULSE)
 
     def _settled(self) -> bool:
@@ -110,7 +110,7 @@ class Play:
         (answer,) = self._engine.execute(Request(f"DESCRIBE {identifier(name)} EXTENDED;"))
         found: Mapping[str, Any] = answer["sourceDescription"]
         if found["errorStats"]:
-            raise Failed(found["errorStats"])
+            raise LiveFailure(found["errorStats"])
         return found
 
 
@@ -121,7 +121,9 @@ def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mappi
     return all(read.get((topic, partition), -1) >= end for partition, end in ends[topic].items())
 
 
-def run_live(cases: Sequence[Case], stage: Stage, defaults: Mapping[str, str], jobs: int) -> Iterator[Verdict]:
+def run_live(
+    cases: Sequence[TestCase], stage: LiveEnvironment, defaults: Mapping[str, str], jobs: int
+) -> Iterator[Verdict]:
     """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
     bounded = Bounded(stage.spark)
     names = [f"case_{uuid4().hex[:8]}_" for _ in cases]
@@ -129,7 +131,9 @@ def run_live(cases: Sequence[Case], stage: Stage, defaults: Mapping[str, str], j
         yield from pool.map(lambda case, name: _verdict(case, name, stage, bounded, defaults), cases, names)
 
 
-def _verdict(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+def _verdict(
+    case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
+) -> Verdict:
     began = perf_counter()
     try:
         reason = _reason(case, name, stage, bounded, defaults)
@@ -138,17 +142,17 @@ def _verdict(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Ma
     return Verdict(case, reason, perf_counter() - began)
 
 
-def _reason(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _reason(case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     what, played = script(case, name, defaults, bounded)
     engine = stage.engine(what)
-    play = Play(what, engine, stage.wire)
+    play = LivePlay(what, engine, stage.wire)
     try:
         play.begin()
         play.feed(what.feeds)
         play.settle()
     except RequestFailed as failure:
         return _refusal(case, failure)
-    except Failed as failure:
+    except LiveFailure as failure:
         return "" if case.rejected is not None else str(failure)
     else:
         return _judged(case, play, played)
@@ -156,7 +160,7 @@ def _reason(case: Case, name: str, stage: Stage, bounded: Bounded, defaults: Map
         engine.close()
 
 
-def _judged(case: Case, play: Play, played: Played | None) -> str:
+def _judged(case: TestCase, play: LivePlay, played: PlayResult | None) -> str:
     if case.rejected is not None:
         return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
     if played is None:
@@ -166,7 +170,7 @@ def _judged(case: Case, play: Play, played: Played | None) -> str:
     return "\n".join(differences(case, found))
 
 
-def _refusal(case: Case, failure: RequestFailed) -> str:
+def _refusal(case: TestCase, failure: RequestFailed) -> str:
     cause = failure.__cause__
     while isinstance(cause, RequestFailed):
         cause = cause.__cause__

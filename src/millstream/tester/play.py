@@ -24,18 +24,18 @@ from millstream.spark.bounded import Bounded, Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester import known, registry
-from millstream.tester.cases import Case, CaseRecord, Json
-from millstream.tester.coded import encode
+from millstream.tester import registered_schemas, registry
+from millstream.tester.cases import CaseRecord, Json, TestCase
 from millstream.tester.functions import OF_TESTS
-from millstream.tester.registry import Schemas
-from millstream.tester.views import dumps, to_bytes, windowed
+from millstream.tester.json_views import dumps, to_bytes, windowed
+from millstream.tester.registry import CaseSchemas
+from millstream.tester.schema_id_records import encode
 
 Order = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRecord:
     """A record in a topic, and where it stands in the order of all."""
 
     record: Record
@@ -43,15 +43,15 @@ class Placed:
 
 
 @dataclass(slots=True)
-class Played:
+class PlayResult:
     """What a case left behind: the catalog, the topics' facts, and the records of each topic in order."""
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
     topics: dict[str, TopicFacts] = field(default_factory=dict)
-    records: dict[str, list[Placed]] = field(default_factory=dict)
+    records: dict[str, list[PlacedRecord]] = field(default_factory=dict)
     queries: dict[str, StartQuery] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    schemas: Schemas = field(default_factory=registry.schemas)
+    schemas: CaseSchemas = field(default_factory=registry.schemas)
 
     @property
     def facts(self) -> Facts:
@@ -59,12 +59,12 @@ class Played:
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
 
-def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
+def plan(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
     """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
-    played = Played(settings={**defaults, **case.properties})
-    asked = known.partitions(case)
+    played = PlayResult(settings={**defaults, **case.properties})
+    asked = registered_schemas.partitions(case)
     played.topics = {t.name: TopicFacts(asked.get(t.name, t.partitions), t.replicas) for t in case.topics}
-    known.register(case, played.schemas)
+    registered_schemas.register(case, played.schemas)
     for text in case.statements:
         for parsed in split(text):
             _apply(parsed.statement, parsed.text, played, bounded)
@@ -73,14 +73,14 @@ def plan(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played:
     return played
 
 
-def _apply(statement: tree.Statement, text: str, played: Played, bounded: Bounded) -> None:
+def _apply(statement: tree.Statement, text: str, played: PlayResult, bounded: Bounded) -> None:
     if isinstance(statement, tree.InsertValues):
         _insert(statement, played, bounded)
     else:
         apply(statement, text, played)
 
 
-def apply(statement: tree.Statement, text: str, played: Played) -> None:
+def apply(statement: tree.Statement, text: str, played: PlayResult) -> None:
     """Carry out a statement in the mind alone; INSERT VALUES is none of these. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
@@ -91,7 +91,7 @@ def apply(statement: tree.Statement, text: str, played: Played) -> None:
             _outcome(statement, text, played)
 
 
-def _outcome(statement: tree.Statement, text: str, played: Played) -> None:
+def _outcome(statement: tree.Statement, text: str, played: PlayResult) -> None:
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, played)
     made = outcome(statement, text, played.catalog, played.facts, played.settings)
@@ -108,7 +108,7 @@ def _outcome(statement: tree.Statement, text: str, played: Played) -> None:
                 played.queries.pop(step.id, None)
 
 
-def _assume_topic(statement: tree.CreateSource, played: Played) -> None:
+def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
     """A case's topics need no declaration: a topic that a source is declared over is there, or is made by it."""
     if any(p.name == "PARTITIONS" for p in statement.properties):
         return
@@ -117,17 +117,17 @@ def _assume_topic(statement: tree.CreateSource, played: Played) -> None:
             played.topics.setdefault(p.value.value, TopicFacts(4))
 
 
-def _insert(statement: tree.InsertValues, played: Played, bounded: Bounded) -> None:
+def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
     made = insert_row(statement, played.catalog, played.settings)
     record = bounded.constant(made, now=0)
     _append(played, made.sink.topic, record, (len(played.records.get(made.sink.topic, ())) - 1_000_000,))
 
 
-def _append(played: Played, topic: str, record: Record, order: Order) -> None:
-    played.records.setdefault(topic, []).append(Placed(record, order))
+def _append(played: PlayResult, topic: str, record: Record, order: Order) -> None:
+    played.records.setdefault(topic, []).append(PlacedRecord(record, order))
 
 
-def run(case: Case, played: Played, bounded: Bounded) -> None:
+def run(case: TestCase, played: PlayResult, bounded: Bounded) -> None:
     """Put the inputs into their topics and run the queries, upstream ones first."""
     for number, given in enumerate(case.inputs):
         _append(played, given.topic, record_of(given, case, played), (number,))
@@ -135,7 +135,7 @@ def run(case: Case, played: Played, bounded: Bounded) -> None:
         _run(step, played, bounded)
 
 
-def record_of(given: CaseRecord, case: Case, played: Played) -> Record:
+def record_of(given: CaseRecord, case: TestCase, played: PlayResult) -> Record:
     """An input as its topic has it, in the formats of the first source over that topic."""
     key, value, keys, values = _written_as(given.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in given.headers)
@@ -143,7 +143,7 @@ def record_of(given: CaseRecord, case: Case, played: Played) -> Record:
     return Record(bytes_of_key, _side(given, "VALUE", value, values, played), given.timestamp or 0, headers, 0, 0)
 
 
-def _side(given: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: Played) -> bytes | None:
+def _side(given: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: PlayResult) -> bytes | None:
     view = given.key if side == "KEY" else given.value
     format = FORMATS.get(serde.format)
     latest = played.schemas.latest(subject(given.topic, side)) if format and format.infers else None
@@ -156,7 +156,9 @@ def _from_base64(data: str | None) -> bytes | None:
     return None if data is None else b64decode(data)
 
 
-def _written_as(topic: str, case: Case, played: Played) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
+def _written_as(
+    topic: str, case: TestCase, played: PlayResult
+) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
     """The formats and columns of a topic: those of the first source over it, else what the case says of it."""
     for source in played.catalog.sources.values():
         if source.topic == topic:
@@ -180,7 +182,7 @@ def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
     return ordered
 
 
-def _run(step: StartQuery, played: Played, bounded: Bounded) -> None:
+def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
     number = list(played.queries).index(step.query.id)
     given = _arrivals(step, played)
     answers = bounded.run(step, [(lane, placed.record) for lane, placed in given])
@@ -188,16 +190,16 @@ def _run(step: StartQuery, played: Played, bounded: Bounded) -> None:
         _append(played, step.plan.sink.topic, record, (*given[index][1].order, number, position))
 
 
-def _arrivals(step: StartQuery, played: Played) -> list[tuple[int, Placed]]:
+def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRecord]]:
     """The records that a query reads in their order, each with the leaf of its plan that reads it."""
     arrivals = []
     for lane, leaf in enumerate(leaves(step.plan)):
         placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
-        arrivals += [(lane, Placed(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
+        arrivals += [(lane, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
     return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 
 
-def refused(error: StatementError, case: Case) -> bool:
+def refused(error: StatementError, case: TestCase) -> bool:
     """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
     if isinstance(error, NotSupported):
         return False

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 
 
-class Schemas:
+class CaseSchemas:
     """The schemas of one case: by id, and each subject's in order."""
 
     def __init__(self, url: str) -> None:
@@ -78,7 +78,7 @@ def _shown(schema: SchemaText) -> dict[str, Any]:
     return {"schema": schema.text, "schemaType": schema.kind, "references": references}
 
 
-def reference(name: str, text: str, kind: str, to: Schemas) -> Reference:
+def reference(name: str, text: str, kind: str, to: CaseSchemas) -> Reference:
     """A schema registered so that others can refer to it by name."""
     schema = SchemaText(kind, text)
     # Far from the ids that cases name.
@@ -88,7 +88,7 @@ def reference(name: str, text: str, kind: str, to: Schemas) -> Reference:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    cases: dict[str, Schemas]
+    cases: dict[str, CaseSchemas]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -123,9 +123,9 @@ def _server() -> _Server:
     return server
 
 
-def schemas() -> Schemas:
+def schemas() -> CaseSchemas:
     """A new and empty registry."""
     server = _server()
     name = f"case{len(server.cases)}"
-    server.cases[name] = Schemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")
+    server.cases[name] = CaseSchemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")
     return server.cases[name]

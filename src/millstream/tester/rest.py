@@ -22,11 +22,11 @@ from millstream.spark.bounded import Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester import known, registry
+from millstream.tester import registered_schemas, registry
 from millstream.tester.answers import difference, subset
-from millstream.tester.cases import Case, Json
+from millstream.tester.cases import Json, TestCase
 from millstream.tester.check import differences
-from millstream.tester.play import Placed, Played, apply, record_of, refused
+from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
 from millstream.tester.runner import Verdict
 
 # How long an answer may take to become what is expected: queries start in the background.
@@ -48,7 +48,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class RestSite:
     """Where a server, its Kafka and its registry answer; a server that nobody else uses: cases empty it."""
 
     url: str
@@ -71,9 +71,9 @@ class Site:
         return answer.json()
 
 
-def site(url: str, bootstrap: str, registry: str) -> Site:
+def site(url: str, bootstrap: str, registry: str) -> RestSite:
     """The site once its registry answers, which may start in the background."""
-    made = Site(url, bootstrap, registry)
+    made = RestSite(url, bootstrap, registry)
     deadline = time.monotonic() + PATIENCE
     while registry and time.monotonic() < deadline:
         try:
@@ -85,7 +85,7 @@ def site(url: str, bootstrap: str, registry: str) -> Site:
     return made
 
 
-def run_cases(cases: Sequence[Case], site: Site, defaults: Mapping[str, str]) -> Iterator[Verdict]:
+def run_cases(cases: Sequence[TestCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
     """Play the cases one after the other on an empty server; it is empty again after each."""
     for case in cases:
         began = time.perf_counter()
@@ -98,9 +98,9 @@ def run_cases(cases: Sequence[Case], site: Site, defaults: Mapping[str, str]) ->
         yield Verdict(case, reason, time.perf_counter() - began)
 
 
-def _reason(case: Case, site: Site, defaults: Mapping[str, str]) -> str:
+def _reason(case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> str:
     try:
-        return "\n".join(_Playing(case, site, defaults).differences())
+        return "\n".join(_RestPlay(case, site, defaults).differences())
     except Refusal as refusal:
         if case.rejected is None:
             return f"refused: {refusal}"
@@ -111,13 +111,13 @@ def _reason(case: Case, site: Site, defaults: Mapping[str, str]) -> str:
         return "" if refused(error, case) else f"refused for another reason: {refusal.message}"
 
 
-class _Playing:
+class _RestPlay:
     """One case being played."""
 
-    def __init__(self, case: Case, site: Site, defaults: Mapping[str, str]) -> None:
+    def __init__(self, case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
         self._properties = {**EARLIEST, **case.properties}
-        self._played = Played(settings={**defaults, **self._properties})
+        self._played = PlayResult(settings={**defaults, **self._properties})
         self._responses = iter(case.responses)
         ids = _register(case, site, self._played.schemas)
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
@@ -148,9 +148,9 @@ class _Playing:
     def _make_topics(self) -> None:
         """Topics that a case takes for granted: those it names, and those that its sources are declared over."""
         case, played = self._case, self._played
-        asked, made_by_statements = known.partitions(case), known.made(case)
+        asked, made_by_statements = registered_schemas.partitions(case), registered_schemas.made(case)
         wanted = {t.name: asked.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
-        for topic in (*known.topics(case), *(r.topic for r in case.inputs)):
+        for topic in (*registered_schemas.topics(case), *(r.topic for r in case.inputs)):
             if topic not in made_by_statements:
                 wanted.setdefault(topic, 1)
         admin = AdminClient({"bootstrap.servers": self._site.bootstrap})
@@ -230,7 +230,7 @@ class _Playing:
     def _read_outputs(self) -> None:
         for topic in {r.topic for r in self._case.outputs}:
             records = _records(self._site.bootstrap, topic)
-            self._played.records[topic] = [Placed(record, (i,)) for i, record in enumerate(records)]
+            self._played.records[topic] = [PlacedRecord(record, (i,)) for i, record in enumerate(records)]
 
 
 def _parsed(text: str) -> list[tuple[tree.Statement | None, str]]:
@@ -268,17 +268,17 @@ def _record(message: Any) -> Record:
     )
 
 
-def _register(case: Case, site: Site, played: registry.Schemas) -> dict[int, int]:
+def _register(case: TestCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
     """Put the schemas of a case into the registry; which id the registry gave for each that the case names."""
     given, ids = registry.schemas(), {}
-    known.register(case, given)
+    registered_schemas.register(case, given)
     for subject, found in given.subjects.items():
         ids[found.id] = _registered(subject, found.schema, site)
         played.register(subject, found.schema, ids[found.id])
     return ids
 
 
-def _registered(subject: str, schema: SchemaText, site: Site) -> int:
+def _registered(subject: str, schema: SchemaText, site: RestSite) -> int:
     for one in schema.references:
         _registered(one.subject, one.schema, site)
     references = [{"name": r.name, "subject": r.subject, "version": 1} for r in schema.references]
@@ -292,7 +292,7 @@ def _with_ids(text: str, ids: Mapping[int, int]) -> str:
     return _SCHEMA_ID.sub(lambda found: f"{found[1]}{ids.get(int(found[2]), int(found[2]))}", text)
 
 
-def _learn_schemas(site: Site, played: Played) -> None:
+def _learn_schemas(site: RestSite, played: PlayResult) -> None:
     """What the registry knows: how inputs are to be written, and outputs were."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         found = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
@@ -301,7 +301,7 @@ def _learn_schemas(site: Site, played: Played) -> None:
         played.schemas.register(subject, text, found["id"])
 
 
-def _clear(site: Site) -> None:
+def _clear(site: RestSite) -> None:
     """Leave the server as empty as it was: no queries, sources, types, topics or subjects."""
     _end_queries(site)
     _drop_sources(site)
@@ -318,13 +318,13 @@ def _clear(site: Site) -> None:
         site.http.delete(f"{site.registry}/subjects/{subject}", params={"permanent": "true"})
 
 
-def _end_queries(site: Site) -> None:
+def _end_queries(site: RestSite) -> None:
     for query in site.statement("SHOW QUERIES;", {})[0]["queries"]:
         if not query["id"].startswith("CST_"):
             site.statement(f"TERMINATE {query['id']};", {})
 
 
-def _drop_sources(site: Site) -> None:
+def _drop_sources(site: RestSite) -> None:
     deadline = time.monotonic() + SETTLED
     while time.monotonic() < deadline:
         kinds = (("STREAM", "streams"), ("TABLE", "tables"))

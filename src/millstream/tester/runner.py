@@ -9,16 +9,16 @@ from time import perf_counter
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
-from millstream.tester.cases import Case
+from millstream.tester.cases import TestCase
 from millstream.tester.check import differences
-from millstream.tester.play import Played, plan, refused, run
+from millstream.tester.play import PlayResult, plan, refused, run
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How a case went; `reason` is "" where it passed."""
 
-    case: Case
+    case: TestCase
     reason: str
     seconds: float
 
@@ -34,13 +34,15 @@ class Verdict:
         )
 
 
-def run_cases(cases: Sequence[Case], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1) -> Iterator[Verdict]:
+def run_cases(
+    cases: Sequence[TestCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
+) -> Iterator[Verdict]:
     """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
 
 
-def verdict(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+def verdict(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
     """Play one case and say how it went."""
     began = perf_counter()
     try:
@@ -50,7 +52,7 @@ def verdict(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> Verdic
     return Verdict(case, reason, perf_counter() - began)
 
 
-def _reason(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _reason(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     if case.rejected is None:
         played = plan(case, defaults, bounded)
         run(case, played, bounded)
@@ -58,10 +60,10 @@ def _reason(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     return _refusal(case, bounded, defaults)
 
 
-def _refusal(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _refusal(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     because = (case.rejected or {}).get("because", "")
     try:
-        played: Played = plan(case, defaults, bounded)
+        played: PlayResult = plan(case, defaults, bounded)
     except StatementError as error:
         return "" if refused(error, case) else f"refused for another reason: {error}\n  expected: {because}"
     if _failed_at_run_time(case, played, bounded):
@@ -69,7 +71,7 @@ def _refusal(case: Case, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     return f"neither refused nor failed, and should be: {because}"
 
 
-def _failed_at_run_time(case: Case, played: Played, bounded: Bounded) -> bool:
+def _failed_at_run_time(case: TestCase, played: PlayResult, bounded: Bounded) -> bool:
     """Whether a query dies of the inputs, as some settings ask for."""
     try:
         run(case, played, bounded)

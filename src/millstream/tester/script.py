@@ -12,15 +12,15 @@ from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester.cases import Case
-from millstream.tester.play import Played, plan, record_of, run
-from millstream.tester.renamed import renamed
+from millstream.tester.cases import TestCase
+from millstream.tester.play import PlayResult, plan, record_of, run
+from millstream.tester.topic_renaming import renamed
 
 OUTPUT_PREFIX = "ksql.output.topic.name.prefix"
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class RecordFeed:
     """A record to write, and what follows: `made` records in all in each topic by now, as the bounded run has them.
 
     `told`: this record made some. `turn`: the next record goes to another topic, so this one must have been read.
@@ -45,10 +45,12 @@ class Script:
     topics: Mapping[str, int]
     statements: tuple[tuple[str, Mapping[str, str]], ...]
     server: Mapping[str, str]
-    feeds: tuple[Feed, ...]
+    feeds: tuple[RecordFeed, ...]
 
 
-def script(case: Case, name: str, defaults: Mapping[str, str], bounded: Bounded) -> tuple[Script, Played | None]:
+def script(
+    case: TestCase, name: str, defaults: Mapping[str, str], bounded: Bounded
+) -> tuple[Script, PlayResult | None]:
     """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
     played = _bounded(case, defaults, bounded)
     # What ksqlDB has and millstream has not is left out, as bounded runs do.
@@ -62,7 +64,7 @@ def _editable(name: str) -> bool:
     return setting is not None and setting.editable
 
 
-def _bounded(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Played | None:
+def _bounded(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
     try:
         played = plan(case, defaults, bounded)
     except StatementError:
@@ -75,7 +77,7 @@ def _bounded(case: Case, defaults: Mapping[str, str], bounded: Bounded) -> Playe
     return played
 
 
-def _said(case: Case, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+def _said(case: TestCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
     """The statements, each with the session's settings; one that cannot be read goes to the engine as it is."""
     settings = {n: v for n, v in case.properties.items() if _editable(n)}
     said: list[tuple[str, Mapping[str, str]]] = []
@@ -100,7 +102,7 @@ def _heard(statement: tree.Statement, settings: dict[str, str]) -> bool:
     return True
 
 
-def _topics(case: Case) -> dict[str, int]:
+def _topics(case: TestCase) -> dict[str, int]:
     """The topics that are there: in one partition where the case does not say, so that records have one order."""
     found = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
@@ -108,7 +110,7 @@ def _topics(case: Case) -> dict[str, int]:
     return {**named, **{name: count for name, count in found.items() if not declared.get(name)}}
 
 
-def _declared(case: Case) -> list[tree.CreateSource]:
+def _declared(case: TestCase) -> list[tree.CreateSource]:
     found = []
     for text in case.statements:
         try:
@@ -124,7 +126,7 @@ def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
     return str(given.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in given
 
 
-def _feeds(case: Case, played: Played) -> tuple[Feed, ...]:
+def _feeds(case: TestCase, played: PlayResult) -> tuple[RecordFeed, ...]:
     """The inputs as records, with what the bounded run made of them."""
     sinks = {s.plan.sink.topic for s in played.queries.values()}
     made: list[Counter[str]] = [Counter() for _ in case.inputs]
@@ -138,5 +140,5 @@ def _feeds(case: Case, played: Played) -> tuple[Feed, ...]:
     for record, count, turn in zip(case.inputs, made, [*following, False], strict=False):
         total = total + count
         told = any(topic != record.topic for topic in count)
-        feeds.append(Feed(record.topic, record_of(record, case, played), dict(total), told, turn))
+        feeds.append(RecordFeed(record.topic, record_of(record, case, played), dict(total), told, turn))
     return tuple(feeds)

@@ -10,7 +10,7 @@ _MODULE = "millstream.udf"
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredFunction:
     """A function in a file: its `name` in SQL and that of its definition, its signature in SQL's words, its docstring.
 
     `line` is where its decorator stands.
@@ -25,7 +25,7 @@ class Declared:
     line: int
 
 
-def declared(text: str) -> list[Declared]:
+def declared(text: str) -> list[DeclaredFunction]:
     """The functions that a file's text declares, none where it does not import this room. Raises BadCode."""
     if _MODULE not in text:
         return []
@@ -48,13 +48,13 @@ def _name(called: ast.expr) -> str:
     return called.id if isinstance(called, ast.Name) else ""
 
 
-def _declared(definition: ast.FunctionDef | ast.ClassDef, call: ast.Call) -> Declared:
+def _declared(definition: ast.FunctionDef | ast.ClassDef, call: ast.Call) -> DeclaredFunction:
     named = {k.arg: _constant(k.value) for k in call.keywords}
     signature = _constant(call.args[0]) if len(call.args) == 1 else named.get("signature")
     if not isinstance(signature, str):
         hint = '@function("(a INT, b STRING) -> STRING")'
         raise BadCode(f"the declaration of {definition.name} has no signature", call.lineno, hint)
-    return Declared(
+    return DeclaredFunction(
         str(named.get("name") or definition.name).upper(),
         definition.name,
         signature,

@@ -41,7 +41,7 @@ class Expired(BaseException):
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkerLimits:
     """What a call may take: seconds of processor time, and by the clock, which goes on while others have the core."""
 
     processor: float
@@ -56,7 +56,7 @@ def main() -> None:
 
     Arguments: the seconds of processor time that a call may take, those by the clock, megabytes of memory (0: any).
     """
-    limits, megabytes = Limits(float(sys.argv[1]), float(sys.argv[2])), int(sys.argv[3])
+    limits, megabytes = WorkerLimits(float(sys.argv[1]), float(sys.argv[2])), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "wb")
     # What a function prints must not come between the answers; its errors go where the server's own go.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -151,7 +151,7 @@ def _state(state: Any) -> bytes:
         raise TypeError(f"the state has to be what JSON can hold: {error}") from error
 
 
-def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: Limits) -> None:
+def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: WorkerLimits) -> None:
     while True:
         frame = _frame(source)
         if frame is None:
@@ -162,7 +162,7 @@ def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: L
             return
 
 
-def _timed(call: Call, frame: bytes, text: str, limits: Limits) -> bytes:
+def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
     """The answer to a call, which is cut short when its time is over."""
     try:
         # The second alarm is for what caught the first.
@@ -179,7 +179,7 @@ def _timed(call: Call, frame: bytes, text: str, limits: Limits) -> bytes:
         return ERROR + explained(failure, text)
 
 
-def explained(failure: BaseException, text: str, limits: Limits | None = None) -> bytes:
+def explained(failure: BaseException, text: str, limits: WorkerLimits | None = None) -> bytes:
     """What went wrong, and in which line of the function's text."""
     what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
     if isinstance(failure, Expired) and limits:

@@ -12,8 +12,8 @@ SELECT * FROM one WHERE 10 = id AND n > 1;
 -- → without scans: keys (10), each row asked
 
 SELECT * FROM one WHERE id = 10 + 1;
--- → keys (Arithmetic)
--- → without scans: keys (Arithmetic)
+-- → keys (TypedArithmetic)
+-- → without scans: keys (TypedArithmetic)
 
 SELECT * FROM one WHERE id IN (1, 2, 3);
 -- → keys (1, 2, 3)

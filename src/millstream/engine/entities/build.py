@@ -3,7 +3,7 @@
 from typing import Any
 
 from millstream.engine.api import Entity
-from millstream.engine.state import Status
+from millstream.engine.state import CommandStatus
 
 
 def entity(type: str, text: str, /, **body: Any) -> Entity:
@@ -11,7 +11,7 @@ def entity(type: str, text: str, /, **body: Any) -> Entity:
     return {"@type": type, "statementText": text, **body, "warnings": []}
 
 
-def current_status(text: str, path: str, status: Status, sequence: int) -> Entity:
+def current_status(text: str, path: str, status: CommandStatus, sequence: int) -> Entity:
     """A catalog statement's answer: how its command, number `sequence`, went."""
     return entity(
         "currentStatus",
@@ -22,7 +22,7 @@ def current_status(text: str, path: str, status: Status, sequence: int) -> Entit
     )
 
 
-def status_body(status: Status) -> Entity:
+def status_body(status: CommandStatus) -> Entity:
     """A status as /status gives it."""
     return {"status": status.state, "message": status.message, "queryId": status.query_id}
 

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from millstream.analysis.views import physical
-from millstream.catalog.catalog import Catalog, Query, QueryKind, Source, Timestamp
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Source, Timestamp
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import columns
-from millstream.engine.supervisor import Health, Trouble
+from millstream.engine.supervisor import QueryFailure, QueryHealth
 from millstream.functions.declare import Function, Signature
-from millstream.model.schema import Column, Part, Schema
+from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.settings import SETTINGS
 from millstream.model.types import BIGINT
 
@@ -84,15 +84,15 @@ def _fields(source: Source) -> list[dict[str, Any]]:
     found = source.schema.columns
     if source.windowed is None:
         return columns(found)
-    bounds = (Column(name, BIGINT, Part.KEY) for name in ("WINDOWSTART", "WINDOWEND"))
-    return columns((*source.schema.key, *bounds, *(c for c in found if c.part is not Part.KEY)))
+    bounds = (Column(name, BIGINT, RecordPart.KEY) for name in ("WINDOWSTART", "WINDOWEND"))
+    return columns((*source.schema.key, *bounds, *(c for c in found if c.part is not RecordPart.KEY)))
 
 
 def _timestamp(timestamp: Timestamp | None) -> str:
     return timestamp.column if timestamp else ""
 
 
-def _query(query: Query, catalog: Catalog, observed: Observed) -> dict[str, Any]:
+def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict[str, Any]:
     state = observed.states.get(query.id, query.state.value)
     sink = catalog.sources.get(query.sink)
     return {
@@ -113,7 +113,7 @@ def _dependent(source: Source, catalog: Catalog) -> list[str]:
 
 
 def query_body(
-    query: Query, catalog: Catalog, plan: str, host: str, state: str, health: Health | None
+    query: PersistentQuery, catalog: Catalog, plan: str, host: str, state: str, health: QueryHealth | None
 ) -> dict[str, Any]:
     """A persistent query's description."""
     sink = catalog.sources.get(query.sink)
@@ -244,7 +244,7 @@ def statistics_of_host(host: str, id: str, found: Mapping[str, Any], now: float)
     return [{"host": host, "name": f"{id} {name}", "value": value, "timestamp": at} for name, value in found.items()]
 
 
-def trouble_text(id: str, trouble: Trouble) -> str:
+def trouble_text(id: str, trouble: QueryFailure) -> str:
     """A query's failure and when it was, in a line."""
     return f"{id}: {moment(trouble.at)} {trouble.message}"
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from millstream.catalog.catalog import Catalog, Kind, Query, QueryState, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, RelationKind, Source
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
@@ -14,7 +14,7 @@ from millstream.model.settings import SETTINGS, Setting
 HIDDEN = "[hidden]"
 
 
-def sources(text: str, catalog: Catalog, kind: Kind) -> Entity:
+def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
     """SHOW STREAMS, SHOW TABLES."""
     what = f"{kind.value.lower()}s"
     found = [_source(s) for s in _in_order(catalog) if s.kind is kind]
@@ -42,7 +42,7 @@ def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapp
     return entity("queries", text, queries=found + [_push(id, statement) for id, statement in push.items()])
 
 
-def query_body(query: Query, catalog: Catalog, state: str) -> dict[str, Any]:
+def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str, Any]:
     """A persistent query in a list."""
     sink = catalog.sources.get(query.sink)
     return {
@@ -56,7 +56,7 @@ def query_body(query: Query, catalog: Catalog, state: str) -> dict[str, Any]:
     }
 
 
-def asked_state(query: Query) -> str:
+def asked_state(query: PersistentQuery) -> str:
     """How a query is by what its user asked of it."""
     return "PAUSED" if query.state is QueryState.PAUSED else "RUNNING"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from millstream.model.schema import Column, Part
+from millstream.model.schema import Column, RecordPart
 from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct
 
 
@@ -33,13 +33,13 @@ def _field(field: Field) -> dict[str, Any]:
 
 def columns(found: Iterable[Column]) -> list[dict[str, Any]]:
     """Columns, the key's first, as a description lists them."""
-    order = {Part.KEY: 0, Part.VALUE: 1, Part.HEADER: 1}
+    order = {RecordPart.KEY: 0, RecordPart.VALUE: 1, RecordPart.HEADER: 1}
     return [_column(c) for c in sorted(found, key=lambda c: order[c.part])]
 
 
 def _column(column: Column) -> dict[str, Any]:
     body: dict[str, Any] = {"name": column.name, "schema": schema_of(column.type)}
-    if column.part is not Part.VALUE:
+    if column.part is not RecordPart.VALUE:
         body["type"] = column.part.value
     if column.header is not None:
         body["headerKey"] = column.header

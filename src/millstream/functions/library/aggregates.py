@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from millstream.functions.declare import Accumulating, Accumulator, Function, FunctionKind, Signature, TypeRule
 from millstream.functions.rules import same_decimal
-from millstream.functions.shapes import each, shape
+from millstream.functions.signatures import each, parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
 from millstream.model.types import STRING, Array, Decimal, Field, Map, SqlType, Struct, children, computed
@@ -29,7 +29,7 @@ def _aggregate(name: str, description: str, example: str, answer: str, *signatur
 
 def _shape(text: str, making: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
     """A signature of an aggregate; its last `constants` arguments have to be constants."""
-    return replace(shape(text, "", returns), accumulating=making, constants=constants)
+    return replace(parse_signature(text, "", returns), accumulating=making, constants=constants)
 
 
 def _each(types: str, text: str, making: Accumulating, constants: int = 0) -> tuple[Signature, ...]:

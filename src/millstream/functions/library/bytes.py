@@ -1,7 +1,7 @@
 """Functions between text, numbers and bytes."""
 
 from millstream.functions.declare import Function
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 
 
 def _number(name: str, result: str, size: int, spark: str, example: str, answer: str) -> Function:
@@ -11,8 +11,8 @@ def _number(name: str, result: str, size: int, spark: str, example: str, answer:
         "bytes",
         f"The {result} in {size} bytes, in the order BIG_ENDIAN (unless said) or LITTLE_ENDIAN.",
         (
-            shape(f"(bytes BYTES) -> {result}", f"{spark}({{0}}, 'BIG_ENDIAN')"),
-            shape(f"(bytes BYTES, order STRING) -> {result}", f"{spark}({{*}})"),
+            parse_signature(f"(bytes BYTES) -> {result}", f"{spark}({{0}}, 'BIG_ENDIAN')"),
+            parse_signature(f"(bytes BYTES, order STRING) -> {result}", f"{spark}({{*}})"),
         ),
         example,
         answer,
@@ -24,7 +24,7 @@ BYTES_FUNCTIONS = (
         "ENCODE",
         "bytes",
         "Text in one encoding read as another: hex, utf8, ascii or base64.",
-        (shape("(text STRING, from STRING, to STRING) -> STRING", "ms_encode({*})"),),
+        (parse_signature("(text STRING, from STRING, to STRING) -> STRING", "ms_encode({*})"),),
         "ENCODE('Example!', 'ascii', 'hex')",
         "4578616d706c6521",
     ),
@@ -32,7 +32,7 @@ BYTES_FUNCTIONS = (
         "TO_BYTES",
         "bytes",
         "The bytes of text in an encoding: hex, utf8, ascii or base64.",
-        (shape("(text STRING, encoding STRING) -> BYTES", "ms_to_bytes({*})"),),
+        (parse_signature("(text STRING, encoding STRING) -> BYTES", "ms_to_bytes({*})"),),
         "FROM_BYTES(TO_BYTES('2123', 'hex'), 'utf8')",
         "!#",
     ),
@@ -40,7 +40,7 @@ BYTES_FUNCTIONS = (
         "FROM_BYTES",
         "bytes",
         "The text of bytes in an encoding: hex, utf8, ascii or base64.",
-        (shape("(bytes BYTES, encoding STRING) -> STRING", "ms_from_bytes({*})"),),
+        (parse_signature("(bytes BYTES, encoding STRING) -> STRING", "ms_from_bytes({*})"),),
         "FROM_BYTES(TO_BYTES('foo', 'utf8'), 'base64')",
         "Zm9v",
     ),

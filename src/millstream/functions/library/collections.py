@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Lowering, Signature
-from millstream.functions.shapes import fill, scalar, shape
+from millstream.functions.signatures import fill, parse_signature, scalar
 from millstream.model.errors import StatementError
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, Map, SqlType, children
 
@@ -101,7 +101,8 @@ def _entries() -> tuple[Signature, ...]:
     order = f"array_sort({pairs}, (a, b) -> ms_text_order(a.F0, b.F0))"
     spark = f"case when {{1}} is not null then {order} end"
     return tuple(
-        shape(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark) for v in values
+        parse_signature(f"(map MAP<STRING, {v}>, sorted BOOLEAN) -> ARRAY<STRUCT<K STRING, V {v}>>", spark)
+        for v in values
     )
 
 
@@ -118,21 +119,25 @@ COLLECTIONS = (
     _row(
         "ARRAY_CONTAINS",
         "Whether the value is an element of the array; NULL is found where it is one. False for a NULL array.",
-        (shape("(array ARRAY<T>, value T) -> BOOLEAN", _by_equality("coalesce(exists({0}, e -> {same}), false)")),),
+        (
+            parse_signature(
+                "(array ARRAY<T>, value T) -> BOOLEAN", _by_equality("coalesce(exists({0}, e -> {same}), false)")
+            ),
+        ),
         "ARRAY_CONTAINS(ARRAY[1, 2, 3], 3)",
         "true",
     ),
     _row(
         "ARRAY_CONCAT",
         "The elements of the one and then of the other; a NULL array is left out.",
-        (shape("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "ms_concat({0}, {1})"),),
+        (parse_signature("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "ms_concat({0}, {1})"),),
         "ARRAY_CONCAT(ARRAY[1, 2], ARRAY[2, 3])",
         "[1, 2, 2, 3]",
     ),
     _row(
         "ARRAY_DISTINCT",
         "The distinct elements, each where it stood first.",
-        (shape("(array ARRAY<T>) -> ARRAY<T>", _set("array_distinct({0})", "ms_distinct({0})")),),
+        (parse_signature("(array ARRAY<T>) -> ARRAY<T>", _set("array_distinct({0})", "ms_distinct({0})")),),
         "ARRAY_DISTINCT(ARRAY[1, 2, 1])",
         "[1, 2]",
     ),
@@ -140,7 +145,7 @@ COLLECTIONS = (
         "ARRAY_EXCEPT",
         "The distinct elements of the first array that the second has not.",
         (
-            shape(
+            parse_signature(
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
                 _set(
                     "array_except({0}, {1})",
@@ -155,7 +160,7 @@ COLLECTIONS = (
         "ARRAY_INTERSECT",
         "The distinct elements of the first array that the second has too.",
         (
-            shape(
+            parse_signature(
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
                 _set(
                     "array_intersect({0}, {1})",
@@ -170,7 +175,7 @@ COLLECTIONS = (
         "ARRAY_UNION",
         "The distinct elements of both arrays.",
         (
-            shape(
+            parse_signature(
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
                 _set("array_union({0}, {1})", "ms_distinct(concat({0}, {1}))"),
             ),
@@ -182,8 +187,10 @@ COLLECTIONS = (
         "ARRAY_JOIN",
         "The elements as text, with the delimiter (a comma unless given) between them; NULL is written null.",
         (
-            shape("(array ARRAY<T>) -> STRING", _joined("','"), _plain_elements),
-            shape("(array ARRAY<T>, delimiter STRING) -> STRING", _joined("coalesce({1}, '')"), _plain_elements),
+            parse_signature("(array ARRAY<T>) -> STRING", _joined("','"), _plain_elements),
+            parse_signature(
+                "(array ARRAY<T>, delimiter STRING) -> STRING", _joined("coalesce({1}, '')"), _plain_elements
+            ),
         ),
         "ARRAY_JOIN(ARRAY[1, NULL, 3], '; ')",
         "1; null; 3",
@@ -191,28 +198,36 @@ COLLECTIONS = (
     _row(
         "ARRAY_LENGTH",
         "The number of elements.",
-        (shape("(array ARRAY<T>) -> INTEGER", "array_size({0})"),),
+        (parse_signature("(array ARRAY<T>) -> INTEGER", "array_size({0})"),),
         "ARRAY_LENGTH(ARRAY['a', NULL])",
         "2",
     ),
     _row(
         "ARRAY_MAX",
         "The greatest element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", _by_order("array_max({0})", "ms_text_greatest({0})"), _element_in_order),),
+        (
+            parse_signature(
+                "(array ARRAY<T>) -> T", _by_order("array_max({0})", "ms_text_greatest({0})"), _element_in_order
+            ),
+        ),
         "ARRAY_MAX(ARRAY[3, NULL, 9])",
         "9",
     ),
     _row(
         "ARRAY_MIN",
         "The least element; NULLs are left out.",
-        (shape("(array ARRAY<T>) -> T", _by_order("array_min({0})", "ms_text_least({0})"), _element_in_order),),
+        (
+            parse_signature(
+                "(array ARRAY<T>) -> T", _by_order("array_min({0})", "ms_text_least({0})"), _element_in_order
+            ),
+        ),
         "ARRAY_MIN(ARRAY[3, NULL, 9])",
         "3",
     ),
     _row(
         "ARRAY_REMOVE",
         "The elements that are not the value.",
-        (shape("(array ARRAY<T>, value T) -> ARRAY<T>", _by_equality("filter({0}, e -> not ({same}))")),),
+        (parse_signature("(array ARRAY<T>, value T) -> ARRAY<T>", _by_equality("filter({0}, e -> not ({same}))")),),
         "ARRAY_REMOVE(ARRAY['a', 'b', 'a'], 'a')",
         "[b]",
     ),
@@ -220,8 +235,8 @@ COLLECTIONS = (
         "ARRAY_SORT",
         "The elements in order, NULLs last: ASC (unless said) or DESC.",
         (
-            shape("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
-            shape(
+            parse_signature("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
+            parse_signature(
                 "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
                 _by_order(*(_DIRECTED.format(*ways) for ways in zip(_UPWARDS, _DOWNWARDS, strict=True))),
                 _ordered,
@@ -234,7 +249,7 @@ COLLECTIONS = (
         "SLICE",
         "The elements from one position to another, both included and counted from 1; a NULL bound is open.",
         (
-            shape(
+            parse_signature(
                 "(array ARRAY<T>, from INTEGER, to INTEGER) -> ARRAY<T>",
                 "ms_slice({0}, coalesce({1}, 1), coalesce({2}, 2147483647))",
             ),
@@ -252,21 +267,21 @@ COLLECTIONS = (
     _row(
         "AS_MAP",
         "The map from each key to the value at the same place; NULL where there is none.",
-        (shape("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
+        (parse_signature("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
         "AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])",
         "{a=1, b=2}",
     ),
     _row(
         "MAP_KEYS",
         "The keys of the map.",
-        (shape("(map MAP<K, V>) -> ARRAY<K>", "map_keys({0})"),),
+        (parse_signature("(map MAP<K, V>) -> ARRAY<K>", "map_keys({0})"),),
         "MAP_KEYS(MAP('a' := 1))",
         "[a]",
     ),
     _row(
         "MAP_VALUES",
         "The values of the map.",
-        (shape("(map MAP<K, V>) -> ARRAY<V>", "map_values({0})"),),
+        (parse_signature("(map MAP<K, V>) -> ARRAY<V>", "map_values({0})"),),
         "MAP_VALUES(MAP('a' := 1))",
         "[1]",
     ),
@@ -274,7 +289,7 @@ COLLECTIONS = (
         "MAP_UNION",
         "The entries of both maps; the second wins. A NULL map is left out.",
         (
-            shape(
+            parse_signature(
                 "(left MAP<K, V>, right MAP<K, V>) -> MAP<K, V>",
                 "ms_map_union({0}, {1})",
             ),
@@ -286,7 +301,7 @@ COLLECTIONS = (
         "ELT",
         "The text at that position, counted from 1.",
         (
-            shape(
+            parse_signature(
                 "(position INTEGER, texts STRING...) -> STRING",
                 _elt,
             ),
@@ -298,7 +313,7 @@ COLLECTIONS = (
         "FIELD",
         "The position of the first text among the others, counted from 1; 0 where it is not there or NULL.",
         (
-            shape(
+            parse_signature(
                 "(text STRING, texts STRING...) -> INTEGER",
                 _field,
             ),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Lowering, Signature
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 from millstream.functions.units import MILLISECONDS
 from millstream.model.types import SqlType
 
@@ -39,7 +39,7 @@ def _moved(type_name: str, verb: str, example: str, answer: str) -> Function:
         f"The {type_name} that many units (MILLISECONDS to DAYS) {word}"
         + ("; it goes round at midnight." if type_name == "TIME" else "."),
         (
-            shape(
+            parse_signature(
                 f"(unit INTERVALUNIT, count INTEGER, at {type_name}) -> {type_name}", _shift(sign, _SHIFTED[type_name])
             ),
         ),
@@ -52,8 +52,8 @@ def _zoned(text: str, spark: str, zone: str = "'GMT'") -> tuple[Signature, ...]:
     """With and without a time zone at the end; `zone` is Spark SQL text of the one that is meant without."""
     start, result = text.rsplit(")", 1)
     return (
-        shape(text, f"{spark}({{*}}, {zone})"),
-        shape(f"{start}, zone STRING){result}", f"{spark}({{*}})"),
+        parse_signature(text, f"{spark}({{*}}, {zone})"),
+        parse_signature(f"{start}, zone STRING){result}", f"{spark}({{*}})"),
     )
 
 
@@ -67,14 +67,14 @@ DATETIME = (
     _row(
         "PARSE_DATE",
         "The DATE that a text says in a pattern without times.",
-        (shape("(text STRING, pattern STRING) -> DATE", "ms_parse_date({*})"),),
+        (parse_signature("(text STRING, pattern STRING) -> DATE", "ms_parse_date({*})"),),
         "PARSE_DATE('11/05/2019', 'dd/MM/yyyy')",
         "2019-05-11",
     ),
     _row(
         "PARSE_TIME",
         "The TIME that a text says in a pattern without dates.",
-        (shape("(text STRING, pattern STRING) -> TIME", "ms_parse_time({*})"),),
+        (parse_signature("(text STRING, pattern STRING) -> TIME", "ms_parse_time({*})"),),
         "PARSE_TIME('01:00:30 PM', 'hh:mm:ss a')",
         "13:00:30",
     ),
@@ -89,14 +89,14 @@ DATETIME = (
     _row(
         "FORMAT_DATE",
         "The DATE as text in a pattern.",
-        (shape("(date DATE, pattern STRING) -> STRING", "ms_format_date({*})"),),
+        (parse_signature("(date DATE, pattern STRING) -> STRING", "ms_format_date({*})"),),
         "FORMAT_DATE('2020-02-29', 'dd MMM yyyy')",
         "29 Feb 2020",
     ),
     _row(
         "FORMAT_TIME",
         "The TIME as text in a pattern.",
-        (shape("(time TIME, pattern STRING) -> STRING", "ms_format_time({*})"),),
+        (parse_signature("(time TIME, pattern STRING) -> STRING", "ms_format_time({*})"),),
         "FORMAT_TIME('13:05:00', 'hh:mm a')",
         "01:05 PM",
     ),
@@ -110,49 +110,52 @@ DATETIME = (
     _row(
         "FROM_DAYS",
         "The DATE that many days after 1970-01-01.",
-        (shape("(days INTEGER) -> DATE", "date_from_unix_date({0})"),),
+        (parse_signature("(days INTEGER) -> DATE", "date_from_unix_date({0})"),),
         "FROM_DAYS(31)",
         "1970-02-01",
     ),
     _row(
         "FROM_UNIXTIME",
         "The TIMESTAMP that many milliseconds after 1970-01-01T00:00.",
-        (shape("(milliseconds BIGINT) -> TIMESTAMP", "timestamp_millis({0})"),),
+        (parse_signature("(milliseconds BIGINT) -> TIMESTAMP", "timestamp_millis({0})"),),
         "FROM_UNIXTIME(1500)",
         "1970-01-01T00:00:01.500",
     ),
     _row(
         "UNIX_DATE",
         "The days from 1970-01-01 to a DATE, to today where none is given.",
-        (shape("() -> INTEGER", "ms_today()"), shape("(date DATE) -> INTEGER", "unix_date({0})")),
+        (parse_signature("() -> INTEGER", "ms_today()"), parse_signature("(date DATE) -> INTEGER", "unix_date({0})")),
         "UNIX_DATE('1970-02-01')",
         "31",
     ),
     _row(
         "UNIX_TIMESTAMP",
         "The milliseconds from 1970-01-01T00:00 to a TIMESTAMP, to now where none is given.",
-        (shape("() -> BIGINT", "ms_now()"), shape("(timestamp TIMESTAMP) -> BIGINT", "unix_millis({0})")),
+        (
+            parse_signature("() -> BIGINT", "ms_now()"),
+            parse_signature("(timestamp TIMESTAMP) -> BIGINT", "unix_millis({0})"),
+        ),
         "UNIX_TIMESTAMP('1970-01-01T00:00:01.5')",
         "1500",
     ),
     _row(
         "CONVERT_TZ",
         "The TIMESTAMP whose clock shows in the second zone what it showed in the first.",
-        (shape("(timestamp TIMESTAMP, from STRING, to STRING) -> TIMESTAMP", "ms_convert_tz({*})"),),
+        (parse_signature("(timestamp TIMESTAMP, from STRING, to STRING) -> TIMESTAMP", "ms_convert_tz({*})"),),
         "CONVERT_TZ('2020-06-01T10:00:00', 'UTC', '+02:00')",
         "2020-06-01T12:00:00.000",
     ),
     _row(
         "DATETOSTRING",
         "Days from 1970-01-01 as text in a pattern (FORMAT_DATE is the newer way).",
-        (shape("(days INTEGER, pattern STRING) -> STRING", "ms_format_date(date_from_unix_date({0}), {1})"),),
+        (parse_signature("(days INTEGER, pattern STRING) -> STRING", "ms_format_date(date_from_unix_date({0}), {1})"),),
         "DATETOSTRING(18321, 'yyyy-MM-dd')",
         "2020-02-29",
     ),
     _row(
         "STRINGTODATE",
         "The days from 1970-01-01 to the date that a text says in a pattern (PARSE_DATE is the newer way).",
-        (shape("(text STRING, pattern STRING) -> INTEGER", "ms_string_to_date({*})"),),
+        (parse_signature("(text STRING, pattern STRING) -> INTEGER", "ms_string_to_date({*})"),),
         "STRINGTODATE('01-Jan-2022', 'dd-MMM-yyyy')",
         "18993",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from millstream.functions.declare import Function, Signature
 from millstream.functions.jsontext import json_text
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
 
 
@@ -26,63 +26,63 @@ JSON = (
     _row(
         "EXTRACTJSONFIELD",
         "What stands at a path like $.a.b[0] in JSON text: text as it is, anything else as JSON; NULL where nothing.",
-        (shape("(json STRING, path STRING) -> STRING", "ms_json_extract({*})"),),
+        (parse_signature("(json STRING, path STRING) -> STRING", "ms_json_extract({*})"),),
         """EXTRACTJSONFIELD('{"a": {"b": [7, 8]}}', '$.a.b[1]')""",
         "8",
     ),
     _row(
         "IS_JSON_STRING",
         "Whether the text is JSON; false for NULL.",
-        (shape("(text STRING) -> BOOLEAN", "coalesce(ms_json_is({0}), false)"),),
+        (parse_signature("(text STRING) -> BOOLEAN", "coalesce(ms_json_is({0}), false)"),),
         "IS_JSON_STRING('[1, 2')",
         "false",
     ),
     _row(
         "JSON_ARRAY_CONTAINS",
         "Whether the value is an element of the JSON array, of the same kind; false where there is no such array.",
-        (shape("(json STRING, value T) -> BOOLEAN", _has),),
+        (parse_signature("(json STRING, value T) -> BOOLEAN", _has),),
         "JSON_ARRAY_CONTAINS('[1, 2, 3]', 3)",
         "true",
     ),
     _row(
         "JSON_ARRAY_LENGTH",
         "The number of elements of the JSON array; NULL where it is none.",
-        (shape("(json STRING) -> INTEGER", "ms_json_length({0})"),),
+        (parse_signature("(json STRING) -> INTEGER", "ms_json_length({0})"),),
         "JSON_ARRAY_LENGTH('[1, [2, 3], {}]')",
         "3",
     ),
     _row(
         "JSON_CONCAT",
         "JSON objects merged, the last wins; arrays one after another, where anything else counts as an array of one.",
-        (shape("(first STRING, rest STRING...) -> STRING", "ms_json_concat(array({*}))"),),
+        (parse_signature("(first STRING, rest STRING...) -> STRING", "ms_json_concat(array({*}))"),),
         """JSON_CONCAT('{"a": 1}', '{"b": 2}')""",
         '{"a":1,"b":2}',
     ),
     _row(
         "JSON_ITEMS",
         "The elements of the JSON array, each as JSON text.",
-        (shape("(json STRING) -> ARRAY<STRING>", "ms_json_items({0})"),),
+        (parse_signature("(json STRING) -> ARRAY<STRING>", "ms_json_items({0})"),),
         """JSON_ITEMS('[1, "a"]')""",
         '[1, "a"]',
     ),
     _row(
         "JSON_KEYS",
         "The names in the JSON object; NULL where it is none.",
-        (shape("(json STRING) -> ARRAY<STRING>", "ms_json_keys({0})"),),
+        (parse_signature("(json STRING) -> ARRAY<STRING>", "ms_json_keys({0})"),),
         """JSON_KEYS('{"a": 1, "b": 2}')""",
         "[a, b]",
     ),
     _row(
         "JSON_RECORDS",
         "The fields of the JSON object, their values as text; NULL where it is none.",
-        (shape("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
+        (parse_signature("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
         """JSON_RECORDS('{"a": 1, "b": "x"}')""",
         "{a=1, b=x}",
     ),
     _row(
         "TO_JSON_STRING",
         "The value as JSON text; NULL as null.",
-        (shape("(value T) -> STRING", json_text),),
+        (parse_signature("(value T) -> STRING", json_text),),
         "TO_JSON_STRING(MAP('a' := ARRAY[1, NULL]))",
         '{"a":[1,null]}',
     ),

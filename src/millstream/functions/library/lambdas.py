@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import SqlType
 
@@ -42,8 +42,8 @@ LAMBDAS = (
         "lambdas",
         "The array of what the lambda makes of each element, or the map of what two lambdas make of each entry.",
         (
-            shape("(array ARRAY<T>, each T => U) -> ARRAY<U>", "transform({0}, {1})"),
-            shape("(map MAP<K, V>, key (K, V) => R, value (K, V) => S) -> MAP<R, S>", _transform_map),
+            parse_signature("(array ARRAY<T>, each T => U) -> ARRAY<U>", "transform({0}, {1})"),
+            parse_signature("(map MAP<K, V>, key (K, V) => R, value (K, V) => S) -> MAP<R, S>", _transform_map),
         ),
         "TRANSFORM(ARRAY[1, 2], x => x * 10)",
         "[10, 20]",
@@ -53,8 +53,8 @@ LAMBDAS = (
         "lambdas",
         "The elements or entries for which the lambda is true.",
         (
-            shape("(array ARRAY<T>, keep T => BOOLEAN) -> ARRAY<T>", "filter({0}, {1})"),
-            shape("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})"),
+            parse_signature("(array ARRAY<T>, keep T => BOOLEAN) -> ARRAY<T>", "filter({0}, {1})"),
+            parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})"),
         ),
         "FILTER(ARRAY[1, 5, 9], x => x > 3)",
         "[5, 9]",
@@ -64,8 +64,8 @@ LAMBDAS = (
         "lambdas",
         "What the lambda makes, step by step, of a first state and each element or entry; the state for NULL.",
         (
-            shape("(array ARRAY<T>, state S, step (S, T) => S) -> S", _reduce_array),
-            shape("(map MAP<K, V>, state S, step (S, K, V) => S) -> S", _reduce_map),
+            parse_signature("(array ARRAY<T>, state S, step (S, T) => S) -> S", _reduce_array),
+            parse_signature("(map MAP<K, V>, state S, step (S, K, V) => S) -> S", _reduce_map),
         ),
         "REDUCE(ARRAY[1, 2, 3], 10, (s, x) => s + x)",
         "16",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from millstream.functions.library.collections import holds_map
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 from millstream.model.types import SqlType
 
 
@@ -18,7 +18,7 @@ NULLS = (
         "COALESCE",
         "NULL",
         "The first value that is not NULL.",
-        (shape("(first T, rest T...) -> T", "coalesce({*})"),),
+        (parse_signature("(first T, rest T...) -> T", "coalesce({*})"),),
         "COALESCE(NULL, 'a', 'b')",
         "a",
     ),
@@ -26,7 +26,7 @@ NULLS = (
         "IFNULL",
         "NULL",
         "The value, or the other one where it is NULL.",
-        (shape("(value T, otherwise T) -> T", "coalesce({0}, {1})"),),
+        (parse_signature("(value T, otherwise T) -> T", "coalesce({0}, {1})"),),
         "IFNULL(NULL, 7)",
         "7",
     ),
@@ -34,7 +34,7 @@ NULLS = (
         "NULLIF",
         "NULL",
         "The value, or NULL where it equals the other.",
-        (shape("(value T, other T) -> T", _null_if),),
+        (parse_signature("(value T, other T) -> T", _null_if),),
         "NULLIF('a', 'a')",
         "NULL",
     ),
@@ -42,7 +42,7 @@ NULLS = (
         "AS_VALUE",
         "NULL",
         "A key column, copied into the value.",
-        (shape("(column T) -> T", "{0}"),),
+        (parse_signature("(column T) -> T", "{0}"),),
         "AS_VALUE(5)",
         "5",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Signature, TypeRule
 from millstream.functions.rules import same_decimal, whole_decimal, widest
-from millstream.functions.shapes import each, fill, scalar, shape
+from millstream.functions.signatures import each, fill, parse_signature, scalar
 from millstream.model.types import STRING, Decimal, SqlType, computed
 
 _CATEGORY = "numeric"
@@ -31,7 +31,7 @@ def _most(spark: str) -> tuple[Signature, ...]:
 
     return (
         *each(types, "(first N, rest N...) -> N", lower),
-        shape("(first DECIMAL, rest DECIMAL...) -> DECIMAL", lower, widest),
+        parse_signature("(first DECIMAL, rest DECIMAL...) -> DECIMAL", lower, widest),
     )
 
 
@@ -43,14 +43,17 @@ def _decimals(text: str, template: str, rule: TypeRule) -> Signature:
         held = computed(result)
         return f"ms_decimal_of_decimal({fill(template, texts)}, {held.precision}, {held.scale})"
 
-    return shape(text, lower, rule)
+    return parse_signature(text, lower, rule)
 
 
 NUMERIC = (
     _row(
         "ABS",
         "The absolute value.",
-        (*each(_NUMBERS, "(value N) -> N", "abs({0})"), shape("(value DECIMAL) -> DECIMAL", "abs({0})", same_decimal)),
+        (
+            *each(_NUMBERS, "(value N) -> N", "abs({0})"),
+            parse_signature("(value DECIMAL) -> DECIMAL", "abs({0})", same_decimal),
+        ),
         "ABS(-3)",
         "3",
     ),
@@ -59,7 +62,7 @@ NUMERIC = (
         "The least whole number that is not less; of the argument's type.",
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
-            shape("(value DOUBLE) -> DOUBLE", "ms_ceil({0})"),
+            parse_signature("(value DOUBLE) -> DOUBLE", "ms_ceil({0})"),
             _decimals("(value DECIMAL) -> DECIMAL", "ceil({0})", same_decimal),
         ),
         "CEIL(CAST(1.2 AS DOUBLE))",
@@ -70,7 +73,7 @@ NUMERIC = (
         "The greatest whole number that is not greater; of the argument's type.",
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
-            shape("(value DOUBLE) -> DOUBLE", "ms_floor({0})"),
+            parse_signature("(value DOUBLE) -> DOUBLE", "ms_floor({0})"),
             _decimals("(value DECIMAL) -> DECIMAL", "floor({0})", same_decimal),
         ),
         "FLOOR(CAST(1.7 AS DOUBLE))",
@@ -81,8 +84,8 @@ NUMERIC = (
         "The nearest number with that many decimals (none where not given); ties go up.",
         (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
-            shape("(value DOUBLE) -> BIGINT", "ms_round({0})"),
-            shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_round_to({0}, {1})"),
+            parse_signature("(value DOUBLE) -> BIGINT", "ms_round({0})"),
+            parse_signature("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_round_to({0}, {1})"),
             _decimals("(value DECIMAL) -> DECIMAL", "ms_round_decimal({0}, 0)", whole_decimal),
             _decimals(
                 "(value DECIMAL, decimals INTEGER) -> DECIMAL",
@@ -98,8 +101,8 @@ NUMERIC = (
         "The number cut off after that many decimals (none where not given).",
         (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
-            shape("(value DOUBLE) -> BIGINT", "cast({0} as bigint)"),
-            shape("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_trunc_to({0}, {1})"),
+            parse_signature("(value DOUBLE) -> BIGINT", "cast({0} as bigint)"),
+            parse_signature("(value DOUBLE, decimals INTEGER) -> DOUBLE", "ms_trunc_to({0}, {1})"),
             _decimals("(value DECIMAL) -> DECIMAL", "ms_trunc_decimal({0}, 0)", whole_decimal),
             _decimals(
                 "(value DECIMAL, decimals INTEGER) -> DECIMAL",
@@ -162,11 +165,11 @@ NUMERIC = (
     ),
     _real("DEGREES", "Radians in degrees.", "degrees(cast({0} as double))", "DEGREES(PI())", "180.0"),
     _real("RADIANS", "Degrees in radians.", "radians(cast({0} as double))", "RADIANS(0)", "0.0"),
-    _row("PI", "The number pi.", (shape("() -> DOUBLE", "pi()"),), "PI()", "3.141592653589793"),
+    _row("PI", "The number pi.", (parse_signature("() -> DOUBLE", "pi()"),), "PI()", "3.141592653589793"),
     _row(
         "RANDOM",
         "A number from 0 up to and without 1, another one for each row.",
-        (shape("() -> DOUBLE", "ms_random()"),),
+        (parse_signature("() -> DOUBLE", "ms_random()"),),
         "RANDOM() < 1",
         "true",
     ),
@@ -183,8 +186,8 @@ NUMERIC = (
         "The numbers from start to end, both included; the step is 1 or -1 unless given.",
         (
             *each("INTEGER BIGINT", "(start N, end N) -> ARRAY<N>", "sequence({0}, {1})"),
-            shape("(start INTEGER, end INTEGER, step INTEGER) -> ARRAY<INTEGER>", "sequence({*})"),
-            shape(
+            parse_signature("(start INTEGER, end INTEGER, step INTEGER) -> ARRAY<INTEGER>", "sequence({*})"),
+            parse_signature(
                 "(start BIGINT, end BIGINT, step INTEGER) -> ARRAY<BIGINT>", "sequence({0}, {1}, cast({2} as bigint))"
             ),
         ),
@@ -195,8 +198,10 @@ NUMERIC = (
         "GEO_DISTANCE",
         "The great-circle distance of two places given in degrees, in km unless the unit says miles.",
         (
-            shape("(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE) -> DOUBLE", "ms_geo_distance({*}, 'KM')"),
-            shape(
+            parse_signature(
+                "(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE) -> DOUBLE", "ms_geo_distance({*}, 'KM')"
+            ),
+            parse_signature(
                 "(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE, unit STRING) -> DOUBLE",
                 "ms_geo_distance({0}, {1}, {2}, {3}, coalesce({4}, ''))",
             ),

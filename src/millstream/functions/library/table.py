@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from millstream.functions.declare import Function, FunctionKind
-from millstream.functions.shapes import shape
+from millstream.functions.signatures import parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import Array, SqlType
 
@@ -22,7 +22,7 @@ TABLE = (
         FunctionKind.TABLE,
         "table",
         "A row for each element of the array.",
-        (shape("(array ARRAY<T>) -> T", _rows),),
+        (parse_signature("(array ARRAY<T>) -> T", _rows),),
         "EXPLODE(ARRAY[1, 2])",
         "[1, 2]",
     ),
@@ -31,7 +31,7 @@ TABLE = (
         FunctionKind.TABLE,
         "table",
         "A row for each way to replace some of the elements by NULL, the given array last.",
-        (shape("(array ARRAY<T>) -> ARRAY<T>", _cube),),
+        (parse_signature("(array ARRAY<T>) -> ARRAY<T>", _cube),),
         "CUBE_EXPLODE(ARRAY[1, 2])",
         "[[null, null], [null, 2], [1, null], [1, 2]]",
     ),

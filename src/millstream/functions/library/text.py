@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Signature
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
@@ -14,7 +14,7 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
 def _both(text: str, spark: str) -> tuple[Signature, ...]:
     """The same over STRING and over BYTES: `text` and `spark` say N where the two differ."""
     return tuple(
-        shape(re.sub(r"\bN\b", name, text), spark.replace("_N", suffix))
+        parse_signature(re.sub(r"\bN\b", name, text), spark.replace("_N", suffix))
         for name, suffix in (("STRING", ""), ("BYTES", "_bytes"))
     )
 
@@ -33,8 +33,10 @@ def _mask(name: str, description: str, spark: str, example: str, answer: str) ->
         name,
         description,
         (
-            shape("(text STRING, count INTEGER) -> STRING", f"{spark}({{0}}, {{1}}, 'X', 'x', 'n', '-')"),
-            shape(f"(text STRING, count INTEGER, {_CLASSES}) -> STRING", f"{spark}({{0}}, {{1}}, {_chosen(2)})"),
+            parse_signature("(text STRING, count INTEGER) -> STRING", f"{spark}({{0}}, {{1}}, 'X', 'x', 'n', '-')"),
+            parse_signature(
+                f"(text STRING, count INTEGER, {_CLASSES}) -> STRING", f"{spark}({{0}}, {{1}}, {_chosen(2)})"
+            ),
         ),
         example,
         answer,
@@ -45,7 +47,10 @@ TEXT = (
     _row(
         "CHR",
         "The character of a code point, or of text like \\u004b; NULL where there is none.",
-        (shape("(code INTEGER) -> STRING", "ms_chr({0})"), shape("(code STRING) -> STRING", "ms_chr_text({0})")),
+        (
+            parse_signature("(code INTEGER) -> STRING", "ms_chr({0})"),
+            parse_signature("(code STRING) -> STRING", "ms_chr_text({0})"),
+        ),
         "CHR(75)",
         "K",
     ),
@@ -53,8 +58,8 @@ TEXT = (
         "CONCAT",
         "The parts in a row; NULLs are left out.",
         (
-            shape("(first STRING, rest STRING...) -> STRING", "concat_ws('', {*})"),
-            shape("(first BYTES, rest BYTES...) -> BYTES", "ms_concat_bytes(X'', array({*}))"),
+            parse_signature("(first STRING, rest STRING...) -> STRING", "concat_ws('', {*})"),
+            parse_signature("(first BYTES, rest BYTES...) -> BYTES", "ms_concat_bytes(X'', array({*}))"),
         ),
         "CONCAT('a', NULL, 'b')",
         "ab",
@@ -63,8 +68,8 @@ TEXT = (
         "CONCAT_WS",
         "The parts in a row with the separator between them; NULL parts are left out.",
         (
-            shape("(separator STRING, first STRING, rest STRING...) -> STRING", "concat_ws({*})"),
-            shape(
+            parse_signature("(separator STRING, first STRING, rest STRING...) -> STRING", "concat_ws({*})"),
+            parse_signature(
                 "(separator BYTES, first BYTES, rest BYTES...) -> BYTES",
                 lambda texts, types, result: f"ms_concat_bytes({texts[0]}, array({', '.join(texts[1:])}))",
             ),
@@ -75,7 +80,7 @@ TEXT = (
     _row(
         "INITCAP",
         "Each word with its first letter in upper case and the rest in lower.",
-        (shape("(text STRING) -> STRING", "ms_initcap({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_initcap({0})"),),
         "INITCAP('the qUICK fox')",
         "The Quick Fox",
     ),
@@ -84,9 +89,9 @@ TEXT = (
         "Where a text stands in another, counted from 1; 0 where it does not. From a position (negative: backwards from"
         " the end), the nth time.",
         (
-            shape("(text STRING, part STRING) -> INTEGER", "coalesce(ms_instr({0}, {1}, 1, 1), 0)"),
-            shape("(text STRING, part STRING, position INTEGER) -> INTEGER", "coalesce(ms_instr({*}, 1), 0)"),
-            shape(
+            parse_signature("(text STRING, part STRING) -> INTEGER", "coalesce(ms_instr({0}, {1}, 1, 1), 0)"),
+            parse_signature("(text STRING, part STRING, position INTEGER) -> INTEGER", "coalesce(ms_instr({*}, 1), 0)"),
+            parse_signature(
                 "(text STRING, part STRING, position INTEGER, occurrence INTEGER) -> INTEGER",
                 "coalesce(ms_instr({*}), 0)",
             ),
@@ -94,12 +99,24 @@ TEXT = (
         "INSTR('corporate floor', 'or', 3, 2)",
         "14",
     ),
-    _row("LCASE", "The text in lower case.", (shape("(text STRING) -> STRING", "lower({0})"),), "LCASE('AbC')", "abc"),
-    _row("UCASE", "The text in upper case.", (shape("(text STRING) -> STRING", "upper({0})"),), "UCASE('AbC')", "ABC"),
+    _row(
+        "LCASE",
+        "The text in lower case.",
+        (parse_signature("(text STRING) -> STRING", "lower({0})"),),
+        "LCASE('AbC')",
+        "abc",
+    ),
+    _row(
+        "UCASE",
+        "The text in upper case.",
+        (parse_signature("(text STRING) -> STRING", "upper({0})"),),
+        "UCASE('AbC')",
+        "ABC",
+    ),
     _row(
         "TRIM",
         "The text without the blanks and control characters at its ends.",
-        (shape("(text STRING) -> STRING", "ms_trim({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_trim({0})"),),
         "TRIM('  a b ')",
         "a b",
     ),
@@ -107,8 +124,8 @@ TEXT = (
         "LEN",
         "The number of characters (UTF-16 units) or bytes.",
         (
-            shape("(text STRING) -> INTEGER", "ms_len({0})"),
-            shape("(bytes BYTES) -> INTEGER", "octet_length({0})"),
+            parse_signature("(text STRING) -> INTEGER", "ms_len({0})"),
+            parse_signature("(bytes BYTES) -> INTEGER", "octet_length({0})"),
         ),
         "LEN('stream')",
         "6",
@@ -140,14 +157,14 @@ TEXT = (
     _row(
         "REPLACE",
         "The text with each occurrence of a part replaced.",
-        (shape("(text STRING, old STRING, new STRING) -> STRING", "ms_replace({*})"),),
+        (parse_signature("(text STRING, old STRING, new STRING) -> STRING", "ms_replace({*})"),),
         "REPLACE('anaconda', 'a', 'o')",
         "onocondo",
     ),
     _row(
         "REGEXP_REPLACE",
         "The text with each match of the (Java) pattern replaced; $1 stands for the first group.",
-        (shape("(text STRING, pattern STRING, new STRING) -> STRING", "ms_regexp_replace({*})"),),
+        (parse_signature("(text STRING, pattern STRING, new STRING) -> STRING", "ms_regexp_replace({*})"),),
         "REGEXP_REPLACE('a1b22', '[0-9]+', '#')",
         "a#b#",
     ),
@@ -155,8 +172,8 @@ TEXT = (
         "REGEXP_EXTRACT",
         "The first match of the pattern, or its group of that number; NULL where there is none.",
         (
-            shape("(pattern STRING, text STRING) -> STRING", "ms_regexp_extract({*}, 0)"),
-            shape("(pattern STRING, text STRING, group INTEGER) -> STRING", "ms_regexp_extract({*})"),
+            parse_signature("(pattern STRING, text STRING) -> STRING", "ms_regexp_extract({*}, 0)"),
+            parse_signature("(pattern STRING, text STRING, group INTEGER) -> STRING", "ms_regexp_extract({*})"),
         ),
         "REGEXP_EXTRACT('(\\w+)@(\\w+)', 'joe@home', 2)",
         "home",
@@ -165,8 +182,10 @@ TEXT = (
         "REGEXP_EXTRACT_ALL",
         "All matches of the pattern, or their group of that number.",
         (
-            shape("(pattern STRING, text STRING) -> ARRAY<STRING>", "ms_regexp_extract_all({*}, 0)"),
-            shape("(pattern STRING, text STRING, group INTEGER) -> ARRAY<STRING>", "ms_regexp_extract_all({*})"),
+            parse_signature("(pattern STRING, text STRING) -> ARRAY<STRING>", "ms_regexp_extract_all({*}, 0)"),
+            parse_signature(
+                "(pattern STRING, text STRING, group INTEGER) -> ARRAY<STRING>", "ms_regexp_extract_all({*})"
+            ),
         ),
         "REGEXP_EXTRACT_ALL('[0-9]+', 'a1b22')",
         "[1, 22]",
@@ -174,7 +193,7 @@ TEXT = (
     _row(
         "REGEXP_SPLIT_TO_ARRAY",
         "The parts between the matches of the pattern; an empty pattern gives each character.",
-        (shape("(text STRING, pattern STRING) -> ARRAY<STRING>", "ms_regexp_split({*})"),),
+        (parse_signature("(text STRING, pattern STRING) -> ARRAY<STRING>", "ms_regexp_split({*})"),),
         "REGEXP_SPLIT_TO_ARRAY('a1b22c', '[0-9]+')",
         "[a, b, c]",
     ),
@@ -188,7 +207,11 @@ TEXT = (
     _row(
         "SPLIT_TO_MAP",
         "The map of entries that the one delimiter separates, keys and values that the other does.",
-        (shape("(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"),),
+        (
+            parse_signature(
+                "(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"
+            ),
+        ),
         "SPLIT_TO_MAP('a:1;b:2', ';', ':')",
         "{a=1, b=2}",
     ),
@@ -196,8 +219,8 @@ TEXT = (
         "MASK",
         "The text with letters, digits and the rest replaced by X, x, n and -; by others where given (NULL: not).",
         (
-            shape("(text STRING) -> STRING", "ms_mask({0}, 'X', 'x', 'n', '-')"),
-            shape(f"(text STRING, {_CLASSES}) -> STRING", f"ms_mask({{0}}, {_chosen(1)})"),
+            parse_signature("(text STRING) -> STRING", "ms_mask({0}, 'X', 'x', 'n', '-')"),
+            parse_signature(f"(text STRING, {_CLASSES}) -> STRING", f"ms_mask({{0}}, {_chosen(1)})"),
         ),
         "MASK('My Test $123')",
         "Xx-Xxxx--nnn",
@@ -225,14 +248,14 @@ TEXT = (
     _row(
         "MD5",
         "The MD5 digest of the text, in lower-case hexadecimal.",
-        (shape("(text STRING) -> STRING", "md5(cast({0} as binary))"),),
+        (parse_signature("(text STRING) -> STRING", "md5(cast({0} as binary))"),),
         "MD5('r1')",
         "7c92cf1eee8d99cc85f8355a3d6e4b86",
     ),
     _row(
         "UUID",
         "A random UUID, another one for each row; or the UUID of 16 bytes.",
-        (shape("() -> STRING", "ms_uuid()"), shape("(bytes BYTES) -> STRING", "ms_uuid_of({0})")),
+        (parse_signature("() -> STRING", "ms_uuid()"), parse_signature("(bytes BYTES) -> STRING", "ms_uuid_of({0})")),
         "LEN(UUID())",
         "36",
     ),

@@ -1,7 +1,7 @@
 """Functions of URLs."""
 
 from millstream.functions.declare import Function
-from millstream.functions.shapes import scalar, shape
+from millstream.functions.signatures import parse_signature, scalar
 
 _PAGE = "'https://joe@example.com:8080/a/b?x=1&y=two%20words#top'"
 
@@ -11,7 +11,7 @@ def _part(part: str, description: str, answer: str, result: str = "STRING") -> F
     name = f"URL_EXTRACT_{part}"
     text = f"(url STRING) -> {result}"
     spark = f"ms_url_{part.lower()}({{0}})"
-    return scalar(name, "URL", description, (shape(text, spark),), f"{name}({_PAGE})", answer)
+    return scalar(name, "URL", description, (parse_signature(text, spark),), f"{name}({_PAGE})", answer)
 
 
 URL = (
@@ -19,7 +19,7 @@ URL = (
         "URL_ENCODE_PARAM",
         "URL",
         "The text as it may stand in a URL's query.",
-        (shape("(text STRING) -> STRING", "ms_url_encode({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_url_encode({0})"),),
         "URL_ENCODE_PARAM('?foo $bar')",
         "%3Ffoo+%24bar",
     ),
@@ -27,7 +27,7 @@ URL = (
         "URL_DECODE_PARAM",
         "URL",
         "The text that stands encoded in a URL's query.",
-        (shape("(text STRING) -> STRING", "ms_url_decode({0})"),),
+        (parse_signature("(text STRING) -> STRING", "ms_url_decode({0})"),),
         "URL_DECODE_PARAM('%3Ffoo+%24bar')",
         "?foo $bar",
     ),
@@ -41,7 +41,7 @@ URL = (
         "URL_EXTRACT_PARAMETER",
         "URL",
         "The value of a parameter in a URL's query; empty where it has none, NULL where it is not there.",
-        (shape("(url STRING, name STRING) -> STRING", "ms_url_parameter({*})"),),
+        (parse_signature("(url STRING, name STRING) -> STRING", "ms_url_parameter({*})"),),
         f"URL_EXTRACT_PARAMETER({_PAGE}, 'x')",
         "1",
     ),

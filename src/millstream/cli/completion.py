@@ -1,0 +1,144 @@
+"""Completion: the words that may come next, of the language and of what the server knows."""
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from millstream.cli.client import ClientError, Entity, RestClient, SessionContext
+from millstream.cli.commands import COMMANDS
+from millstream.cli.highlighting import KEYWORDS, TYPES
+from millstream.model.names import identifier
+
+ASKED = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
+PATIENCE = 5.0
+LAST_WORD = re.compile(r"[\w@`.]*\Z")
+LAST_TEXT = re.compile(r"'([^']*)\Z")
+# After these words a source is named, a topic, a query.
+SOURCES_AFTER = {"FROM", "JOIN", "INTO", "DESCRIBE", "EXTENDED", "STREAM", "TABLE", "EXISTS"}
+QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN"}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What a server has: the columns of each source, and other names."""
+
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+
+
+def known(entities: Iterable[Entity]) -> KnownNames:
+    """What a server's answers say that it has."""
+    columns: dict[str, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for entity in entities:
+        for source in entity.get("sourceDescriptions", ()):
+            columns[source["name"]] = tuple(column["name"] for column in source["fields"])
+        for member in ("functions", "topics", "properties", "queries"):
+            if member in entity:
+                names[member] = tuple(item.get("name") or item.get("id") for item in entity[member])
+    return KnownNames(columns, **names)
+
+
+class SqlCompleter(Completer):
+    """Completes what is typed; `refresh` asks the server again, in the background."""
+
+    def __init__(self, client: Callable[[], RestClient]) -> None:
+        self.known = KnownNames()
+        self._client = client
+        self._wanted = threading.Event()
+
+    def start(self) -> None:
+        """Ask the server from now on, first at once."""
+        self.refresh()
+        threading.Thread(target=self._keep_asking, name="completion", daemon=True).start()
+
+    def refresh(self) -> None:
+        """What the server has may have changed."""
+        self._wanted.set()
+
+    def _keep_asking(self) -> None:
+        while self._wanted.wait():
+            self._wanted.clear()
+            self.known = self._ask()
+
+    def _ask(self) -> KnownNames:
+        """What the server has; a statement that it refuses costs the words of that statement only."""
+        found: list[Entity] = []
+        for statement in ASKED.split("; "):
+            try:
+                found += self._client().execute(statement.rstrip(";") + ";", SessionContext(), PATIENCE)
+            except ClientError:
+                continue
+        return known(found)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """The words that go on from the cursor, those of the server first."""
+        before = document.text_before_cursor
+        if inside := LAST_TEXT.search(before):
+            yield from _matching(inside[1], _in_text(before, self.known), "")
+            return
+        matched = LAST_WORD.search(before)
+        typed = matched[0] if matched else ""
+        if typed or complete_event.completion_requested:
+            for group, meaning in self._groups(before[: len(before) - len(typed)], typed):
+                yield from _matching(typed.rpartition(".")[2] if "." in typed else typed, group, meaning)
+
+    def _groups(self, before: str, typed: str) -> Iterator[tuple[Iterable[str], str]]:
+        """The names that may stand here, in the order in which they are offered, and what they are."""
+        source, dot, _ = typed.rpartition(".")
+        if dot:
+            return (yield _columns_of(source, before, self.known), "column")
+        words = re.findall(r"\w+", before.upper())
+        last = words[-1] if words else ""
+        if last in SOURCES_AFTER:
+            yield map(identifier, self.known.columns), "source"
+        elif last in QUERIES_AFTER:
+            yield map(identifier, (*self.known.queries, *self.known.columns)), ""
+        elif not words:
+            yield (command.words[0] for command in COMMANDS), "command"
+        else:
+            yield _columns_in(words, self.known), "column"
+        yield KEYWORDS, ""
+        if words and last not in SOURCES_AFTER:
+            yield self.known.functions, "function"
+            yield TYPES, "type"
+            yield map(identifier, self.known.columns), "source"
+        return None
+
+
+def _in_text(before: str, known: KnownNames) -> tuple[str, ...]:
+    """What a string may hold: a property after SET, a topic elsewhere."""
+    return known.properties if re.search(r"\b(UN)?SET\s+'[^']*\Z", before, re.IGNORECASE) else known.topics
+
+
+def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
+    """The columns of a source, by its name or by the alias that the statement gives it."""
+    aliased = re.search(rf"(\w+)\s+(?:AS\s+)?{re.escape(alias)}\b", before, re.IGNORECASE)
+    names = {alias.strip("`").upper(), aliased[1].upper() if aliased else ""}
+    return [
+        identifier(column) for name, columns in known.columns.items() if name.upper() in names for column in columns
+    ]
+
+
+def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
+    """The columns of the sources that the statement names so far; of all while it names none."""
+    named = set(words) & {name.upper() for name in known.columns}
+    chosen = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
+    return sorted({identifier(column) for columns in chosen for column in columns})
+
+
+def _matching(typed: str, words: Iterable[str], meaning: str) -> Iterator[Completion]:
+    """The words that begin as typed; in lower case where the user types so."""
+    start = typed.strip("`").upper()
+    lower = typed.islower()
+    for word in words:
+        if word.strip("`").upper().startswith(start):
+            shown = word.lower() if lower and word.isupper() else word
+            yield Completion(shown, -len(typed), display_meta=meaning)

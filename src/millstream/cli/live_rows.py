@@ -1,0 +1,66 @@
+"""Rows on a terminal while they come: a header that stays, the last rows under it, and a count below."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from millstream.cli.display import cell, printable
+from millstream.cli.widths import natural
+
+FRAMES = 8
+# The header, its rule, the footer with a blank line above, and the line that the prompt will need.
+AROUND = 6
+Draw = Callable[[Sequence[Sequence[str]], Sequence[int]], RenderableType]
+
+
+class LiveRows:
+    """The rows of one query as they are watched: the last `keep` of them, and how many there were."""
+
+    def __init__(self, names: Sequence[str], keep: int, screen: int) -> None:
+        self.count = 0
+        self.kept: deque[list[str]] = deque(maxlen=keep)
+        self._names, self._screen, self._start = names, screen, time.monotonic()
+        self._widths = natural(names, ())
+
+    def add(self, row: Sequence[Any]) -> None:
+        """A row that has come."""
+        self.kept.append([printable(cell(value)) for value in row])
+        self.count += 1
+
+    def widths(self) -> list[int]:
+        """How wide the columns want to be: they only grow, so that the table does not jump."""
+        self._widths = natural(self._names, self.recent(), self._widths)
+        return self._widths
+
+    def recent(self) -> list[list[str]]:
+        """The rows that fit the screen; the reader may add to them meanwhile."""
+        return list(self.kept.copy())[-self._screen :]
+
+    def footer(self) -> Text:
+        """The line below."""
+        if not self.count:
+            return Text("waiting for rows · Ctrl-C to stop", "dim")
+        rate = round(self.count / max(time.monotonic() - self._start, 0.001))
+        speed = f" · {rate:,}/s" if rate else ""
+        return Text(f"{self.count:,} row{'' if self.count == 1 else 's'}{speed} · Ctrl-C to stop", "dim")
+
+
+def watch(console: Console, watched: LiveRows, rows: Iterable[Sequence[Any]], draw: Draw) -> None:
+    """Show rows until they end, or an exception (Ctrl-C among them) comes through; the screen is then cleared."""
+
+    def frame() -> RenderableType:
+        return Group(draw(watched.recent(), watched.widths()), watched.footer())
+
+    with Live(get_renderable=frame, console=console, refresh_per_second=FRAMES, transient=True):
+        for row in rows:
+            watched.add(row)
+
+
+def screen_rows(console: Console) -> int:
+    """How many rows fit under the header."""
+    return max(console.height - AROUND, 3)

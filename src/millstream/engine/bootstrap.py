@@ -1,0 +1,128 @@
+"""Opening and closing an engine: its parts in the order in which they need each other."""
+
+import hashlib
+import re
+import socket
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.functions import UserFunction
+from millstream.engine.context import EngineContext
+from millstream.engine.extensions import BadExtension, functions
+from millstream.engine.follower import Follower
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.lease import Lease
+from millstream.engine.log import CommandLog
+from millstream.engine.schemas import RegistryAccess
+from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
+from millstream.engine.state import kept
+from millstream.engine.supervisor import Supervisor
+from millstream.engine.transient import remove_leftovers
+from millstream.model.settings import SettingRefused, check, effective, given, switched
+from millstream.services.errors import SetupError
+from millstream.spark.session import Session
+from millstream.tables.materializer import Materializer, TopicReader
+
+PROCESSING_LOG = "ksql.logging.processing."
+
+
+class EngineCannotStart(Exception):
+    """Why an engine cannot be opened, for the one who starts the server."""
+
+
+def open_engine(properties: Mapping[str, str], shared: Session | None = None) -> EngineContext:
+    """The parts of an engine, at work, caught up with the command log. `shared`: see Workshop.
+
+    Raises EngineCannotStart.
+    """
+    server = _server(properties)
+    settings = effective(server)
+    service, name = settings["ksql.service.id"], _name(settings)
+    kafka = KafkaClient(settings)
+    own = _functions(settings)
+    try:
+        kafka.cluster()
+        log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+        logging = _processing_log(settings, kafka)
+        schemas = RegistryAccess(settings)
+        workshop = SparkRuntime(settings, kafka, logging, schemas.access, shared)
+        remove_leftovers(kafka, service, name)
+    except KafkaException as failure:
+        raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
+    except SetupError as failure:
+        raise EngineCannotStart(str(failure)) from failure
+    supervisor = Supervisor(workshop)
+    lease = Lease(kafka, log.topic, service, name, int(settings["millstream.lease.timeout.ms"]))
+    tables = Materializer(workshop.local / "tables" / service / name, _topics(kafka), workshop.skipped)
+    begin = Catalog(functions=own)
+    follower = Follower(log, lease, kafka, supervisor, name, begin, lambda state: tables.want(kept(state)))
+    supervisor.begin()
+    lease.start()
+    tables.start()
+    follower.start()
+    who = (settings, frozenset(server), name, _host(settings), logging.topic)
+    return EngineContext(*who, kafka, log, lease, follower, supervisor, workshop, schemas, tables)
+
+
+def close_engine(parts: EngineContext) -> None:
+    """End the parts, those that need others first."""
+    for query in list(parts.push.values()):
+        query.close()
+    parts.follower.close()
+    parts.tables.close()
+    parts.supervisor.end()
+    parts.lease.close()
+    parts.workshop.close()
+    parts.schemas.close()
+
+
+def _topics(kafka: KafkaClient) -> TopicReader:
+    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), kafka.ends_now, kafka.identity)
+
+
+def _server(properties: Mapping[str, str]) -> dict[str, str]:
+    """The server's properties under their canonical names. Raises EngineCannotStart."""
+    found = given(properties)
+    for name, value in found.items():
+        try:
+            if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
+                check(name, value)
+        except SettingRefused as refused:
+            raise EngineCannotStart(str(refused)) from refused
+    if not found.get("bootstrap.servers"):
+        raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
+    return found
+
+
+def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
+    """The functions of the server's files. Raises EngineCannotStart."""
+    try:
+        return functions(settings)
+    except BadExtension as bad:
+        raise EngineCannotStart(str(bad)) from bad
+
+
+def _name(settings: Mapping[str, str]) -> str:
+    """The server's name: the same after a restart, another one for another server."""
+    given_name = settings["millstream.server.id"]
+    if given_name:
+        return re.sub(r"[^A-Za-z0-9._]", "_", given_name)
+    place = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
+    return hashlib.sha256(place.encode()).hexdigest()[:12]
+
+
+def _host(settings: Mapping[str, str]) -> str:
+    """host:port, as other servers and SHOW QUERIES name this one."""
+    listener = settings["ksql.advertised.listener"] or settings["listeners"].split(",")[0]
+    return listener.split("://")[-1].replace("0.0.0.0", socket.gethostname())
+
+
+def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:
+    """The processing log's topic, made where that is wished for."""
+    topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
+    if switched(settings, PROCESSING_LOG + "topic.auto.create"):
+        partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
+        kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
+    return ProcessingLogOptions(topic, switched(settings, PROCESSING_LOG + "rows.include"))

@@ -1,0 +1,229 @@
+"""What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Source
+from millstream.engine import topics
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.state import DesiredQuery, tasks
+from millstream.engine.supervisor import CannotRun
+from millstream.formats.client import Access
+from millstream.model.types import INTEGER
+from millstream.plan.nodes import ClientOutput, PlanNode, looked_up, reads
+from millstream.plan.pull_queries import PullPlan
+from millstream.plan.steps import CreateTopic, InsertRow
+from millstream.spark import session, sink
+from millstream.spark.bounded import PULL, Bounded, Record
+from millstream.spark.checkpoint import location
+from millstream.spark.codec import UnreadableRecord, one_record
+from millstream.spark.evaluate import EvaluationFailed, evaluate
+from millstream.spark.pipeline import side_spec
+from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
+from millstream.tables import answer
+from millstream.tables.store import Store
+
+# Key and value of a record.
+Pair = tuple[bytes | None, bytes | None]
+
+
+CONF = {
+    # A query that cannot be interrupted must not hold up the others for ever.
+    "spark.sql.streaming.stopTimeout": "30s",
+    # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
+    "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
+}
+# Of checkpoints on this machine's own disk. Spark's usual way forks a process for each file that it asks after, and
+# writes a checksum beside each; both cost more than the batch itself.
+LOCAL = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingLogOptions:
+    """The processing log: its topic ("" for none), and whether it may show the rows at fault."""
+
+    topic: str
+    rows: bool
+
+
+def _reaching(registry: Access | None) -> dict[str, str]:
+    """Spark's settings by which the codec reaches the schema registry."""
+    if registry is None:
+        return {}
+    return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
+
+
+class SparkRuntime:
+    """One Spark session at the engine's service. It is made when this is; that takes some seconds.
+
+    `shared` is the session of a Spark that others use as well: then names of queries begin with the service id there.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        kafka: KafkaClient,
+        log: ProcessingLogOptions,
+        registry: Access | None = None,
+        shared: session.Session | None = None,
+    ) -> None:
+        folder = settings["millstream.data.dir"]
+        local = Path("/tmp") if "://" in folder else Path(folder).resolve()
+        options = session.SessionOptions(
+            local,
+            int(settings["millstream.slots"]),
+            master=settings["millstream.spark.master"],
+            conf=CONF | ({} if "://" in folder else LOCAL) | _reaching(registry) | session.python(settings),
+        )
+        self.local = local
+        self._session = session.create(options) if shared is None else session.beside(shared)
+        self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
+        self._kafka, self._log = kafka, log
+        self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
+        self._realtime = RealTimeQueries(self._session, kafka.client)
+        self._bounded = Bounded(self._session)
+        if log.topic:
+            sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
+        threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        """Have Spark compile its first expression now: it takes a second or two, once."""
+        evaluate(self._session, ["1"], [INTEGER])
+
+    def close(self) -> None:
+        """End the session, unless it is others' too."""
+        self._realtime.close()
+        if not self._shared:
+            self._session.stop()
+
+    def start(self, wanted: DesiredQuery) -> StartedQuery:
+        """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
+        there = self._need_topics(wanted)
+        starts = self._possible(wanted.starts)
+        job = self._job(wanted.query.id, f"{wanted.query.id}-{wanted.birth[:12]}", wanted.settings, starts)
+        shared = tasks(len(there[source.topic]) for source in reads(wanted.plan))
+        job = replace(job, tasks=shared, ends=self._ends(wanted.plan))
+        try:
+            return self._realtime.write(wanted.plan, job)
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def forget(self, wanted: DesiredQuery) -> None:
+        """Remove the checkpoint of a query that is no longer wanted."""
+        self._realtime.forget(f"{self._checkpoints}/{wanted.query.id}-{wanted.birth[:12]}")
+
+    def push(
+        self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts
+    ) -> StartedQuery:
+        """Start a push query that writes its rows to a topic. Raises CannotRun."""
+        job = replace(self._job(id, id, settings, starts), ends=self._ends(plan))
+        try:
+            return self._realtime.answer(plan, topic, job)
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def forget_push(self, id: str) -> None:
+        """Remove what a push query left."""
+        self._realtime.forget(f"{self._checkpoints}/{id}")
+
+    def pull(self, plan: ClientOutput, id: str, settings: Mapping[str, str], ends: Starts) -> Iterator[bytes]:
+        """The rows of a pull query over the records before `ends`. Raises CannotRun."""
+        try:
+            yield from self._realtime.answer_now(plan, ends, self._job(id, "", settings, {}))
+        except QueryRefused as refused:
+            raise CannotRun(str(refused)) from refused
+
+    def rows(self, pulled: PullPlan, store: Store) -> Iterator[bytes]:
+        """The rows of a pull query on a table. Raises CannotRun."""
+        try:
+            yield from answer.rows(pulled, store, self._bounded)
+        except EvaluationFailed as failure:
+            raise CannotRun(str(failure)) from failure
+
+    def skipped(self, topic: str, partition: int, offset: int, why: str) -> None:
+        """Tell the processing log of a record that a table can make nothing of."""
+        body: dict[str, object] = {
+            "errorMessage": why,
+            "record": None,
+            "cause": [],
+            "topic": topic,
+            "partition": partition,
+            "offset": offset,
+        }
+        sink.append_to_log(self._session, PULL, 1, "recordProcessingError", body)
+
+    def constant(self, row: InsertRow) -> Record:
+        """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""
+        return self._bounded.constant(row, int(time.time() * 1000))
+
+    def records(self, source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Pair | UnreadableRecord]:
+        """Key and value of rows given by column names; in place of one that the formats cannot hold, why."""
+        keys = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key).encode_all(rows)
+        values = one_record(side_spec(source.value, source.schema.value, "V"), source.schema.value).encode_all(rows)
+        return [_pair(key, value) for key, value in zip(keys, values, strict=True)]
+
+    def _job(self, id: str, folder: str, settings: Mapping[str, str], starts: Starts) -> StreamingJob:
+        return StreamingJob(
+            self._scope + id, f"{self._checkpoints}/{folder}", settings, starts, self._log.topic, self._log.rows
+        )
+
+    def _possible(self, starts: Starts) -> dict[str, dict[int, int]]:
+        """The places to begin at, as far as the topics still have them; else, and in new partitions, the beginning."""
+        try:
+            bounds = {topic: self._kafka.bounds(topic) for topic in starts}
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
+        return {topic: _within(starts[topic], there) for topic, there in bounds.items()}
+
+    def _ends(self, plan: PlanNode) -> Starts:
+        """Where the topics of tables end that streams look rows up in. Raises CannotRun."""
+        try:
+            return {table.topic: self._kafka.ends_now(table.topic) for table in looked_up(plan)}
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
+
+    def _make(self, topic: CreateTopic) -> None:
+        try:
+            topics.carry_out(topic, self._kafka)
+        except KafkaException as failure:
+            raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
+
+    def _need_topics(self, wanted: DesiredQuery) -> Mapping[str, Sequence[int]]:
+        """The topics that are there, those that the query reads and writes among them. Raises CannotRun."""
+        try:
+            there = self._kafka.topics()
+        except KafkaException as failure:
+            raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
+        needed = [s.topic for s in (*reads(wanted.plan), wanted.plan.sink)]
+        missing = [topic for topic in needed if topic not in there]
+        if wanted.topic is not None and missing == [wanted.topic.name]:
+            self._make(wanted.topic)
+        elif missing:
+            raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
+        return there
+
+
+Encoded = bytes | UnreadableRecord | None
+
+
+def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
+    """Both sides of a record, or the first reason why there is none."""
+    if isinstance(key, UnreadableRecord):
+        return key
+    return value if isinstance(value, UnreadableRecord) else (key, value)
+
+
+def _within(wanted: Mapping[int, int], there: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    """The wanted place in each partition that has it, else the partition's beginning."""
+    return {p: at if low <= (at := wanted.get(p, low)) <= end else low for p, (low, end) in there.items()}

@@ -1,0 +1,266 @@
+"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to a Group (features.md §6, §10, §11)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.expressions import condition, function_call, type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import bare
+from millstream.catalog.catalog import RelationKind
+from millstream.functions import Library
+from millstream.functions.declare import Accumulator, FunctionKind
+from millstream.model.errors import StatementError
+from millstream.model.names import identifier
+from millstream.model.types import BIGINT, STRING, SqlType
+from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+from millstream.syntax.walk import walk
+
+DAY = 86_400_000
+# Formats that cannot be grouped, and formats that have no room for nested values.
+_UNGROUPED = ("KAFKA",)
+_FLAT = ("DELIMITED",)
+_BOUNDS = (typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
+WINDOW_COLUMNS = (
+    typed.ColumnReference(BIGINT, typed.ColumnPlace.WINDOWSTART, 0, "WINDOWSTART"),
+    typed.ColumnReference(BIGINT, typed.ColumnPlace.WINDOWEND, 0, "WINDOWEND"),
+)
+
+
+def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
+    """Whether an expression is a call of an aggregate function."""
+    if not isinstance(expression, tree.Call):
+        return False
+    function = functions.lookup(expression.name)
+    return function is not None and function.kind is FunctionKind.AGGREGATE
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateQuery:
+    """A query's groups: `node` gives them, `scope` is for the SELECT, whose meanings `over` then puts on `node`."""
+
+    node: PlanNode
+    scope: NameScope
+    over: Callable[[typed.TypedExpression, tree.Expression], typed.TypedExpression]
+
+
+@dataclass(frozen=True, slots=True)
+class _AggregateColumns:
+    """The places of what a group has: of grouped expressions, and from `width` on of aggregates."""
+
+    keys: dict[typed.TypedExpression, typed.ColumnReference]
+    width: int
+    bounds: bool
+
+    def over(self, meaning: typed.TypedExpression, expression: tree.Expression) -> typed.TypedExpression:
+        """`meaning`, said of the source's rows, as said of the group. Raises StatementError."""
+
+        def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
+            found = self.keys.get(bare(part))
+            if found is not None or not isinstance(part, typed.ColumnReference):
+                return found
+            if part.where is typed.ColumnPlace.VALUE and part.index >= self.width:
+                return replace(part, index=part.index - self.width)
+            if part.where in _BOUNDS and self.bounds:
+                return part
+            raise StatementError(
+                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(expression)}",
+                expression.span,
+                "add it to the GROUP BY, or remove it",
+            )
+
+        return typed.swapped(meaning, swap)
+
+
+def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
+    """The groups of a query's rows, HAVING applied. Raises StatementError."""
+    assert query.group_by is not None
+    _check_formats(query, node)
+    calls = _calls(query, scope)
+    keys = _keys(query.group_by, node, scope)
+    aggregations = tuple(_aggregation(c, node, scope) for c in calls)
+    width = len(node.schema.value)
+    _check_merging(query.window, aggregations, calls)
+    group = Aggregate(node, keys, aggregations, _window(query, node))
+    places = {
+        bare(k.meaning): typed.ColumnReference(k.meaning.type, typed.ColumnPlace.KEY, i, k.name)
+        for i, k in enumerate(keys)
+    }
+    known: dict[tree.Expression, typed.ColumnReference] = {
+        c: typed.ColumnReference(a.type, typed.ColumnPlace.VALUE, width + i, a.name)
+        for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
+    }
+    inside = replace(scope, known={**scope.known, **known})
+    made = _AggregateColumns(places, width, query.window is not None)
+    selecting = inside
+    if query.window is not None and not query.joins:
+        sources = dict.fromkeys(c.source for c in scope.columns)
+        bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
+        selecting = replace(inside, columns=(*inside.columns, *bounds))
+    return AggregateQuery(_having(query, group, inside, made), selecting, made.over)
+
+
+def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, made: _AggregateColumns) -> PlanNode:
+    """HAVING has no node of its own: it is a filter over groups."""
+    if query.having is None:
+        return group
+    wanted = made.over(condition(query.having, scope, "HAVING"), query.having)
+    return Filter(group, wanted, to_sql(query.having))
+
+
+def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
+    """The aggregate calls of the SELECT and HAVING, each once."""
+    places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
+    found = (
+        e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
+    )
+    calls = tuple(dict.fromkeys(found))
+    if not calls:
+        # What is wrong with the expressions themselves, an unknown function say, comes first.
+        for item in query.items:
+            if isinstance(item, tree.SelectOne):
+                type_expression(item.expression, scope)
+        raise StatementError(
+            "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.", query.span, "e.g. COUNT(*)"
+        )
+    return calls
+
+
+def _check_formats(query: tree.SelectQuery, node: PlanNode) -> None:
+    for origin in (leaf.origin for leaf in leaves(node)):
+        if origin.value.format in _UNGROUPED:
+            raise StatementError(
+                f"Source(s) {identifier(origin.name)} are using the '{origin.value.format}' value format. "
+                "This format does not yet support GROUP BY.",
+                query.span,
+            )
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _keys(expressions: tuple[tree.Expression, ...], node: PlanNode, scope: NameScope) -> tuple[NamedExpression, ...]:
+    keys: list[NamedExpression] = []
+    for expression in expressions:
+        key = NamedExpression(_name(expression), _key(expression, scope), to_sql(expression))
+        if bare(key.meaning) in [bare(k.meaning) for k in keys]:
+            raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
+        keys.append(key)
+    return tuple(keys)
+
+
+def _name(expression: tree.Expression) -> str:
+    return expression.name if isinstance(expression, tree.ColumnRef) else to_sql(expression)
+
+
+def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
+    inner = next((e for e in walk(expression) if is_aggregate(e, scope.functions)), None)
+    if isinstance(inner, tree.Call):
+        raise StatementError(
+            f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
+        )
+    meaning = type_expression(expression, scope)
+    if meaning.type is None:
+        raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
+    return meaning
+
+
+# ---------------------------------------------------------------- aggregates
+
+
+def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
+    meaning = function_call(call, scope, FunctionKind.AGGREGATE)
+    assert isinstance(meaning, typed.TypedCall)
+    assert meaning.type is not None
+    if call.star and meaning.arguments == () and call.name.upper() != "COUNT":
+        raise StatementError(f"{call.name} does not take *", call.span)
+    signature = meaning.chosen.signature
+    rows = meaning.arguments[: len(meaning.arguments) - signature.constants]
+    accumulator = _accumulator(call, meaning, scope)
+    _check_source(call, accumulator, node)
+    return AggregateCall(call.name, meaning.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+
+
+def _with_type(argument: typed.TypedExpression) -> typed.TypedExpression:
+    return typed.Constant(STRING, None) if argument.type is None else argument
+
+
+def _accumulator(call: tree.Call, meaning: typed.TypedCall, scope: NameScope) -> Accumulator:
+    making, count = meaning.chosen.signature.accumulating, meaning.chosen.signature.constants
+    assert making is not None
+    first = len(meaning.arguments) - count
+    values = [_constant(call, a, i >= first) for i, a in enumerate(meaning.arguments)]
+    types: list[SqlType] = [_with_type(a).type or STRING for a in meaning.arguments]
+    try:
+        return making(types, values, scope.settings)
+    except StatementError as error:
+        raise error.located(call.span) from error
+
+
+def _constant(call: tree.Call, argument: typed.TypedExpression, wanted: bool) -> object:
+    if isinstance(argument, typed.Constant):
+        return argument.value
+    if wanted:
+        raise StatementError(f"the last argument of {call.name} has to be a constant", call.span)
+    return None
+
+
+def _check_source(call: tree.Call, accumulator: Accumulator, node: PlanNode) -> None:
+    if node.kind is RelationKind.TABLE and accumulator.undo is None:
+        raise StatementError(
+            f"The aggregation function(s) ({call.name}) cannot be applied to a table source, only to a stream source.",
+            call.span,
+            f"{call.name} cannot take a row back, which a table that changes would ask for",
+        )
+    origins = [leaf.origin for leaf in leaves(node)]
+    if accumulator.nested and any(o.value.format in _FLAT for o in origins):
+        raise StatementError(
+            "One of the functions used in the statement has an intermediate type that the value format can not handle: "
+            f"{call.name} over {origins[0].value.format}",
+            call.span,
+            "remove the function or change the format",
+        )
+
+
+def _check_merging(
+    window: tree.WindowClause | None, aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]
+) -> None:
+    """Sessions that grow together have their states made one."""
+    if window is None or window.kind is not tree.WindowKind.SESSION:
+        return
+    for call, made in zip(calls, aggregations, strict=True):
+        if not made.accumulator.merge:
+            fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
+            raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
+
+
+# ---------------------------------------------------------------- windows
+
+
+def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
+    written = query.window
+    if written is None:
+        return None
+    if node.kind is RelationKind.TABLE:
+        raise StatementError("WINDOW clause is not supported on tables: only on streams", written.span)
+    size = written.size.milliseconds
+    advance = written.advance.milliseconds if written.advance else size
+    _check_window(written, size, advance)
+    grace = written.grace.milliseconds if written.grace else max(DAY - size, 0)
+    retention = written.retention.milliseconds if written.retention else size + grace
+    if retention < size + grace:
+        raise StatementError(
+            f"RETENTION is {retention} ms and has to be at least the window's size and grace period, {size + grace} ms",
+            written.span,
+            "give a longer RETENTION, or a shorter GRACE PERIOD",
+        )
+    return Window(written.kind.value, size, advance, grace, retention, query.emit is tree.Emit.FINAL)
+
+
+def _check_window(written: tree.WindowClause, size: int, advance: int) -> None:
+    if size <= 0:
+        raise StatementError("a window's size has to be longer than 0", written.span)
+    if not 0 < advance <= size:
+        raise StatementError("ADVANCE BY has to be longer than 0 and no longer than the window's SIZE", written.span)

@@ -1,0 +1,519 @@
+"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis import typed_expressions as typed
+from millstream.analysis.expressions import type_expression
+from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
+from millstream.analysis.serdes import holds_map
+from millstream.analysis.typed_expressions import bare
+from millstream.analysis.views import part_of
+from millstream.catalog.catalog import RelationKind
+from millstream.formats.registry import find
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.plan.aggregation import DAY, WINDOW_COLUMNS
+from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+from millstream.syntax.walk import walk
+
+_UNJOINED = ("KAFKA",)
+_OUTER = {
+    tree.JoinKind.INNER: OuterSides.NONE,
+    tree.JoinKind.LEFT: OuterSides.LEFT,
+    tree.JoinKind.RIGHT: OuterSides.RIGHT,
+    tree.JoinKind.FULL: OuterSides.FULL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JoinInput:
+    """A source of the FROM: where it is read, the name it has in the query, and where that stands."""
+
+    read: Read
+    alias: str
+    at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSources:
+    """A query's joins: `node` gives the rows, `scope` reaches the columns, all of them in the value.
+
+    `everything` are the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
+    are the columns that the key may be called after; where there is none it is `synthetic`, of a foreign join `own`
+    are the left table's key columns, which stay the key.
+    """
+
+    node: Join
+    scope: NameScope
+    everything: tuple[tuple[str, str], ...]
+    shared: frozenset[str]
+    viable: tuple[ScopeColumn, ...]
+    synthetic: str | None
+    own: tuple[ScopeColumn, ...] = ()
+
+    def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
+        """`scope` with the column that the key is called after found in the key. StatementError if none is selected."""
+        chosen = set(map(bare, selected))
+        if self.synthetic is not None:
+            if self._key(0) not in chosen:
+                raise _missing_synthetic(self.synthetic, sink, at)
+            return scope
+        if self.own:
+            return self._own_keyed(scope, chosen, at)
+        named = next((c for c in self.viable if bare(c.ref) in chosen), None)
+        if named is None:
+            raise _missing(self.viable, sink, at)
+        return _moved(scope, {bare(named.ref): 0})
+
+    def _own_keyed(self, scope: NameScope, chosen: set[typed.TypedExpression], at: Span) -> NameScope:
+        missing = [c.name for c in self.own if bare(c.ref) not in chosen]
+        if missing:
+            raise StatementError(
+                "Primary key column missing in projection. For foreign-key table-table joins, the projection must "
+                f"include all primary key columns from the left input table ({identifier(str(self.own[0].source))}). "
+                f"Missing column: {', '.join(map(identifier, missing))}.",
+                at,
+            )
+        return _moved(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+
+    def _key(self, index: int) -> typed.TypedExpression:
+        key = [r for r in refs(self.node.schema) if r.where is typed.ColumnPlace.KEY][index]
+        return bare(key)
+
+
+def _moved(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
+    """The scope with these columns found in the key, at these places."""
+    columns = []
+    for column in scope.columns:
+        index = keys.get(bare(column.ref))
+        ref = column.ref if index is None else replace(column.ref, where=typed.ColumnPlace.KEY, index=index)
+        columns.append(replace(column, ref=ref))
+    return replace(scope, columns=tuple(columns))
+
+
+def _missing(viable: Sequence[ScopeColumn], sink: str, at: Span) -> StatementError:
+    names = [f"{c.source}.{c.name}" for c in viable]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+    plural = "s" if len(names) > 1 else ""
+    return StatementError(
+        f"Key missing from projection (ie, SELECT). The query used to build {identifier(sink)} must include the join "
+        f"expression{plural} {listed} in its projection (eg, SELECT {names[0]}...).",
+        at,
+    )
+
+
+def _missing_synthetic(name: str, sink: str, at: Span) -> StatementError:
+    return StatementError(
+        f"Key missing from projection (ie, SELECT). The query used to build {identifier(sink)} must include the join "
+        f"expression {name} in its projection (eg, SELECT {name}...). {name} was added as a synthetic key column "
+        "because the join criteria did not match any source column. This expression must be included in the "
+        "projection and may be aliased.",
+        at,
+    )
+
+
+# ---------------------------------------------------------------- sides
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinSide:
+    """A source as a side of a join: what of it the query uses, and where that is found in the joined value."""
+
+    input: JoinInput
+    node: Select
+    columns: tuple[ScopeColumn, ...]
+
+    @property
+    def alias(self) -> str:
+        return self.input.alias
+
+    @property
+    def keys(self) -> tuple[ScopeColumn, ...]:
+        """The source's key columns."""
+        names = [c.name for c in self.input.read.schema.key]
+        return tuple(c for c in self.columns if c.name in names and c.part == "ROWKEY")
+
+    @property
+    def key(self) -> typed.TypedExpression | None:
+        """The one key column, if there is only one."""
+        return bare(self.keys[0].ref) if len(self.keys) == 1 else None
+
+
+def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
+    """The joins of a query; `base` has the settings and types. Raises StatementError."""
+    _check_sources(inputs)
+    sides = _sides(query, inputs)
+    synthetic = _free([c.name for i in inputs for c in i.read.schema])
+    chain = _JoinChain(sides, base, synthetic)
+    for place, join in enumerate(query.joins, 1):
+        chain.add(join, place)
+    assert isinstance(chain.node, Join)
+    columns = tuple(c for s in sides for c in s.columns)
+    made = chain.viable(columns)
+    own = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
+    key: tuple[ScopeColumn, ...] = ()
+    if not made and not own:
+        (ref,) = (r for r in refs(chain.node.schema) if r.where is typed.ColumnPlace.KEY)
+        key = (ScopeColumn(synthetic, None, ref),)
+    return JoinedSources(
+        chain.node,
+        replace(base, columns=(*key, *columns)),
+        tuple(_everything(inputs, query.partition_by is not None)),
+        _shared(inputs),
+        made,
+        synthetic if key else None,
+        own,
+    )
+
+
+def _check_sources(inputs: Sequence[JoinInput]) -> None:
+    for i, one in enumerate(inputs):
+        origin = one.read.origin
+        if any(o.read.origin.name == origin.name for o in inputs[:i]):
+            if len(inputs) > 2:
+                fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{origin.name}'"
+            else:
+                fact = f"Can not join '{origin.name}' to '{origin.name}': self joins are not yet supported."
+            raise StatementError(fact, one.at, "make a second source over the same topic")
+        if any(o.alias == one.alias for o in inputs[:i]):
+            raise StatementError(f"two sources are called {identifier(one.alias)}", one.at, "give one of them an alias")
+    unjoined = [i.read.origin for i in inputs if i.read.origin.value.format in _UNJOINED]
+    if unjoined:
+        raise StatementError(
+            f"Source(s) {', '.join(o.name for o in unjoined)} are using the '{unjoined[0].value.format}' value format. "
+            "This format does not yet support JOIN.",
+            inputs[1].at,
+        )
+    _check_windows(inputs)
+
+
+def _check_windows(inputs: Sequence[JoinInput]) -> None:
+    windows = [i.read.origin.windowed for i in inputs]
+    if any(windows) and not all(windows):
+        one, other = (
+            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is wanted) for wanted in (True, False)
+        )
+        window = one.read.origin.windowed
+        assert window is not None
+        raise StatementError(
+            f"Can not join windowed source to non-windowed source. {identifier(one.alias)} is {window.type} windowed, "
+            f"{identifier(other.alias)} is not windowed",
+            inputs[1].at,
+        )
+    if len(set(windows)) > 1 and not _add_join(inputs):
+        raise _windowed_move(inputs[1].at)
+
+
+def _add_join(inputs: Sequence[JoinInput]) -> bool:
+    """Whether windows of several sizes meet, those that start together: so ksqlDB, of keys that have a schema."""
+    found = [find(i.read.origin.key.format) for i in inputs]
+    timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
+    return timed and all(f is not None and f.infers for f in found)
+
+
+def _windowed_move(at: Span) -> StatementError:
+    return StatementError(
+        "Implicit repartitioning of windowed sources is not supported.", at, "join them on their keys, of equal windows"
+    )
+
+
+def _free(taken: Sequence[str]) -> str:
+    name, n = "ROWKEY", 0
+    while name in taken:
+        n += 1
+        name = f"ROWKEY_{n}"
+    return name
+
+
+def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
+    names = [c.name for i in inputs for c in i.read.schema]
+    twice = {n for n in names if names.count(n) > 1}
+    return frozenset({*twice, *PSEUDO, *(r.name for r in WINDOW_COLUMNS)})
+
+
+def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
+    """What `*` stands for. Where PARTITION BY comes between, pseudo-columns are columns like others: so ksqlDB."""
+    for i in inputs:
+        yield from ((i.alias, name) for name in _names(i.read, moved))
+
+
+def _names(read: Read, moved: bool) -> list[str]:
+    keys, all_ = [c.name for c in read.schema.key], [c.name for c in read.schema]
+    bounds = [r.name for r in WINDOW_COLUMNS] if read.origin.windowed is not None else []
+    rest = [name for name in all_ if name not in keys]
+    if moved:
+        return [*rest, *PSEUDO, *bounds, *keys]
+    return [*keys, *bounds, *rest] if bounds else all_
+
+
+def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinSide, ...]:
+    names = {e.name for e in walk(query) if isinstance(e, tree.ColumnRef)}
+    sides, width = [], 0
+    for i in inputs:
+        whole = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
+        used = _used(i.read, names, whole, whole and query.partition_by is not None)
+        sides.append(_side(i, used, width))
+        width += len(used)
+    return tuple(sides)
+
+
+def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
+    """The columns that the query names; others need not go through its joins."""
+    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
+    own = [r for r in refs(read.schema) if whole or r.name in names]
+    made = [r for r in PSEUDO.values() if pseudo or r.name in names]
+    return (*own, *made, *(r for r in bounds if whole or r.name in names))
+
+
+def _side(given: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
+    read, alias = given.read, given.alias
+    keys = tuple(
+        NamedExpression(r.name, r, identifier(r.name)) for r in refs(read.schema) if r.where is typed.ColumnPlace.KEY
+    )
+    node = Select(read, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
+    places = {bare(r): width + i for i, r in enumerate(used)}
+    bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
+    # A column that the query does not name has no place, and is here for hints alone.
+    parts = {bare(r): part_of(c) for r, c in zip(refs(read.schema), read.schema, strict=True)}
+    columns = tuple(
+        ScopeColumn(
+            r.name,
+            alias,
+            typed.ColumnReference(r.type, typed.ColumnPlace.VALUE, places.get(bare(r), -1), r.name),
+            parts.get(bare(r)),
+        )
+        for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
+    )
+    return _JoinSide(given, node, columns)
+
+
+# ---------------------------------------------------------------- the chain
+
+
+class _JoinChain:
+    """The joins so far. `same` are the expressions known to be equal to the key that the rows have now."""
+
+    def __init__(self, sides: tuple[_JoinSide, ...], base: NameScope, synthetic: str) -> None:
+        self.sides, self.base, self.synthetic = sides, base, synthetic
+        self.node: PlanNode = sides[0].node
+        self.foreign = False
+        first = sides[0].key
+        self.same: list[typed.TypedExpression] = [first] if first is not None else []
+
+    def viable(self, columns: Iterable[ScopeColumn]) -> tuple[ScopeColumn, ...]:
+        """The columns that are the key under another name, in order of preference."""
+        places = {bare(c.ref): c for c in columns if c.ref.index >= 0}
+        return tuple(places[s] for s in self.same if s in places)
+
+    def add(self, join: tree.JoinClause, place: int) -> None:
+        """One more join. Raises StatementError."""
+        right, visible = self.sides[place], self.sides[: place + 1]
+        scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
+        one, other = _criterion(join, scope, visible)
+        _check_kinds(join, self.node, self.sides[0], right)
+        _check_types(join, one, other)
+        outer = _OUTER[join.kind]
+        moves = bare(one) not in self.same, bare(other) != right.key
+        self._check_tables(join, moves, place)
+        if any(moves) and right.input.read.origin.windowed is not None:
+            raise _windowed_move(join.span)
+        foreign = moves[0] and self.node.kind is RelationKind.TABLE
+        near = _near(join, self.node.kind, right.node.kind)
+        width = len(self.node.schema.value)
+        # A tombstone has a key and no value.
+        key = one if moves[0] else _key(self.node)
+        theirs = _shifted(other, width) if moves[1] else _key(right.node)
+        name, text = self._name(one, other, outer), to_sql(join.condition)
+        told = self._moving(moves, right)
+        self.node = Join(self.node, right.node, outer, key, theirs, name, near, foreign, told, text)
+        self._follow(one, other, outer, moves[0], foreign)
+
+    def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
+        """Which sides' rows are elsewhere than their counterparts: equal keys in other bytes are too."""
+        alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
+        if any(moves) or alike:
+            return moves
+        stays = self.node.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE
+        return (stays, not stays)
+
+    def _follow(
+        self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides, moved: bool, foreign: bool
+    ) -> None:
+        self.foreign = self.foreign or foreign
+        if foreign:
+            return
+        if outer is OuterSides.FULL:
+            self.same = []
+        else:
+            before = [] if moved else self.same
+            self.same = list(dict.fromkeys([*before, bare(one), bare(other)]))
+
+    def _name(self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides) -> str:
+        """The key's name, for messages: that of the first column it may be called after."""
+        places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
+        column = places.get(bare(one)) or places.get(bare(other))
+        return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
+
+    def _check_tables(self, join: tree.JoinClause, moves: tuple[bool, bool], place: int) -> None:
+        right, got = self.sides[place], f"Got {to_sql(join.condition)}."
+        if right.node.kind is RelationKind.STREAM:
+            return
+        if moves[1]:
+            which = (
+                "stream-table joins require to join on the table's primary key"
+                if self.node.kind is RelationKind.STREAM
+                else "table-table joins require to join on the primary key of the right input table"
+            )
+            raise StatementError(f"Invalid join condition: {which}. {got}", join.span)
+        if moves[0] and self.node.kind is RelationKind.TABLE:
+            self._check_foreign(join, place, got)
+
+    def _check_foreign(self, join: tree.JoinClause, place: int, got: str) -> None:
+        if place > 1:
+            raise StatementError(
+                "Invalid join condition: foreign-key table-table joins are not supported as part of n-way joins. "
+                f"{got}",
+                join.span,
+                "a foreign-key join may be the first of the chain",
+            )
+        if join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
+            raise StatementError(
+                f"Invalid join type: {join.kind.value} OUTER JOIN on a foreign key is not supported. {got}", join.span
+            )
+
+
+def _key(node: PlanNode) -> typed.TypedExpression:
+    return next(r for r in refs(node.schema) if r.where is typed.ColumnPlace.KEY)
+
+
+def spread(node: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
+    """The plan with joins that know of streams in topics of unequal partitions: their right side's rows move.
+
+    `partitions` are those of the topics, as far as they are known.
+    """
+    inner = {name: spread(getattr(node, name), partitions) for name in ("source", "left", "right") if _has(node, name)}
+    made = replace(node, **inner) if inner else node  # type: ignore[type-var]
+    if not isinstance(made, Join) or made.near is None or any(made.moves):
+        return made
+    counts = {partitions.get(leaf.origin.topic) for leaf in (leaves(made.left)[0], leaves(made.right)[0])}
+    return made if len(counts - {None}) < 2 else replace(made, moves=(False, True))
+
+
+def _has(node: PlanNode, name: str) -> bool:
+    return isinstance(getattr(node, name, None), PlanNode)
+
+
+def _shifted(meaning: typed.TypedExpression, width: int) -> typed.TypedExpression:
+    """A meaning over the joined value as one over the right side's value."""
+
+    def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
+        return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
+
+    return typed.swapped(meaning, swap)
+
+
+# ---------------------------------------------------------------- one criterion
+
+
+def _criterion(
+    join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
+) -> tuple[typed.TypedExpression, typed.TypedExpression]:
+    """What of the rows so far is compared with what of the new source."""
+    condition, new = join.condition, visible[-1].alias
+    if not isinstance(condition, tree.Comparison) or condition.operator != "=":
+        fact = "only one equality is supported"
+        if isinstance(condition, tree.Logical):
+            fact = "joins on multiple conditions are not yet supported"
+        raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
+    sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
+    aliases = [_alias(meaning, e, condition, visible) for meaning, e in sides]
+    if new not in aliases or aliases[0] == aliases[1]:
+        raise StatementError(
+            f"A join criteria is expected to reference the source ({identifier(new)}) in the FROM clause, instead the "
+            f"right source references {identifier(aliases[1])} and the left source references {identifier(aliases[0])}",
+            condition.span,
+        )
+    (one, _), (other, _) = sides if aliases[1] == new else reversed(sides)
+    return one, other
+
+
+def _alias(
+    meaning: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
+) -> str:
+    """The one source that an expression refers to."""
+    owners = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
+    found = {owners[r] for r in _refs(meaning) if r in owners}
+    if len(found) != 1:
+        raise StatementError(
+            f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
+            "comparision must contain references from exactly one source.",
+            written.span,
+        )
+    return found.pop()
+
+
+def _refs(meaning: typed.TypedExpression) -> Iterable[typed.ColumnReference]:
+    if isinstance(meaning, typed.ColumnReference):
+        yield meaning
+    for part in typed.parts(meaning):
+        yield from _refs(part)
+
+
+def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed.TypedExpression) -> None:
+    if one.type != other.type:
+        assert isinstance(join.condition, tree.Comparison)
+        raise StatementError(
+            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{one.type}}} = "
+            f"{to_sql(join.condition.right)}{{{other.type}}}.",
+            join.condition.span,
+            "CAST one side",
+        )
+    if one.type is not None and holds_map(one.type):
+        raise StatementError(
+            "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
+            f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",
+            join.condition.span,
+        )
+
+
+def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right: _JoinSide) -> None:
+    if left.kind is RelationKind.TABLE and right.node.kind is RelationKind.STREAM:
+        kind = "[INNER]" if join.kind is tree.JoinKind.INNER else f"{join.kind.value} [OUTER]"
+        raise StatementError(
+            "Invalid join order: table-stream joins are not supported; only stream-table joins. "
+            f"Got {first.alias} {kind} JOIN {right.alias}.",
+            join.span,
+            "put the stream at the left",
+        )
+    mixed = left.kind is RelationKind.STREAM and right.node.kind is RelationKind.TABLE
+    if mixed and join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
+        raise StatementError(
+            f"{join.kind.value} OUTER joins between streams and tables (stream: {first.alias}, table: {right.alias}) "
+            "are not supported.",
+            join.span,
+            "a row of the table alone makes no event: INNER or LEFT",
+        )
+
+
+def _near(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
+    within = join.within
+    if RelationKind.TABLE in (left, right):
+        if within is not None:
+            what = f"{left.value.capitalize()}-{right.value.capitalize()}"
+            raise StatementError(
+                f"A window definition was provided for a {what} join. These joins are not windowed.",
+                within.span,
+                "leave WITHIN out",
+            )
+        return None
+    if within is None:
+        raise StatementError(
+            "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
+            join.span,
+            "… JOIN s WITHIN 1 HOUR ON …",
+        )
+    grace = within.grace.milliseconds if within.grace else DAY
+    return JoinWindow(within.before.milliseconds, within.after.milliseconds, grace, within.grace is None)

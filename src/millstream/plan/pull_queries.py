@@ -1,0 +1,310 @@
+"""Pull queries on tables: which rows a WHERE asks for by key, and what is left to be asked of each row.
+
+A WHERE is brought into alternatives (OR) of conditions (AND). An alternative that gives every key column a value
+looks rows up; one that bounds a single key column reads a range; any other reads the whole table (features.md §14).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from millstream.analysis.typed_expressions import (
+    ColumnPlace,
+    ColumnReference,
+    TypedCast,
+    TypedComparison,
+    TypedExpression,
+    TypedInList,
+    TypedLike,
+    TypedLogical,
+    parts,
+)
+from millstream.catalog.catalog import RelationKind, Source
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.model.schema import Column
+from millstream.model.settings import switched
+from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal, SqlType
+from millstream.plan.nodes import ClientOutput, Filter
+from millstream.plan.steps import TransientQuery
+
+# An AND of ORs beyond this many alternatives is not worth taking apart.
+ALTERNATIVES = 64
+TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
+RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!=", "<>": "<>"}
+_RANGES = ("<", "<=", ">", ">=")
+_BOUNDS = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBound:
+    """That a window's start or end, or a key column, stands in relation `operator` (< <= > >= =) to a constant."""
+
+    where: ColumnPlace
+    operator: str
+    constant: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLookup:
+    """The rows of these keys: for each key column the constants that it may equal. `windows` bounds their windows."""
+
+    keys: tuple[tuple[TypedExpression, ...], ...]
+    windows: tuple[KeyBound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """The rows whose single key column is within `limits`."""
+
+    limits: tuple[KeyBound, ...]
+    windows: tuple[KeyBound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FullScan:
+    """Every row."""
+
+    windows: tuple[KeyBound, ...] = ()
+
+
+Access = KeyLookup | KeyRange | FullScan
+
+
+@dataclass(frozen=True, slots=True)
+class PullPlan:
+    """A pull query on a table: `accesses` reach its rows, `plan` is what each row then goes through.
+
+    `plan` leaves out the conditions that an access answers alone.
+    """
+
+    source: Source
+    accesses: tuple[Access, ...]
+    plan: ClientOutput
+
+
+@dataclass(slots=True)
+class _Alternative:
+    """One alternative of a WHERE, sorted out. `missed` are conditions that no access helps with."""
+
+    equal: dict[int, tuple[TypedExpression, ...]] = field(default_factory=dict)
+    ranges: list[KeyBound] = field(default_factory=list)
+    windows: list[KeyBound] = field(default_factory=list)
+    missed: list[TypedExpression] = field(default_factory=list)
+
+    def exact(self, width: int) -> bool:
+        """Whether a lookup of `width` key columns gives the alternative's rows and no others."""
+        return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
+
+
+def pulled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
+    """How a pull query on a table is answered.
+
+    Raises StatementError where the table is not kept for reading, or needs a scan that the settings forbid.
+    """
+    source, node = query.sources[0], query.plan.source
+    check_queryable(source, at)
+    if not isinstance(node, Filter):
+        _check_scans([], source, settings, at)
+        return PullPlan(source, (FullScan(),), query.plan)
+    found = [_sorted_out(a) for a in _alternatives(node.condition)]
+    _check_scans(found, source, settings, at)
+    width, plan = len(source.schema.key), query.plan
+    if not _one_writing(source):
+        return PullPlan(source, (FullScan(),), plan)
+    if len(found) == 1 and found[0].exact(width):
+        plan = ClientOutput(node.source, plan.columns, plan.limit)
+    return PullPlan(source, _merged([_access(a, width) for a in found]), plan)
+
+
+def _one_writing(source: Source) -> bool:
+    """Whether equal keys are equal bytes: what others write to the topic of a SOURCE table may look as it likes."""
+    return not source.read_only or source.key.format == "KAFKA"
+
+
+def check_queryable(source: Source, at: Span) -> None:
+    """Raises StatementError for a table that is only declared over a topic."""
+    if source.kind is RelationKind.TABLE and source.created_by is None:
+        name = identifier(source.name)
+        raise StatementError(
+            f"The {name} table isn't queryable. To derive a queryable table, you can do "
+            f"'CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {name}'",
+            at,
+            "or declare it as CREATE SOURCE TABLE",
+        )
+
+
+def _merged(accesses: Sequence[Access]) -> tuple[Access, ...]:
+    """One reading of the whole table makes all others needless."""
+    if len(accesses) > 1 and not all(isinstance(a, KeyLookup) for a in accesses):
+        return (FullScan(),)
+    return tuple(accesses)
+
+
+# ---------------------------------------------------------------- a WHERE taken apart
+
+
+def _alternatives(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
+    """The OR of ANDs that `condition` is; itself alone where that would be too long."""
+    made = _spread(condition)
+    return made if len(made) <= ALTERNATIVES else [(condition,)]
+
+
+def _spread(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
+    if not isinstance(condition, TypedLogical):
+        return [(condition,)]
+    left, right = _spread(condition.left), _spread(condition.right)
+    if condition.operator == "OR":
+        return left + right
+    if len(left) * len(right) > ALTERNATIVES:
+        return [(condition,)]
+    return [(*one, *other) for one in left for other in right]
+
+
+def _sorted_out(conditions: Sequence[TypedExpression]) -> _Alternative:
+    made = _Alternative()
+    for condition in conditions:
+        _place(condition, made)
+    return made
+
+
+def _place(condition: TypedExpression, made: _Alternative) -> None:
+    if isinstance(condition, TypedInList):
+        _place_list(condition, made)
+        return
+    limit = _limit(condition)
+    if limit is None:
+        made.missed.append(condition)
+        return
+    ref, operator, constant = limit
+    if ref.where in _BOUNDS and operator in (*_RANGES, "="):
+        made.windows.append(KeyBound(ref.where, operator, constant))
+        return
+    if operator == "=" and ref.index not in made.equal:
+        made.equal[ref.index] = (constant,)
+    elif operator in _RANGES and ref.index == 0:
+        made.ranges.append(KeyBound(ColumnPlace.KEY, operator, constant))
+    else:
+        made.missed.append(condition)
+
+
+def _place_list(condition: TypedInList, made: _Alternative) -> None:
+    ref = _column(condition.operand)
+    if ref is None or ref.where is not ColumnPlace.KEY or not all(map(_is_constant, condition.items)):
+        made.missed.append(condition)
+        return
+    if ref.index in made.equal:
+        made.missed.append(condition)
+    else:
+        made.equal[ref.index] = condition.items
+
+
+def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
+    """The key column or window's bound that a comparison is about, its operator seen from there, the constant."""
+    if not isinstance(condition, TypedComparison) or condition.operator not in _TURNED:
+        return None
+    for one, other, operator in (
+        (condition.left, condition.right, condition.operator),
+        (condition.right, condition.left, _TURNED[condition.operator]),
+    ):
+        ref = _column(one)
+        if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(other):
+            return ref, operator, other
+    return None
+
+
+def _column(meaning: TypedExpression) -> ColumnReference | None:
+    """The column that an expression is, seen through conversions to a wider number."""
+    while isinstance(meaning, TypedCast) and _widens(meaning.operand.type, meaning.type):
+        meaning = meaning.operand
+    return meaning if isinstance(meaning, ColumnReference) else None
+
+
+def _widens(narrow: SqlType | None, wide: SqlType | None) -> bool:
+    return _rank(narrow) is not None and _rank(wide) is not None and (_rank(narrow) or 0) <= (_rank(wide) or 0)
+
+
+def _rank(type: SqlType | None) -> int | None:
+    if isinstance(type, Decimal):
+        return 2
+    return next((rank for known, rank in ((INTEGER, 0), (BIGINT, 1), (DOUBLE, 3)) if type == known), None)
+
+
+def _is_constant(meaning: TypedExpression) -> bool:
+    return not any(isinstance(p, ColumnReference) for p in _all(meaning))
+
+
+def _all(meaning: TypedExpression) -> Iterator[TypedExpression]:
+    yield meaning
+    for part in parts(meaning):
+        yield from _all(part)
+
+
+def _access(made: _Alternative, width: int) -> Access:
+    windows = tuple(made.windows)
+    if len(made.equal) == width:
+        return KeyLookup(tuple(made.equal[i] for i in range(width)), windows)
+    if made.ranges and width == 1:
+        return KeyRange(tuple(made.ranges), windows)
+    return FullScan(windows)
+
+
+# ---------------------------------------------------------------- what may not be scanned
+
+
+def _check_scans(found: Sequence[_Alternative], source: Source, settings: Mapping[str, str], at: Span) -> None:
+    """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
+    if switched(settings, TABLE_SCAN):
+        return
+    # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
+    ranges = switched(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(found) == 1
+    why = "Missing WHERE clause." if not found else next(filter(None, (_why(a, source, ranges) for a in found)), None)
+    if why is not None:
+        raise StatementError(why, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")
+
+
+def _why(made: _Alternative, source: Source, ranges: bool) -> str | None:
+    """Why an alternative needs the whole table, None where it does not."""
+    keys = source.schema.key
+    about = [
+        m for m in made.missed if any(isinstance(p, ColumnReference) and p.where is ColumnPlace.KEY for p in _all(m))
+    ]
+    direct = [m for m in about if _about_key(m)]
+    if (made.ranges and (made.equal or len(made.ranges) > 1)) or (made.equal and any(map(_fixed, direct))):
+        return (
+            "A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate"
+        )
+    if len(made.equal) == len(keys) or (len(made.ranges) == 1 and len(keys) == 1 and ranges):
+        return None
+    if any(map(_fixed, direct)) or made.ranges:
+        return f"Bound on key columns '[{', '.join(map(_shown, keys))}]' must currently be '='."
+    if any(isinstance(m, TypedLike) for m in made.missed):
+        return "A Like condition is asked of every row of the table."
+    if direct:
+        return "A comparison must be between a key column and a resolvable expression."
+    if about:
+        return "A comparison must directly reference a key column."
+    if len(keys) > 1:
+        return "Multi-column sources must specify every key in the WHERE clause."
+    return "WHERE clause missing key column for disjunct."
+
+
+def _about_key(condition: TypedExpression) -> bool:
+    """Whether a comparison has a key column for one of its sides."""
+    sides: tuple[TypedExpression, ...] = (
+        (condition.left, condition.right) if isinstance(condition, TypedComparison) else ()
+    )
+    sides = (condition.operand,) if isinstance(condition, TypedInList) else sides
+    found = [_column(side) for side in sides]
+    return any(ref is not None and ref.where is ColumnPlace.KEY for ref in found)
+
+
+def _fixed(condition: TypedExpression) -> bool:
+    """Whether a comparison is with constants alone."""
+    if isinstance(condition, TypedInList):
+        return all(map(_is_constant, condition.items))
+    return isinstance(condition, TypedComparison) and (_is_constant(condition.left) or _is_constant(condition.right))
+
+
+def _shown(column: Column) -> str:
+    return f"`{column.name}` {column.type} KEY"

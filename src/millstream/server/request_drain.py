@@ -1,0 +1,47 @@
+"""A middleware that reads each request to its end before the answer ends."""
+
+import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+DRAIN_SECONDS = 10
+
+
+class RequestDrain:
+    """Drops what is left of a request's body when its answer is ready, for a while.
+
+    A client in the middle of sending hears a refusal this way: a connection cut under it may swallow the answer.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As any ASGI application."""
+        exchange = _Exchange(receive, send)
+        whole = scope["type"] == "http"
+        await (self._app(scope, exchange.receive, exchange.send) if whole else self._app(scope, receive, send))
+
+
+class _Exchange:
+    """One request and its answer; `_read` once nothing of the request is left."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send, self._read = receive, send, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._read = self._read or not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if last and not self._read:
+            await self._send({**message, "more_body": True})
+            await self._drain()
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
+
+    async def _drain(self) -> None:
+        with anyio.move_on_after(DRAIN_SECONDS):
+            while not self._read:
+                await self.receive()

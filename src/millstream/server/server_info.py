@@ -1,0 +1,94 @@
+"""The GET paths: what the server is, how it fares, and what became of a command."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse, Response
+
+from millstream.engine.api import RequestFailed
+from millstream.server.codes import NOT_FOUND
+from millstream.server.context import work_of
+from millstream.server.media import JSON, KSQL, accepted
+from millstream.server.text import dumps
+
+
+def root(_: HttpRequest) -> Response:
+    """GET /: where to look."""
+    return RedirectResponse("/info", 307)
+
+
+async def info(request: HttpRequest) -> Response:
+    """GET /info."""
+    work = work_of(request)
+    return _json(request, await work.run(work.engine.info))
+
+
+async def health(request: HttpRequest) -> Response:
+    """GET /healthcheck."""
+    work = work_of(request)
+    return _json(request, await work.run(work.engine.health))
+
+
+async def statuses(request: HttpRequest) -> Response:
+    """GET /status: the state of every command."""
+    work = work_of(request)
+    return _json(request, {"commandStatuses": await work.run(work.engine.statuses)})
+
+
+async def status(request: HttpRequest) -> Response:
+    """GET /status/type/name/action: the status of one command, 404 if unknown."""
+    work, command = work_of(request), "/".join(request.path_params[part] for part in ("type", "entity", "action"))
+    found = await work.run(lambda: work.engine.status(command))
+    if found is None:
+        raise RequestFailed(NOT_FOUND, f"Command not found: {command}")
+    return _json(request, found)
+
+
+async def is_valid_property(request: HttpRequest) -> Response:
+    """GET /is_valid_property/name: true, or an error that says why a session may not set it."""
+    work, name = work_of(request), request.path_params["name"]
+    return _json(request, await work.run(lambda: work.engine.is_valid_property(name)))
+
+
+async def cluster_status(request: HttpRequest) -> Response:
+    """GET /clusterStatus."""
+    work = work_of(request)
+    return _json(request, await work.run(work.engine.cluster_status))
+
+
+async def metadata(request: HttpRequest) -> Response:
+    """GET /v1/metadata: the version, and the identity as /v1/metadata/id has it."""
+    facts = await _server_facts(request)
+    return _json(request, {"version": facts["version"], "clusterId": _identity(facts)})
+
+
+async def metadata_id(request: HttpRequest) -> Response:
+    """GET /v1/metadata/id: which Kafka cluster and which service this is."""
+    return _json(request, _identity(await _server_facts(request)))
+
+
+async def ready(request: HttpRequest) -> Response:
+    """GET /chc/ready: 200 when the engine is healthy, else 503."""
+    work = work_of(request)
+    healthy = (await work.run(work.engine.health)).get("isHealthy")
+    return Response("{}", 200 if healthy else 503, media_type=JSON)
+
+
+def live(_: HttpRequest) -> Response:
+    """GET /chc/live: that this answers is the answer."""
+    return Response("{}", media_type=JSON)
+
+
+async def _server_facts(request: HttpRequest) -> dict[str, Any]:
+    work = work_of(request)
+    return dict((await work.run(work.engine.info))["KsqlServerInfo"])
+
+
+def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:
+    clusters = {"kafka-cluster": facts["kafkaClusterId"], "ksql-cluster": facts["ksqlServiceId"]}
+    return {"id": "", "scope": {"path": [], "clusters": clusters}}
+
+
+def _json(request: HttpRequest, value: Any) -> Response:
+    return Response(dumps(value), media_type=accepted(request, (KSQL, JSON)))

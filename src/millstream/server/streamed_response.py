@@ -1,0 +1,71 @@
+"""A response that is written while the query runs, and ends with the query or with the client."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from millstream.server.context import ServerContext
+from millstream.server.errors import failure
+from millstream.server.feed import Feed
+from millstream.server.framing import Framing
+
+# Whoever stands between us and the client is asked to pass each row on as it comes.
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class StreamedResponse(Response):
+    """The items of a feed in a framing; the feed is finished when the last is sent or the client has left."""
+
+    def __init__(self, feed: Feed[Any], framing: Framing, media: str, work: ServerContext) -> None:
+        super().__init__(media_type=media, headers=HEADERS)
+        del self.headers["content-length"]
+        self._feed, self._framing, self._work = feed, framing, work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the end, or until the client leaves."""
+        try:
+            await first_of(lambda: _gone(receive), lambda: self._write(send))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._work.run(lambda: self._work.feeds.finish(self._feed))
+
+    async def _write(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send(part(self._framing.start()))
+        try:
+            async for batch in self._feed.batches():
+                await send(part(self._framing.items(batch)))
+        except Exception as error:  # noqa: BLE001  the edge: what breaks midway is the answer's last line
+            await send(part(self._framing.error(failure(error))))
+        else:
+            await send(part(self._framing.end()))
+        await send(LAST)
+
+
+LAST: Message = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+def part(text: str) -> Message:
+    """A piece of a body that goes on."""
+    return {"type": "http.response.body", "body": text.encode(), "more_body": True}
+
+
+async def first_of(*tasks: Callable[[], Awaitable[None]]) -> None:
+    """Run tasks together until one of them ends, and cancel the others."""
+    async with anyio.create_task_group() as group:
+        for task in tasks:
+            group.start_soon(_ending, group, task)
+
+
+async def _ending(group: TaskGroup, task: Callable[[], Awaitable[None]]) -> None:
+    await task()
+    group.cancel_scope.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

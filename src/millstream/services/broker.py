@@ -1,0 +1,125 @@
+"""A real Apache Kafka broker (KRaft, one node) as a child process."""
+
+import base64
+import os
+import subprocess
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from millstream.services import jars
+from millstream.services.child import telling
+from millstream.services.errors import SetupError
+from millstream.services.java import java
+from millstream.services.ports import free_port
+from millstream.services.progress import Progress
+from millstream.services.service import Service
+
+FOREVER = 2**63 - 1
+SETTINGS: Mapping[str, object] = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 4,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "transaction.state.log.num.partitions": 4,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    "share.coordinator.state.topic.num.partitions": 1,
+    "group.initial.rebalance.delay.ms": 0,
+    # After a crash the node must wait until the controller has forgotten its former self.
+    "broker.session.timeout.ms": 4000,
+    "broker.heartbeat.interval.ms": 1000,
+    "auto.create.topics.enable": "false",
+    # Event time is whatever the data says: neither old nor future records may be refused or deleted.
+    "log.retention.ms": -1,
+    "log.message.timestamp.before.max.ms": FOREVER,
+    "log.message.timestamp.after.max.ms": FOREVER,
+    # A topic that is deleted should be gone for those who look next.
+    "log.segment.delete.delay.ms": 1000,
+    "message.max.bytes": 8 * 1024 * 1024,
+}
+LOGGING = """\
+appender.out.type = Console
+appender.out.name = OUT
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{ISO8601} %p %m (%c{1})%n
+rootLogger.level = {level}
+rootLogger.appenderRef.out.ref = OUT
+"""
+
+
+class BrokerProcess(Service):
+    """A broker; see Service for `data`, `port`, `host` and `heap`. `settings` are Kafka's own and outrank ours."""
+
+    name = "broker"
+    title = "the Kafka broker"
+    port_setting = "--kafka-port"
+
+    def __init__(
+        self,
+        data: Path,
+        port: int = 9092,
+        host: str = "127.0.0.1",
+        settings: Mapping[str, object] | None = None,
+        heap: str = "1g",
+    ) -> None:
+        super().__init__(data, port, host, heap)
+        self._settings = dict(settings or {})
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients call bootstrap.servers."""
+        return self.address
+
+    def command(self, progress: Progress | None) -> list[str | Path]:
+        """As Service.command; the first time it formats the storage folder."""
+        program, files = java(), jars.fetch("broker", progress)
+        classpath = os.pathsep.join(map(str, files))
+        self._write_settings()
+        self._format(program, classpath)
+        logging = f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"
+        limits = [f"-Xmx{self.heap}", "-Xms128m", "-XX:+UseG1GC", "-Djava.awt.headless=true"]
+        return [program, *limits, logging, "-cp", classpath, "kafka.Kafka", self._properties]
+
+    @property
+    def _properties(self) -> Path:
+        return self.home / "server.properties"
+
+    def _write_settings(self) -> None:
+        controller = f"{self.host}:{free_port()}"
+        settings = {
+            **SETTINGS,
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "controller.quorum.voters": f"1@{controller}",
+            "log.dirs": self.home / "storage",
+            **self._settings,
+        }
+        self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        (self.home / "log4j2.properties").write_text(LOGGING.replace("{level}", "INFO"))
+
+    def _format(self, command: Path, classpath: str) -> None:
+        if (self.home / "storage" / "meta.properties").exists():
+            return
+        name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # In one word: an id may begin with a minus.
+        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
+        quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
+        if done.returncode:
+            said = "\n    ".join(telling((done.stdout + done.stderr).splitlines()))
+            raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {said}")
+
+    def answers(self) -> bool:
+        """Whether a client gets the list of brokers."""
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        try:
+            return bool(client.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False

@@ -1,0 +1,108 @@
+"""A JVM as child process: its output in a log file, and never alive without its parent."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from millstream.services.errors import SetupError
+
+# The shell stands between us and the child and reads a pipe that only we hold open. When we close it, or
+# die in whatever way, it reads the end and asks the child to stop; when the child ends, so does the shell.
+GUARD = """
+exec 3<&0
+"$@" 3<&- </dev/null &
+child=$!
+(read -r _ <&3; kill -TERM $child) 2>/dev/null &
+watch=$!
+wait $child
+code=$?
+kill $watch 2>/dev/null
+exit $code
+"""
+PATIENCE = 120.0
+LONG_LOG = 20_000_000
+GRACE = 20.0
+TAIL = 8
+TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Exception in thread |Caused by: |[\w.$]+(Exception|Error)\b)")
+
+
+class Child:
+    """One child process; `name` is what messages call it, `log` the file that its output is appended to."""
+
+    def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
+        self.name, self.command, self.log = name, [str(word) for word in command], log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, hold: Sequence[int] = ()) -> None:
+        """Start the process, which keeps the file descriptors `hold` open; it does not see our terminal's Ctrl-C."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        if self.log.exists() and self.log.stat().st_size > LONG_LOG:
+            self.log.replace(self.log.with_suffix(".log.old"))
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        with open(self.log, "ab") as output:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", GUARD, "guard", *self.command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=hold,
+            )
+
+    def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Return once `ready()`; SetupError if the child ends first or takes too long. It is stopped on any error."""
+        deadline = time.monotonic() + patience
+        try:
+            while not ready():
+                if not self.running:
+                    raise self._failure("ended while starting")
+                if time.monotonic() > deadline:
+                    raise self._failure(f"was not ready after {patience:.0f} s")
+                time.sleep(0.05)
+        except BaseException:  # Ctrl-C too
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ask the child to end and wait for it; a child that does not obey is killed with all it started."""
+        if self._process is None or self._process.stdin is None:
+            return
+        self._process.stdin.close()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """End the child at once, as a crash would."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def said(self) -> str:
+        """What the child wrote to its log since this start."""
+        with open(self.log, "rb") as output:
+            output.seek(self._log_start)
+            return output.read().decode(errors="replace")
+
+    def _failure(self, what: str) -> SetupError:
+        last = "\n    ".join(telling(self.said().splitlines()))
+        return SetupError(f"{self.name} {what}; it said:\n    {last}", f"the whole log is {self.log}")
+
+
+def telling(lines: Sequence[str]) -> Sequence[str]:
+    """The few lines of a log that tell why a process ended: its errors, else its last words."""
+    return [line for line in lines if TROUBLE.search(line)][:TAIL] or lines[-TAIL:]

@@ -1,0 +1,201 @@
+"""Fetches the files of jars.lock from a Maven repository into the user cache: parallel, resumed, checked."""
+
+import fcntl
+import hashlib
+import os
+import re
+import ssl
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx
+
+from millstream.services import lock
+from millstream.services.errors import SetupError
+from millstream.services.lock import Artifact
+from millstream.services.progress import Progress, default_progress
+
+RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"
+MIRROR = "MILLSTREAM_MAVEN_REPOSITORY"
+ELSEWHERE = f"set {MIRROR}=URL to a mirror that this machine reaches"
+AT_ONCE = 8
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where files come from and go to, and who hears of the bytes that arrived."""
+
+    client: httpx.Client
+    repository: str
+    folder: Path
+    arrived: Callable[[int], None]
+    stop: threading.Event
+
+
+def cache_folder() -> Path:
+    """The user's cache: $MILLSTREAM_CACHE, else ~/.cache/millstream."""
+    return Path(os.environ.get("MILLSTREAM_CACHE") or "~/.cache/millstream").expanduser()
+
+
+def repository() -> str:
+    """The Maven repository's URL with a closing slash: $MILLSTREAM_MAVEN_REPOSITORY, else Ivy's own default.
+
+    Raises SetupError when pyspark, whose jars hold Ivy, is not installed.
+    """
+    mirror = os.environ.get(MIRROR)
+    return mirror.rstrip("/") + "/" if mirror else _default_repository()
+
+
+def fetch(group: str, progress: Progress | None = None) -> list[Path]:
+    """The files of one group of jars.lock, in its order, downloaded where the cache lacks them.
+
+    Raises SetupError when a file cannot be had or is not what the lock says.
+    """
+    wanted = [artifact for artifact in lock.read() if group in artifact.groups]
+    if not wanted:
+        raise ValueError(f"jars.lock has no group {group!r}")
+    return fetch_all(group, wanted, progress)
+
+
+def fetch_all(title: str, wanted: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
+    """The cached paths of `wanted`, downloaded where missing, shown under `title`; errors as in `fetch`."""
+    folder = cache_folder() / "jars"
+    if _missing(folder, wanted):
+        with _only_one_process(folder):
+            _download(_missing(folder, wanted), folder, progress or default_progress(title))
+    return [folder / artifact.name for artifact in wanted]
+
+
+def _missing(folder: Path, wanted: Sequence[Artifact]) -> list[Artifact]:
+    return [artifact for artifact in wanted if not _is_whole(folder / artifact.name, artifact)]
+
+
+def _is_whole(path: Path, artifact: Artifact) -> bool:
+    return path.is_file() and path.stat().st_size == artifact.size
+
+
+@contextmanager
+def _only_one_process(folder: Path) -> Iterator[None]:
+    """Hold the cache's lock: of two processes that want the same files, one downloads and one waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _download(missing: Sequence[Artifact], folder: Path, progress: Progress) -> None:
+    if not missing:
+        return
+    size, stop = sum(artifact.size for artifact in missing), threading.Event()
+    with progress.showing(len(missing), size) as arrived, _client() as client:
+        source = _Source(client, repository(), folder, arrived, stop)
+        # The largest first: the small ones fill the other lanes meanwhile.
+        _all_or_first_error(source, sorted(missing, key=lambda artifact: -artifact.size))
+
+
+def _all_or_first_error(source: _Source, queue: Sequence[Artifact]) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for done in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
+                done.result()
+        except BaseException:  # Ctrl-C too: else leaving the pool waits for the whole queue
+            source.stop.set()
+            raise
+
+
+def _client() -> httpx.Client:
+    # The system's certificates, not certifi's: a company's own mirror is signed by what the machine trusts.
+    return httpx.Client(verify=ssl.create_default_context(), follow_redirects=True, timeout=30)
+
+
+def _one(source: _Source, artifact: Artifact) -> None:
+    """Bring one file into the folder, unless the whole was stopped; then what has arrived is kept."""
+    part = source.folder / (artifact.name + ".part")
+    _bring(source, artifact, part)
+    if not source.stop.is_set():
+        _verify(source, artifact, part)
+        part.replace(source.folder / artifact.name)
+
+
+def _bring(source: _Source, artifact: Artifact, part: Path) -> None:
+    """Download into `part`, going on where an earlier attempt, or run, was cut off."""
+    url = source.repository + artifact.path
+    _count_what_is_there(source, artifact, part)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            if source.stop.is_set() or _is_whole(part, artifact):
+                return
+            _transfer(source, url, part)
+        except httpx.HTTPStatusError as error:
+            raise _refused(artifact, source.repository, error.response.status_code) from error
+        except httpx.TransportError as error:
+            if attempt == ATTEMPTS:
+                raise _unreachable(artifact, source.repository, error) from error
+
+
+def _count_what_is_there(source: _Source, artifact: Artifact, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    if have > artifact.size:
+        part.unlink()
+    else:
+        source.arrived(have)
+
+
+def _transfer(source: _Source, url: str, part: Path) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    with source.client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as answer:
+        answer.raise_for_status()
+        goes_on = answer.status_code == httpx.codes.PARTIAL_CONTENT
+        if have and not goes_on:
+            source.arrived(-have)
+        with open(part, "ab" if goes_on else "wb") as file:
+            for block in answer.iter_raw():
+                file.write(block)
+                source.arrived(len(block))
+                if source.stop.is_set():
+                    return
+
+
+def _verify(source: _Source, artifact: Artifact, part: Path) -> None:
+    with open(part, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != artifact.sha256:
+        part.unlink()
+        raise SetupError(
+            f"{artifact.coordinates} from {source.repository} is not the file that jars.lock promises: "
+            f"sha256 {found} instead of {artifact.sha256}",
+            f"try again; if it stays so the repository (or a proxy) serves another file: {ELSEWHERE}",
+        )
+
+
+def _refused(artifact: Artifact, repository: str, status: int) -> SetupError:
+    return SetupError(f"{repository} answered {status} for {artifact.path}", ELSEWHERE)
+
+
+def _unreachable(artifact: Artifact, repository: str, error: Exception) -> SetupError:
+    reason = str(error) or type(error).__name__
+    return SetupError(
+        f"could not download {artifact.name}: {repository} is not reachable ({reason})",
+        "check the network and try again, what has arrived is kept; behind a proxy set HTTPS_PROXY; "
+        f"or {ELSEWHERE}; or copy {cache_folder() / 'jars'} from a machine that has it",
+    )
+
+
+@cache
+def _default_repository() -> str:
+    """Maven's central repository as Ivy names it, read from the Ivy jar among pyspark's own."""
+    spec = find_spec("pyspark")
+    homes = spec.submodule_search_locations if spec else None
+    for ivy in [path for home in homes or () for path in Path(home).glob("jars/ivy-*.jar")]:
+        with zipfile.ZipFile(ivy) as jar:
+            if found := re.search(rb"https://[\w./-]+/maven2/", jar.read(RESOLVER)):
+                return found[0].decode()
+    raise SetupError("no Maven repository is known, since pyspark is not installed", f"install pyspark, or {ELSEWHERE}")

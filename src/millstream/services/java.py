@@ -1,0 +1,56 @@
+"""Finds the Java that every JVM of millstream runs on."""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from millstream.services.errors import SetupError
+
+OLDEST = 17
+INSTALL = (
+    f"install a Java {OLDEST} runtime: `apt-get install openjdk-{OLDEST}-jre-headless` (Debian, Ubuntu), "
+    f"`dnf install java-{OLDEST}-openjdk-headless` (Fedora), `brew install openjdk@{OLDEST}` (macOS); "
+    "or point JAVA_HOME at one"
+)
+
+
+@cache
+def java() -> Path:
+    """The `java` command: $JAVA_HOME's, else the one on PATH.
+
+    Raises SetupError when there is none or it is older than 17.
+    """
+    command = _command()
+    found = version(command)
+    if found < OLDEST:
+        raise SetupError(f"{command} is Java {found}, and millstream needs Java {OLDEST} or later", INSTALL)
+    return command
+
+
+def version(command: Path) -> int:
+    """The major version of a `java` command; SetupError when it does not run."""
+    release = command.resolve().parents[1] / "release"
+    told = release.read_text() if release.is_file() else _ask(command)
+    matched = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', told)
+    if not matched:
+        raise SetupError(f"{command} does not say which Java it is", INSTALL)
+    return int(matched[1])
+
+
+def _command() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if found:
+        return Path(found)
+    where = f"under JAVA_HOME={home}" if home else "on PATH, and JAVA_HOME is not set"
+    raise SetupError(f"no java {where}", INSTALL)
+
+
+def _ask(command: Path) -> str:
+    try:
+        return subprocess.run([command, "-version"], capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SetupError(f"{command} does not run: {error}", INSTALL) from error

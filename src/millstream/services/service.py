@@ -1,0 +1,113 @@
+"""What the broker and the registry have in common: a child that listens on a port and keeps its data in a folder."""
+
+import fcntl
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from millstream.services.child import Child
+from millstream.services.errors import SetupError
+from millstream.services.ports import free_port, need_free
+from millstream.services.progress import Progress
+
+# A server that was killed leaves its children a moment behind; a new one waits for them this long.
+LEAVING = 5.0
+
+
+class Service(ABC):
+    """A part with data under `data`/`name`, a log under `data`/logs, and an address; also a context manager.
+
+    `port` 0 takes a free one; `heap` is Java's -Xmx.
+    """
+
+    name: str
+    title: str
+    port_setting: str
+
+    def __init__(self, data: Path, port: int, host: str = "127.0.0.1", heap: str = "1g") -> None:
+        self.data, self.port, self.host, self.heap = data.resolve(), port or free_port(), host, heap
+        self._child: Child | None = None
+
+    def start(self, progress: Progress | None = None) -> None:
+        """Fetch and start what is not yet, and return when clients are answered.
+
+        Raises SetupError: busy port or folder, no Java, no network, or a process that does not come up.
+        """
+        with claimed(self.home) as lock:
+            need_free(self.host, self.port, self.title, self.port_setting)
+            self._child = Child(self.title, self.command(progress), self.log)
+            # The child holds our folder's lock until it is really gone, whatever becomes of us.
+            self._child.start(hold=[lock])
+        self._child.wait_until(self.answers)
+
+    @abstractmethod
+    def command(self, progress: Progress | None) -> list[str | Path]:
+        """Make all ready that the process needs, and give its command line; errors as in `start`."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether a client that asks is answered."""
+
+    @property
+    def address(self) -> str:
+        """host:port."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def home(self) -> Path:
+        """The folder of this part's own files."""
+        return self.data / self.name
+
+    @property
+    def log(self) -> Path:
+        """The file that the process's output is appended to."""
+        return self.data / "logs" / f"{self.name}.log"
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self._child is not None and self._child.running
+
+    def stop(self) -> None:
+        """Stop the process cleanly; nothing happens if it does not run."""
+        if self._child:
+            self._child.stop()
+
+    def kill(self) -> None:
+        """End the process as a crash would."""
+        if self._child:
+            self._child.kill()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[int]:
+    """The folder's lock as a file descriptor; SetupError when a process that stays has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + LEAVING
+    with open(folder / ".lock", "w") as handle:
+        while not _locked(handle.fileno()):
+            if time.monotonic() > deadline:
+                raise SetupError(
+                    f"{folder} is in use by another millstream", "stop that one, or choose another folder with --data"
+                )
+            time.sleep(0.05)
+        yield handle.fileno()
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""Topics of a real broker: made, written record by record, and read to their ends."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from millstream.engine.kafka import KafkaClient
+from millstream.spark import sink
+from millstream.spark.bounded import Record
+from millstream.spark.session import Session
+
+PATIENCE = 60.0
+
+
+class BrokerTopics:
+    """A client of the broker at `bootstrap`, that writes with Spark's producer; any thread may use it."""
+
+    def __init__(self, bootstrap: str, spark: Session, eye: Consumer) -> None:
+        self.bootstrap, self._spark, self._eye = bootstrap, spark, eye
+        self._kafka = KafkaClient({"bootstrap.servers": bootstrap})
+        self._partitions: dict[str, int] = {}
+
+    def create(self, topic: str, partitions: int) -> None:
+        """Make a topic. Raises KafkaException."""
+        self._kafka.create(topic, partitions)
+
+    def write(self, topic: str, record: Record) -> None:
+        """Write a record and wait until the broker has it."""
+        sink.put(self._spark, topic, record, self._kafka.client)
+
+    def ends(self, topic: str) -> Mapping[int, int]:
+        """The offset after the last record of each partition. Raises KafkaException."""
+        count = self._partitions.get(topic) or len(self._kafka.topics()[topic])
+        self._partitions[topic] = count
+        return {p: self._eye.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in range(count)}
+
+    def count(self, topic: str) -> int:
+        """How many records a topic was given."""
+        return sum(self.ends(topic).values())
+
+    def read(self, topic: str) -> list[Record]:
+        """The records that a topic has now. Raises TimeoutError where the broker does not give them."""
+        ends, deadline = self.ends(topic), time.monotonic() + PATIENCE
+        wanted, found = sum(ends.values()), list[Record]()
+        with self._kafka.reader() as reader:
+            reader.assign([TopicPartition(topic, partition, 0) for partition in ends])
+            while len(found) < wanted:
+                found += [_record(m) for m in reader.consume(wanted - len(found), 0.1) if m.error() is None]
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{topic} gave {len(found)} of {wanted} records in {PATIENCE:.0f} s")
+        return found
+
+
+@contextmanager
+def wired(bootstrap: str, spark: Session) -> Iterator[BrokerTopics]:
+    """A client while the block runs."""
+    with KafkaClient({"bootstrap.servers": bootstrap}).reader() as eye:
+        yield BrokerTopics(bootstrap, spark, eye)
+
+
+def _record(message: Message) -> Record:
+    headers = tuple((str(h[0]), h[1] if isinstance(h[1], bytes) else None) for h in message.headers() or ())
+    place = (message.partition() or 0, message.offset() or 0)
+    return Record(message.key(), message.value(), message.timestamp()[1], headers, *place)

@@ -1,0 +1,63 @@
+"""What cases are played live on: a broker, one Spark for all, and an engine for each case."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.engine.engine import MillstreamEngine
+from millstream.engine.spark_runtime import CONF, LOCAL
+from millstream.services.broker import BrokerProcess
+from millstream.spark.session import Session, SessionOptions, create
+from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.script import Script
+
+SLOTS = 256
+# Topics of windows are kept for as long as their windows, and the times of cases are long ago: nobody should look. The
+# cleaner looks too, where a topic is compacted.
+KEEP_RECORDS = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": "false"}
+SERVER = {
+    "auto.offset.reset": "earliest",
+    "millstream.server.id": "tester",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEnvironment:
+    """What cases are played on: a broker, one Spark for all of them, and a folder for their checkpoints.
+
+    `batch` is how long the queries' batches last: how often they save what they have.
+    """
+
+    wire: BrokerTopics
+    spark: Session
+    folder: Path
+    batch: str = "2 seconds"
+
+    def engine(self, script: Script) -> MillstreamEngine:
+        """An engine for one case, with a catalog of its own; again, it goes on from its checkpoints."""
+        own = {
+            "bootstrap.servers": self.wire.bootstrap,
+            "ksql.service.id": script.name,
+            "millstream.batch.duration": self.batch,
+            "millstream.data.dir": str(self.folder / script.name),
+        }
+        return MillstreamEngine({**SERVER, **script.server, **own}, self.spark)
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """A broker while the block runs; its address. Raises SetupError."""
+    with BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m") as started:
+        yield started.bootstrap
+
+
+@contextmanager
+def live_environment(folder: Path, bootstrap: str) -> Iterator[LiveEnvironment]:
+    """A stage on that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
+    spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF | LOCAL))
+    try:
+        with wired(bootstrap, spark) as wire:
+            yield LiveEnvironment(wire, spark, folder / "checkpoints")
+    finally:
+        spark.stop()

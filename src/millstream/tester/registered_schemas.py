@@ -1,0 +1,102 @@
+"""The schemas that a case says are registered before its statements run, and under which ids."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from millstream.catalog.schemas import SchemaText, subject
+from millstream.syntax import tree
+from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.parser import split
+from millstream.tester.cases import CaseTopic, TestCase
+from millstream.tester.registry import CaseSchemas, reference
+
+_SIDES = ("KEY", "VALUE")
+
+
+def register(case: TestCase, schemas: CaseSchemas) -> None:
+    """Put the schemas of the case's topics into the registry.
+
+    One that has no id gets the one by which a statement about its topic asks for it; those without both come last.
+    """
+    asked = dict(_asked(case))
+    given = [(topic, side, _id(topic, side, asked)) for topic in case.topics for side in _SIDES]
+    for topic, side, id in sorted(given, key=lambda g: g[2] is None):
+        text = topic.raw.get(f"{side.lower()}Schema")
+        if text is not None:
+            schemas.register(subject(topic.name, side), _schema(topic, side, text, schemas), id)
+
+
+def _id(topic: CaseTopic, side: str, asked: dict[tuple[str, str], int]) -> int | None:
+    return topic.raw.get(f"{side.lower()}SchemaId") or asked.get((topic.name, side))
+
+
+def _schema(topic: CaseTopic, side: str, text: Any, schemas: CaseSchemas) -> SchemaText:
+    kind = _kind(topic, side, text)
+    references = tuple(
+        reference(r["name"], _text(r["schema"]), kind, schemas)
+        for r in topic.raw.get(f"{side.lower()}SchemaReferences") or ()
+    )
+    return SchemaText(kind, _text(text), references)
+
+
+def _text(schema: Any) -> str:
+    if isinstance(schema, str):
+        return schema if schema.lstrip()[:1] in ('"', "{", "[") or " " in schema else json.dumps(schema)
+    return json.dumps(schema)
+
+
+def _kind(topic: CaseTopic, side: str, text: Any) -> str:
+    named = str(topic.raw.get(f"{side.lower()}Format") or topic.raw.get("format") or "").upper()
+    if named in ("JSON", "JSON_SR"):
+        return "JSON"
+    return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
+
+
+def _asked(case: TestCase) -> Iterator[tuple[tuple[str, str], int]]:
+    """The ids that statements ask for: of which topic, which side."""
+    for statement in _sources(case):
+        yield from _of(statement)
+
+
+def _sources(case: TestCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
+    """The statements that make sources; one that cannot be read is refused in its turn."""
+    for text in case.statements:
+        try:
+            statements = [parsed.statement for parsed in split(text)]
+        except SqlSyntaxError:
+            continue
+        yield from (s for s in statements if isinstance(s, tree.CreateSource | tree.CreateAs))
+
+
+def partitions(case: TestCase) -> dict[str, int]:
+    """The partitions that statements ask for, of topics of which the case itself does not say how many there are."""
+    silent = {t.name for t in case.topics if "partitions" not in t.raw}
+    return {
+        str(p["KAFKA_TOPIC"]): int(str(p["PARTITIONS"]))
+        for p in _declared(case)
+        if "PARTITIONS" in p and p.get("KAFKA_TOPIC") in silent
+    }
+
+
+def topics(case: TestCase) -> set[str]:
+    """The topics that statements declare sources over without saying how many partitions to make."""
+    return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" not in p}
+
+
+def made(case: TestCase) -> set[str]:
+    """The topics that statements make."""
+    return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" in p}
+
+
+def _declared(case: TestCase) -> list[dict[str, object]]:
+    """The properties of the sources that are declared."""
+    return [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
+
+
+def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:
+    given = {p.name: p.value.value for p in statement.properties}
+    topic = str(given.get("KAFKA_TOPIC", statement.name))
+    for side in _SIDES:
+        if f"{side}_SCHEMA_ID" in given:
+            yield (topic, side), int(str(given[f"{side}_SCHEMA_ID"]))

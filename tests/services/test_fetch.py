@@ -1,0 +1,146 @@
+"""Fetching against a real HTTP server: parallel, resumed after a cut, verified, and clear when it cannot be."""
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from millstream.services import jars, lock
+from millstream.services.errors import SetupError
+from millstream.services.lock import Artifact
+from millstream.services.ports import free_port
+from millstream.services.progress import Counter
+
+CONTENT = bytes(range(256)) * 2000
+
+
+@dataclass
+class Mirror:
+    """A Maven repository of one content under every path; `cut` answers break off in the middle."""
+
+    content: bytes = CONTENT
+    ranges: bool = True
+    cut: int = 0
+    asked: list[str | None] = field(default_factory=list)
+    url: str = ""
+
+
+def handler(mirror: Mirror) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            wanted = self.headers.get("Range")
+            mirror.asked.append(wanted)
+            start = int(re.findall(r"\d+", wanted)[0]) if wanted and mirror.ranges else 0
+            body = mirror.content[start:]
+            self.send_response(404 if "absent" in self.path else 206 if start else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if mirror.cut:
+                mirror.cut -= 1
+                body = body[: len(body) // 2]
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+@pytest.fixture
+def mirror(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mirror]:
+    served = Mirror()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(served))
+    served.url = f"http://127.0.0.1:{server.server_port}/maven"
+    monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", served.url)
+    monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield served
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def artifact(coordinates: str = "org.x:y:1.0", content: bytes = CONTENT) -> Artifact:
+    return Artifact(frozenset({"g"}), coordinates, len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_names_and_paths_are_those_of_a_maven_repository() -> None:
+    assert artifact("org.x:y:1.0").path == "org/x/y/1.0/y-1.0.jar"
+    assert artifact("org.x:y:1.0:all:tar.gz").path == "org/x/y/1.0/y-1.0-all.tar.gz"
+
+
+def test_files_arrive_once_and_stay(mirror: Mirror) -> None:
+    wanted, seen = [artifact("org.x:y:1"), artifact("org.x:z:1")], Counter()
+    paths = jars.fetch_all("test", wanted, seen)
+    assert [path.name for path in paths] == ["y-1.jar", "z-1.jar"]
+    assert all(path.read_bytes() == CONTENT for path in paths)
+    assert seen.arrived == 2 * len(CONTENT)
+    assert jars.fetch_all("test", wanted) == paths
+    assert len(mirror.asked) == 2
+
+
+def test_a_cut_connection_goes_on_where_it_stopped(mirror: Mirror) -> None:
+    mirror.cut, seen = 1, Counter()
+    (path,) = jars.fetch_all("test", [artifact()], seen)
+    assert path.read_bytes() == CONTENT
+    assert mirror.asked == [None, f"bytes={len(CONTENT) // 2}-"]
+    assert seen.arrived == len(CONTENT)
+
+
+def test_an_earlier_run_is_gone_on_with(mirror: Mirror, tmp_path: Path) -> None:
+    (tmp_path / "cache" / "jars").mkdir(parents=True)
+    (tmp_path / "cache" / "jars" / "y-1.0.jar.part").write_bytes(CONTENT[:1000])
+    (path,) = jars.fetch_all("test", [artifact()], Counter())
+    assert (path.read_bytes(), mirror.asked) == (CONTENT, ["bytes=1000-"])
+    assert not path.with_name("y-1.0.jar.part").exists()
+
+
+def test_a_server_without_ranges_gives_the_whole(mirror: Mirror) -> None:
+    mirror.ranges, mirror.cut, seen = False, 1, Counter()
+    (path,) = jars.fetch_all("test", [artifact()], seen)
+    assert (path.read_bytes(), seen.arrived) == (CONTENT, len(CONTENT))
+
+
+def test_another_content_is_refused_and_not_kept(mirror: Mirror, tmp_path: Path) -> None:
+    mirror.content = CONTENT[::-1]
+    with pytest.raises(SetupError, match=r"org\.x:y:1\.0 from .* is not the file that jars\.lock promises"):
+        jars.fetch_all("test", [artifact()], Counter())
+    assert [path.name for path in (tmp_path / "cache" / "jars").iterdir()] == [".lock"]
+
+
+def test_a_missing_file_is_named(mirror: Mirror) -> None:
+    with pytest.raises(SetupError, match=r"answered 404 for org/absent/y/1\.0/y-1\.0\.jar"):
+        jars.fetch_all("test", [artifact("org.absent:y:1.0")], Counter())
+
+
+@pytest.mark.usefixtures("mirror")
+def test_no_network_is_a_sentence_with_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(SetupError, match=r"could not download y-1\.0\.jar: .* is not reachable") as raised:
+        jars.fetch_all("test", [artifact()], Counter())
+    assert "MILLSTREAM_MAVEN_REPOSITORY" in raised.value.hint
+
+
+def test_a_quiet_terminal_gets_two_lines(mirror: Mirror, capfd: pytest.CaptureFixture[str]) -> None:
+    jars.fetch_all("the test", [artifact()])
+    first, second = capfd.readouterr().err.splitlines()
+    assert first == "fetching the test: 1 file, 0.5 MB"
+    assert second.startswith("fetched the test in ")
+
+
+def test_the_repository_is_what_ivy_calls_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MILLSTREAM_MAVEN_REPOSITORY", raising=False)
+    assert re.fullmatch(r"https://[\w.-]+/maven2/", jars.repository())
+
+
+def test_the_lock_has_every_group_and_no_name_twice() -> None:
+    artifacts = lock.read()
+    assert {group for one in artifacts for group in one.groups} == {"spark", "broker", "registry", "bench"}
+    assert len({one.name for one in artifacts}) == len(artifacts)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", one.sha256) for one in artifacts)

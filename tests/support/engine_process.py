@@ -1,0 +1,123 @@
+"""An engine in a process of its own, that can be killed: requests go in and answers come out as lines of JSON.
+
+`python -m support.engine_process PROPERTIES` is the process; `EngineProcess` starts it and talks to it.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from millstream.engine.api import Request, RequestFailed
+from millstream.engine.engine import MillstreamEngine
+
+PATIENCE = 90.0
+TESTS = Path(__file__).parents[1]
+
+
+class EngineProcess:
+    """One life of a server: `properties` as it is started with, `log` where it writes what it has to say."""
+
+    def __init__(self, properties: Mapping[str, str], log: Path) -> None:
+        command = [sys.executable, "-m", "support.engine_process", json.dumps(dict(properties))]
+        self.processing_log = f"{properties['ksql.service.id']}ksql_processing_log"
+        self._log = open(log, "ab")  # noqa: SIM115 - the process writes it as long as it lives
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, cwd=TESTS, start_new_session=True
+        )
+        assert self._read() == "open"
+
+    def execute(self, text: str, **properties: Any) -> list[dict[str, Any]]:
+        """The entities of statements; RequestFailed as the engine raises it."""
+        return self._ask("execute", text, properties)
+
+    def rows(self, text: str, count: int, after: str = "", **properties: Any) -> list[list[Any]]:
+        """The first `count` rows of a SELECT; `after` are statements carried out once its header is there."""
+        return self._ask("rows", text, properties, count, after)
+
+    def lines(self, text: str) -> list[str]:
+        """The lines of a PRINT with a LIMIT."""
+        return self._ask("lines", text, {})
+
+    def state(self, id: str) -> str:
+        """How a persistent query is: RUNNING, PAUSED, ERROR."""
+        queries = self.execute("SHOW QUERIES;")[0]["queries"]
+        return next((q["state"] for q in queries if q["id"] == id), "")
+
+    def kill(self) -> None:
+        """End it as a crash would, with the JVM that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def close(self) -> None:
+        """End it as a user would."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(PATIENCE)
+        self._log.close()
+
+    def _ask(self, *what: Any) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(what).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        if isinstance(answer, dict) and "failed" in answer:
+            raise RequestFailed(*answer["failed"])
+        return answer
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"the engine's process ended; see {self._log.name}"
+        return json.loads(line)
+
+
+def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[str, Any], *more: Any) -> Any:
+    request = Request(text, properties)
+    if how == "execute":
+        return engine.execute(request)
+    if how == "lines":
+        return [line for line in engine.print_topic(request) if line is not None]
+    return _rows(engine, request, *more)
+
+
+def _rows(engine: MillstreamEngine, request: Request, count: int, after: str) -> list[Any]:
+    rows, found, deadline = engine.query(request), [], time.monotonic() + PATIENCE
+    if after:
+        engine.execute(Request(after))
+    for row in rows:
+        found += [row] if row is not None else []
+        if len(found) == count or time.monotonic() > deadline:
+            break
+    rows.close()
+    return found
+
+
+def main() -> None:
+    """Open an engine, answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    engine = MillstreamEngine(json.loads(sys.argv[1]))
+    for asked in chain([["open"]], map(json.loads, sys.stdin)):
+        try:
+            answer = "open" if asked == ["open"] else _answer(engine, *asked)
+        except RequestFailed as failure:
+            answer = {"failed": [failure.code, failure.message, failure.statement, list(failure.entities)]}
+        answers.write(json.dumps(answer, default=str).encode() + b"\n")
+        answers.flush()
+    engine.close()
+    left = [t.name for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+    assert not left, f"threads that were not ended: {left}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""A door before a schema registry: it asks for a name and password, has modes of subjects, and can be shut."""
+
+import json
+import ssl
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+
+USER = "millstream:se cret"
+_ALLOWED = "Basic " + b64encode(USER.encode()).decode()
+
+
+class RegistryProxy(ThreadingHTTPServer):
+    """Passes requests on to `registry` while it is open; answers 503 while `shut`, and counts those."""
+
+    daemon_threads = True
+
+    def __init__(self, registry: str, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self._scheme = "https" if tls else "http"
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
+        self.registry, self.shut, self.turned_away = registry, False, 0
+        self.modes: dict[str, str] = {}
+
+    @property
+    def url(self) -> str:
+        """What clients call schema.registry.url."""
+        return f"{self._scheme}://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def _pass(self) -> None:
+        assert isinstance(self.server, RegistryProxy)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.server.shut:
+            self.server.turned_away += 1
+            self._answer(503, b'{"error_code":50301,"message":"shut"}')
+        elif self.headers.get("Authorization") != _ALLOWED:
+            self._answer(401, b'{"error_code":401,"message":"who are you?"}')
+        elif self.path.startswith("/mode/"):  # Confluent's registry has modes, Apicurio none
+            self.server.modes[self.path.removeprefix("/mode/")] = json.loads(body)["mode"]
+            self._answer(200, body)
+        else:
+            kind = {"Content-Type": self.headers.get("Content-Type") or "application/json"}
+            answer = httpx.request(self.command, self.server.registry + self.path, content=body, headers=kind)
+            self._answer(answer.status_code, answer.content)
+
+    do_GET = do_POST = do_PUT = do_DELETE = _pass
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests say what went wrong, not what was asked."""
+
+
+@contextmanager
+def registry_proxy(registry: str, tls: ssl.SSLContext | None = None) -> Iterator[RegistryProxy]:
+    """A gate that stands while the block runs."""
+    with RegistryProxy(registry, tls) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
