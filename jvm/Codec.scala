@@ -1,8 +1,5 @@
 package org.apache.spark.sql.millstream
 
-import java.math.{BigDecimal => JavaDecimal, BigInteger, RoundingMode}
-import java.util.Base64
-
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnaryExpression}
@@ -18,6 +15,12 @@ class BadRecord(fact: String, path: String = "") extends RuntimeException(null, 
 
   /** The same, seen from one step further out. */
   def inside(step: String): BadRecord = new BadRecord(fact, step + path)
+}
+
+object BadRecord {
+
+  /** A text as messages quote it. */
+  def shown(text: String): String = "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
 }
 
 /** Bytes of one format to a row of the spec's columns. Not for two threads at once. */
@@ -147,82 +150,4 @@ class EncodeCall(spec: Spec) extends Transcode.Call {
     else
       try Transcode.outcome(writer.write(row.asInstanceOf[InternalRow]), null)
       catch { case e: Throwable => Transcode.unforeseen(e) }
-}
-
-/** What scalar values look like outside Spark, shared by the text formats. */
-object Border {
-  private val DayMillis = 86400000L
-
-  /** What numbers take to be understood grows with the square of their length. Jackson has the same limit. */
-  private val LongestNumber = 1000
-
-  def time(millis: Long): Long =
-    if (millis >= 0 && millis < DayMillis) millis
-    else throw new BadRecord(s"a TIME is between 0 and ${DayMillis - 1} milliseconds, not $millis")
-
-  def base64(text: String): Array[Byte] =
-    try Base64.getDecoder.decode(text)
-    catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
-
-  def decimal(number: JavaDecimal, shape: Shape.Decimal): Decimal = {
-    // Digits before the point are counted before anything is expanded: 1e999999999 is nine characters long.
-    val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
-    val exact = if (fits) rescaled(number, shape.scale) else null
-    if (exact == null) throw new BadRecord(s"$number does not fit into ${shape.sql} exactly")
-    Decimal(exact, shape.precision, shape.scale)
-  }
-
-  /** A decimal of the unscaled value that big-endian bytes are; none for 0. */
-  def decimal(unscaled: Array[Byte], scale: Int, shape: Shape.Decimal): Decimal = {
-    if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
-    val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
-    decimal(new JavaDecimal(digits, scale), shape)
-  }
-
-  def decimal(text: String, shape: Shape.Decimal): Decimal =
-    try if (text.length > LongestNumber) throw unread(text, shape.sql) else decimal(new JavaDecimal(text), shape)
-    catch { case _: NumberFormatException => throw unread(text, shape.sql) }
-
-  private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
-    if (number.signum == 0) JavaDecimal.ZERO.setScale(scale)
-    // 1e-999999999 would be divided by a number of a billion digits before it is found not to be exact.
-    else if (number.scale.toLong - scale > number.precision) null
-    else
-      try number.setScale(scale, RoundingMode.UNNECESSARY)
-      catch { case _: ArithmeticException => null }
-
-  def plain(value: Decimal, shape: Shape.Decimal): String =
-    value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString
-
-  /** The bytes of a string, made valid UTF-8 where they are not. */
-  def utf8(text: UTF8String): Array[Byte] = (if (text.isValid) text else text.makeValid()).getBytes
-
-  /** A scalar as text, null excluded. */
-  def text(value: Any, shape: Shape): String = shape match {
-    case Shape.Bytes => Base64.getEncoder.encodeToString(value.asInstanceOf[Array[Byte]])
-    case Shape.Timestamp => Math.floorDiv(value.asInstanceOf[Long], 1000L).toString
-    case d: Shape.Decimal => plain(value.asInstanceOf[Decimal], d)
-    case _ => value.toString
-  }
-
-  /** A scalar from its text; throws BadRecord. */
-  def scalar(text: String, shape: Shape): Any =
-    try parsed(text, shape)
-    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, shape.sql) }
-
-  private def parsed(text: String, shape: Shape): Any = shape match {
-    case Shape.Bool => java.lang.Boolean.parseBoolean(text)
-    case Shape.Int | Shape.Date => Integer.parseInt(text)
-    case Shape.Long => java.lang.Long.parseLong(text)
-    case Shape.Time => time(java.lang.Long.parseLong(text))
-    case Shape.Timestamp => Math.multiplyExact(java.lang.Long.parseLong(text), 1000L)
-    case Shape.Double => java.lang.Double.parseDouble(text)
-    case Shape.Text => UTF8String.fromString(text)
-    case Shape.Bytes => base64(text)
-    case d: Shape.Decimal => decimal(text, d)
-    case other => throw new BadRecord(s"plain text cannot hold ${other.sql}")
-  }
-
-  private def unread(text: String, wanted: String): BadRecord =
-    new BadRecord(s"cannot read ${JsonValue.shown(text)} as $wanted")
 }

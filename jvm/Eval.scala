@@ -27,12 +27,12 @@ object Eval {
   def of(frame: DataFrame, in: String, out: String): Eval = {
     val plan = frame.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan
     val lanes = chains(plan)
-    val shape = Option(in).map(columns).getOrElse(Shape.of(lanes.head.source).asInstanceOf[Shape.Struct])
-    val made = Option(out).map(columns).getOrElse(Shape.of(frame.schema).asInstanceOf[Shape.Struct])
+    val shape = Option(in).map(columns).getOrElse(SqlType.of(lanes.head.source).asInstanceOf[SqlType.Struct])
+    val made = Option(out).map(columns).getOrElse(SqlType.of(frame.schema).asInstanceOf[SqlType.Struct])
     new Eval(shape, lanes.map(_.steps).toArray, made)
   }
 
-  private def columns(text: String): Shape.Struct = Shape.columns(Spec.tree(text), "C")
+  private def columns(text: String): SqlType.Struct = SqlType.columns(Spec.tree(text), "C")
 
   private type Step = InternalRow => Iterator[InternalRow]
 
@@ -79,9 +79,9 @@ object Eval {
 }
 
 /** Rows come and go as JSON arrays of columns in the codec's text forms; safe to call from many threads. */
-class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalRow]]], out: Shape.Struct) {
-  private val readers = in.shapes.map(JsonValue.of).toArray
-  private val writers = out.shapes.map(JsonPut.of).toArray
+class Eval(in: SqlType.Struct, lanes: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
+  private val readers = in.shapes.map(JsonFieldReader.of).toArray
+  private val writers = out.shapes.map(JsonFieldWriter.of).toArray
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
@@ -90,7 +90,7 @@ class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalR
   def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
     val text = new JsonOut
     var number = 0
-    val parser = JsonValue.factory.createParser(rows)
+    val parser = JsonFieldReader.factory.createParser(rows)
     parser.nextToken()
     text.byte('[')
     var first = true
@@ -124,7 +124,7 @@ class Eval(in: Shape.Struct, lanes: Array[List[InternalRow => Iterator[InternalR
       var i = 0
       while (i < writers.length) {
         if (i > 0) text.byte(',')
-        writers(i).put(row, i, text)
+        writers(i).write(row, i, text)
         i += 1
       }
       text.byte(']')
@@ -138,8 +138,8 @@ class OneRecord(text: String) {
   private val spec = Spec.of(text)
   private val read = new DecodeCall(spec)
   private val write = new EncodeCall(spec)
-  private val put = new JsonPutStruct(spec.columns)
-  private val get = JsonValue.of(spec.columns)
+  private val writer = new JsonObjectWriter(spec.columns)
+  private val reader = JsonFieldReader.of(spec.columns)
 
   /** Bytes to `{"value": {…}, "error": …}` with the user's names. */
   def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
@@ -147,7 +147,7 @@ class OneRecord(text: String) {
     val out = new JsonOut
     if (!row.isNullAt(1)) { out.ascii("{\"error\":"); out.text(row.getUTF8String(1)) }
     else if (row.isNullAt(0)) out.ascii("{\"value\":null")
-    else { out.ascii("{\"value\":"); put.put(row.getStruct(0, spec.columns.shapes.size), out) }
+    else { out.ascii("{\"value\":"); writer.fields(row.getStruct(0, spec.columns.shapes.size), out) }
     out.byte('}')
     out.toBytes
   }
@@ -174,9 +174,9 @@ class OneRecord(text: String) {
 
   /** A row as JSON with the user's names to bytes; throws BadRecord. */
   def encode(row: Array[Byte]): Array[Byte] = synchronized {
-    val parser = JsonValue.factory.createParser(row)
+    val parser = JsonFieldReader.factory.createParser(row)
     parser.nextToken()
-    val done = write(get.read(parser))
+    val done = write(reader.read(parser))
     if (!done.isNullAt(1)) throw new BadRecord(done.getUTF8String(1).toString)
     if (done.isNullAt(0)) null else done.getBinary(0)
   }

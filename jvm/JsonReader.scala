@@ -13,31 +13,31 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Reads one value where the parser stands (its token already there); JSON null is null. */
-abstract class JsonValue {
+abstract class JsonFieldReader {
   final def read(in: JsonParser): Any = if (in.currentToken == VALUE_NULL) null else value(in)
   protected def value(in: JsonParser): Any
 }
 
 /** Readers of JSON text by shape; a value of the wrong kind throws BadRecord with the path to it. */
-object JsonValue {
+object JsonFieldReader {
   val factory: JsonFactory = new JsonFactoryBuilder()
     // Keys of maps are data: interning each would fill the JVM's table of strings.
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
-  def of(shape: Shape): JsonValue = shape match {
-    case Shape.Bool => bool
-    case Shape.Int => int
-    case Shape.Long => long
-    case Shape.Double => double
-    case Shape.Text => text
-    case Shape.Bytes => bytes
-    case Shape.Date => date
-    case Shape.Time => time
-    case Shape.Timestamp => timestamp
-    case d: Shape.Decimal => new JsonDecimal(d)
-    case Shape.Array(element) => new JsonArray(of(element))
-    case Shape.Map(key, element) => new JsonMap(key, of(element))
-    case s: Shape.Struct => new JsonStruct(s)
+  def of(shape: SqlType): JsonFieldReader = shape match {
+    case SqlType.Bool => bool
+    case SqlType.Int => int
+    case SqlType.Long => long
+    case SqlType.Double => double
+    case SqlType.Text => text
+    case SqlType.Bytes => bytes
+    case SqlType.Date => date
+    case SqlType.Time => time
+    case SqlType.Timestamp => timestamp
+    case d: SqlType.Decimal => new JsonDecimalReader(d)
+    case SqlType.Array(element) => new JsonArrayReader(of(element))
+    case SqlType.Map(key, element) => new JsonMapReader(key, of(element))
+    case s: SqlType.Struct => new JsonObjectReader(s)
   }
 
   def mismatch(in: JsonParser, wanted: String): BadRecord =
@@ -53,17 +53,14 @@ object JsonValue {
     case _ => "null"
   }
 
-  private def reader(wanted: String)(body: JsonParser => Any): JsonValue = new JsonValue {
+  private def reader(wanted: String)(body: JsonParser => Any): JsonFieldReader = new JsonFieldReader {
     override protected def value(in: JsonParser): Any =
       try body(in)
       catch {
         case _: NumberFormatException | _: ArithmeticException =>
-          throw new BadRecord(s"cannot read ${shown(in.getText)} as $wanted")
+          throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as $wanted")
       }
   }
-
-  private[millstream] def shown(text: String): String =
-    "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
 
   private val bool = reader("BOOLEAN") { in =>
     in.currentToken match {
@@ -82,11 +79,11 @@ object JsonValue {
     }
   }
   private val date = reader("DATE") { in => Math.toIntExact(whole(in, "DATE")) }
-  private val time = reader("TIME") { in => Border.time(whole(in, "TIME")) }
+  private val time = reader("TIME") { in => ScalarConversions.time(whole(in, "TIME")) }
   private val timestamp = reader("TIMESTAMP") { in => Math.multiplyExact(whole(in, "TIMESTAMP"), 1000L) }
   private val bytes = reader("BYTES") { in =>
     if (in.currentToken != VALUE_STRING) throw mismatch(in, "BYTES")
-    Border.base64(in.getText)
+    ScalarConversions.base64(in.getText)
   }
   private val text = reader("STRING") { in => JsonText.of(in) }
 
@@ -124,7 +121,7 @@ object JsonText {
 
   private def compact(in: JsonParser): String = {
     val text = new java.io.StringWriter
-    val out = JsonValue.factory.createGenerator(text)
+    val out = JsonFieldReader.factory.createGenerator(text)
     out.copyCurrentStructureExact(in)
     out.close()
     text.toString
@@ -144,21 +141,21 @@ object JsonText {
   }
 }
 
-private class JsonDecimal(shape: Shape.Decimal) extends JsonValue {
+private class JsonDecimalReader(shape: SqlType.Decimal) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = in.currentToken match {
-    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => Border.decimal(number(in), shape)
-    case VALUE_STRING => Border.decimal(in.getText, shape)
-    case _ => throw JsonValue.mismatch(in, shape.sql)
+    case VALUE_NUMBER_INT | VALUE_NUMBER_FLOAT => ScalarConversions.decimal(number(in), shape)
+    case VALUE_STRING => ScalarConversions.decimal(in.getText, shape)
+    case _ => throw JsonFieldReader.mismatch(in, shape.sql)
   }
 
   private def number(in: JsonParser): JavaDecimal =
     try in.getDecimalValue
-    catch { case _: NumberFormatException => throw new BadRecord(s"cannot read ${JsonValue.shown(in.getText)} as ${shape.sql}") }
+    catch { case _: NumberFormatException => throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as ${shape.sql}") }
 }
 
-private class JsonArray(element: JsonValue) extends JsonValue {
+private class JsonArrayReader(element: JsonFieldReader) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = {
-    if (in.currentToken != START_ARRAY) throw JsonValue.mismatch(in, "ARRAY")
+    if (in.currentToken != START_ARRAY) throw JsonFieldReader.mismatch(in, "ARRAY")
     val values = new ArrayList[Any]
     try while (in.nextToken() != END_ARRAY) values.add(element.read(in))
     catch { case bad: BadRecord => throw bad.inside(s"[${values.size}]") }
@@ -166,16 +163,16 @@ private class JsonArray(element: JsonValue) extends JsonValue {
   }
 }
 
-private class JsonMap(key: Shape, element: JsonValue) extends JsonValue {
+private class JsonMapReader(key: SqlType, element: JsonFieldReader) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = {
-    if (in.currentToken != START_OBJECT) throw JsonValue.mismatch(in, "MAP")
+    if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "MAP")
     val entries = new java.util.LinkedHashMap[Any, Any]
     var name: String = null
     try {
       name = in.nextFieldName()
       while (name != null) {
         in.nextToken()
-        entries.put(Border.scalar(name, key), element.read(in))
+        entries.put(ScalarConversions.scalar(name, key), element.read(in))
         name = in.nextFieldName()
       }
     } catch { case bad: BadRecord if name != null => throw bad.inside(s"['$name']") }
@@ -184,15 +181,15 @@ private class JsonMap(key: Shape, element: JsonValue) extends JsonValue {
 }
 
 /** Reads an object into a row: a member goes to the field of exactly its name, else of its upper-cased name. */
-private class JsonStruct(shape: Shape.Struct) extends JsonValue {
+private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
   private val size = shape.shapes.size
   private val names = shape.names.toArray
-  private val readers = shape.shapes.map(JsonValue.of).toArray
+  private val readers = shape.shapes.map(JsonFieldReader.of).toArray
   private val spellings = new JavaMap[String, Integer]
   names.indices.foreach(i => spellings.put(names(i), i))
 
   override protected def value(in: JsonParser): Any = {
-    if (in.currentToken != START_OBJECT) throw JsonValue.mismatch(in, "STRUCT")
+    if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "STRUCT")
     val row = new Array[Any](size)
     // Which fields came by their exact name: another spelling must not replace those.
     val settled = new Array[Boolean](size)
@@ -232,15 +229,15 @@ private class JsonStruct(shape: Shape.Struct) extends JsonValue {
 
 /** Reads a record: one object of all columns where wrapped, else the bare value of the only column. */
 class JsonReader(spec: Spec) extends Reader {
-  private val columns = JsonValue.of(spec.columns)
-  private val single = if (spec.wrapped) null else JsonValue.of(spec.single)
+  private val columns = JsonFieldReader.of(spec.columns)
+  private val single = if (spec.wrapped) null else JsonFieldReader.of(spec.single)
 
   override def read(bytes: Array[Byte]): InternalRow = read(bytes, 0)
 
   /** The record that begins at an offset of the bytes. */
   def read(bytes: Array[Byte], offset: Int): InternalRow =
     try {
-      val in = JsonValue.factory.createParser(bytes, offset, bytes.length - offset)
+      val in = JsonFieldReader.factory.createParser(bytes, offset, bytes.length - offset)
       if (in.nextToken() == null) throw new BadRecord("the record is empty")
       if (spec.wrapped) columns.read(in).asInstanceOf[InternalRow]
       else new GenericInternalRow(Array[Any](single.read(in)))
@@ -260,8 +257,7 @@ class JsonSchemaReader(spec: Spec) extends Reader {
   private val json = new JsonReader(spec)
 
   override def read(bytes: Array[Byte]): InternalRow = {
-    val (id, in) = ByteIn.behindHeader(bytes)
-    registry.schema(id)
-    json.read(bytes, in.position)
+    registry.schema(SchemaHeader.id(bytes))
+    json.read(bytes, SchemaHeader.Length)
   }
 }

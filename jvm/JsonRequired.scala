@@ -22,7 +22,7 @@ object JsonRequired {
       Some(fields(root, root, spec.columns))
     }
 
-  private def fields(node: JsonNode, root: JsonNode, shape: Shape.Struct): JsonRequiredFields = {
+  private def fields(node: JsonNode, root: JsonNode, shape: SqlType.Struct): JsonRequiredFields = {
     val properties = branch(node, root, _.has("properties"))
     val required = properties.path("required").elements.asScala.map(_.asText).toSet
     properties.path("properties").fields.asScala.foreach { e =>
@@ -41,11 +41,11 @@ object JsonRequired {
     if (at < 0) (name, node.path("properties").path(name)) else (known(at), node.path("properties").get(known(at)))
   }
 
-  private def inside(node: JsonNode, root: JsonNode, shape: Shape): JsonRequired = shape match {
-    case struct: Shape.Struct =>
+  private def inside(node: JsonNode, root: JsonNode, shape: SqlType): JsonRequired = shape match {
+    case struct: SqlType.Struct =>
       val held = fields(node, root, struct)
       (from, i) => held.check(from.getStruct(i, struct.shapes.size))
-    case Shape.Array(element) =>
+    case SqlType.Array(element) =>
       val held = inside(branch(node, root, _.has("items")).path("items"), root, element)
       if (held == null) null else (from, i) => each(from.getArray(i), held)
     case _ => null
@@ -80,7 +80,7 @@ object JsonRequired {
 /** One column: whether it must be there, and what is required inside it (null = nothing). */
 class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
 
-class JsonRequiredFields(shape: Shape.Struct, fields: Array[JsonRequiredField]) {
+class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]) {
   def check(row: SpecializedGetters): Unit = {
     var i = 0
     while (i < fields.length) {

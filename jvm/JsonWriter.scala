@@ -13,8 +13,8 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Writes a record as the reader reads it; a null row, or a null single value, is a null payload. */
 class JsonWriter(spec: Spec) extends Writer {
   private val out = new JsonOut
-  private val columns = new JsonPutStruct(spec.columns)
-  private val single = if (spec.wrapped) null else JsonPut.of(spec.single)
+  private val columns = new JsonObjectWriter(spec.columns)
+  private val single = if (spec.wrapped) null else JsonFieldWriter.of(spec.single)
 
   /** What stands before the text of each record. */
   protected def begin(row: InternalRow, out: JsonOut): Unit = ()
@@ -24,7 +24,7 @@ class JsonWriter(spec: Spec) extends Writer {
     else {
       out.clear()
       begin(row, out)
-      if (spec.wrapped) columns.put(row, out) else single.put(row, 0, out)
+      if (spec.wrapped) columns.fields(row, out) else single.write(row, 0, out)
       out.toBytes
     }
 }
@@ -32,33 +32,16 @@ class JsonWriter(spec: Spec) extends Writer {
 /** Writes JSON behind the id of the spec's schema. */
 class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
   private lazy val required = JsonRequired.of(spec)
-  private lazy val id = spec.schema.writtenId
+  private lazy val id = SchemaHeader.of(spec.schema.writtenId)
 
   override protected def begin(row: InternalRow, out: JsonOut): Unit = {
     required.foreach(_.check(row))
-    out.header(id)
+    out.raw(id)
   }
 }
 
-/** Bytes of JSON text as they grow. */
-class JsonOut {
-  private var bytes = new Array[Byte](256)
-  private var size = 0
-
-  def clear(): Unit = size = 0
-  def toBytes: Array[Byte] = java.util.Arrays.copyOf(bytes, size)
-
-  def byte(b: Int): Unit = { room(1); bytes(size) = b.toByte; size += 1 }
-
-  /** Confluent's magic byte and a schema id. */
-  def header(id: Int): Unit = { byte(0); byte(id >> 24); byte(id >> 16); byte(id >> 8); byte(id) }
-
-  def raw(text: Array[Byte]): Unit = {
-    room(text.length)
-    System.arraycopy(text, 0, bytes, size, text.length)
-    size += text.length
-  }
-
+/** JSON text in bytes that grow; Jackson's generator takes longer by half (docs/design/003). */
+class JsonOut extends ByteOut {
   def ascii(text: String): Unit = {
     room(text.length)
     var i = 0
@@ -93,7 +76,7 @@ class JsonOut {
     val end = size + 1 + length
     var i = size + 1
     while (i < end && isPlain(bytes(i))) i += 1
-    if (i < end) quoted(Border.utf8(value))
+    if (i < end) quoted(ScalarConversions.utf8(value))
     else {
       bytes(size) = '"'
       bytes(end) = '"'
@@ -128,39 +111,36 @@ class JsonOut {
     case '\f' => ascii("\\f")
     case _ => ascii(f"\\u$b%04X")
   }
-
-  private def room(more: Int): Unit =
-    if (bytes.length - size < more) bytes = java.util.Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
 }
 
 /** Writes the value that stands at an ordinal of a row or an array, null included. */
-abstract class JsonPut {
-  final def put(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
-    if (from.isNullAt(i)) out.raw(JsonPut.Null) else some(from, i, out)
+abstract class JsonFieldWriter {
+  final def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
+    if (from.isNullAt(i)) out.raw(JsonFieldWriter.Null) else some(from, i, out)
   protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit
 }
 
-object JsonPut {
+object JsonFieldWriter {
   private[millstream] val Null = "null".getBytes
 
-  def of(shape: Shape): JsonPut = shape match {
-    case Shape.Bool => put((from, i, out) => out.ascii(from.getBoolean(i).toString))
-    case Shape.Int | Shape.Date => put((from, i, out) => out.long(from.getInt(i)))
-    case Shape.Long | Shape.Time => put((from, i, out) => out.long(from.getLong(i)))
-    case Shape.Timestamp => put((from, i, out) => out.long(Math.floorDiv(from.getLong(i), 1000L)))
-    case Shape.Double => put((from, i, out) => double(from.getDouble(i), out))
-    case Shape.Text => put((from, i, out) => out.text(from.getUTF8String(i)))
-    case Shape.Bytes => put((from, i, out) => out.quoted(Base64.getEncoder.encode(from.getBinary(i))))
-    case d: Shape.Decimal =>
-      put((from, i, out) => out.ascii(Border.plain(from.getDecimal(i, d.precision, d.scale), d)))
-    case Shape.Array(element) => array(of(element))
-    case Shape.Map(key, value) => map(key, of(value))
-    case s: Shape.Struct =>
-      val struct = new JsonPutStruct(s)
-      put((from, i, out) => struct.put(from.getStruct(i, s.shapes.size), out))
+  def of(shape: SqlType): JsonFieldWriter = shape match {
+    case SqlType.Bool => writer((from, i, out) => out.ascii(from.getBoolean(i).toString))
+    case SqlType.Int | SqlType.Date => writer((from, i, out) => out.long(from.getInt(i)))
+    case SqlType.Long | SqlType.Time => writer((from, i, out) => out.long(from.getLong(i)))
+    case SqlType.Timestamp => writer((from, i, out) => out.long(Math.floorDiv(from.getLong(i), 1000L)))
+    case SqlType.Double => writer((from, i, out) => double(from.getDouble(i), out))
+    case SqlType.Text => writer((from, i, out) => out.text(from.getUTF8String(i)))
+    case SqlType.Bytes => writer((from, i, out) => out.quoted(Base64.getEncoder.encode(from.getBinary(i))))
+    case d: SqlType.Decimal =>
+      writer((from, i, out) => out.ascii(ScalarConversions.plain(from.getDecimal(i, d.precision, d.scale), d)))
+    case SqlType.Array(element) => array(of(element))
+    case SqlType.Map(key, value) => map(key, of(value))
+    case s: SqlType.Struct =>
+      val struct = new JsonObjectWriter(s)
+      writer((from, i, out) => struct.fields(from.getStruct(i, s.shapes.size), out))
   }
 
-  private def put(body: (SpecializedGetters, Int, JsonOut) => Unit): JsonPut = new JsonPut {
+  private def writer(body: (SpecializedGetters, Int, JsonOut) => Unit): JsonFieldWriter = new JsonFieldWriter {
     override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body(from, i, out)
   }
 
@@ -170,19 +150,19 @@ object JsonPut {
     if (java.lang.Double.isFinite(value)) out.ascii(text) else out.quoted(text.getBytes)
   }
 
-  private def array(element: JsonPut): JsonPut = put { (from, at, out) =>
+  private def array(element: JsonFieldWriter): JsonFieldWriter = writer { (from, at, out) =>
     val values = from.getArray(at)
     out.byte('[')
     var i = 0
     while (i < values.numElements()) {
       if (i > 0) out.byte(',')
-      element.put(values, i, out)
+      element.write(values, i, out)
       i += 1
     }
     out.byte(']')
   }
 
-  private def map(key: Shape, element: JsonPut): JsonPut = put { (from, at, out) =>
+  private def map(key: SqlType, element: JsonFieldWriter): JsonFieldWriter = writer { (from, at, out) =>
     val entries = from.getMap(at)
     val (keys, values) = (entries.keyArray(), entries.valueArray())
     out.byte('{')
@@ -190,9 +170,9 @@ object JsonPut {
     while (i < entries.numElements()) {
       if (i > 0) out.byte(',')
       if (keys.isNullAt(i)) throw new BadRecord("a MAP has a null key")
-      out.quoted(Border.text(keys.get(i, key.spark), key).getBytes(UTF_8))
+      out.quoted(ScalarConversions.text(keys.get(i, key.spark), key).getBytes(UTF_8))
       out.byte(':')
-      element.put(values, i, out)
+      element.write(values, i, out)
       i += 1
     }
     out.byte('}')
@@ -200,8 +180,8 @@ object JsonPut {
 }
 
 /** Writes a row as an object of the user's names. */
-class JsonPutStruct(shape: Shape.Struct) {
-  private val puts = shape.shapes.map(JsonPut.of).toArray
+class JsonObjectWriter(shape: SqlType.Struct) {
+  private val writers = shape.shapes.map(JsonFieldWriter.of).toArray
   // `{"A":`, `,"B":` …, ready to be copied.
   private val heads = shape.names.zipWithIndex.map { case (name, i) => head(name, i) }.toArray
 
@@ -213,12 +193,12 @@ class JsonPutStruct(shape: Shape.Struct) {
     out.toBytes
   }
 
-  def put(row: InternalRow, out: JsonOut): Unit = {
+  def fields(row: InternalRow, out: JsonOut): Unit = {
     if (heads.isEmpty) out.byte('{')
     var i = 0
     while (i < heads.length) {
       out.raw(heads(i))
-      puts(i).put(row, i, out)
+      writers(i).write(row, i, out)
       i += 1
     }
     out.byte('}')

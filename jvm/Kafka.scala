@@ -11,11 +11,11 @@ class KafkaReader(spec: Spec) extends Reader {
   override def read(bytes: Array[Byte]): InternalRow = new GenericInternalRow(Array[Any](value(bytes)))
 
   private def value(bytes: Array[Byte]): Any = spec.single match {
-    case Shape.Int => exactly(bytes, 4, "INTEGER").getInt
-    case Shape.Long => exactly(bytes, 8, "BIGINT").getLong
-    case Shape.Double => exactly(bytes, 8, "DOUBLE").getDouble
-    case Shape.Text => UTF8String.fromBytes(Border.utf8(UTF8String.fromBytes(bytes)))
-    case Shape.Bytes => bytes
+    case SqlType.Int => exactly(bytes, 4, "INTEGER").getInt
+    case SqlType.Long => exactly(bytes, 8, "BIGINT").getLong
+    case SqlType.Double => exactly(bytes, 8, "DOUBLE").getDouble
+    case SqlType.Text => UTF8String.fromBytes(ScalarConversions.utf8(UTF8String.fromBytes(bytes)))
+    case SqlType.Bytes => bytes
     case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
 
@@ -27,11 +27,11 @@ class KafkaReader(spec: Spec) extends Reader {
 /** Writes one column as Kafka's own serializers do; a null value is a null payload. */
 class KafkaWriter(spec: Spec) extends Writer {
   override def write(row: InternalRow): Array[Byte] = if (row.isNullAt(0)) null else spec.single match {
-    case Shape.Int => ByteBuffer.allocate(4).putInt(row.getInt(0)).array
-    case Shape.Long => ByteBuffer.allocate(8).putLong(row.getLong(0)).array
-    case Shape.Double => ByteBuffer.allocate(8).putDouble(row.getDouble(0)).array
-    case Shape.Text => Border.utf8(row.getUTF8String(0))
-    case Shape.Bytes => row.getBinary(0)
+    case SqlType.Int => ByteBuffer.allocate(4).putInt(row.getInt(0)).array
+    case SqlType.Long => ByteBuffer.allocate(8).putLong(row.getLong(0)).array
+    case SqlType.Double => ByteBuffer.allocate(8).putDouble(row.getDouble(0)).array
+    case SqlType.Text => ScalarConversions.utf8(row.getUTF8String(0))
+    case SqlType.Bytes => row.getBinary(0)
     case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
 }

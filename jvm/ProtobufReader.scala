@@ -10,7 +10,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor.Type
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -35,8 +35,8 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
     catch { case e: IOException => throw ProtobufReader.malformed(e) }
 
   private def readRegistered(bytes: Array[Byte]): InternalRow = {
-    val (id, body) = ByteIn.behindHeader(bytes)
-    val in = CodedInputStream.newInstance(bytes, body.position, body.remaining)
+    val id = SchemaHeader.id(bytes)
+    val in = CodedInputStream.newInstance(bytes, SchemaHeader.Length, bytes.length - SchemaHeader.Length)
     val writer = (id, path(in))
     var reader = readers.get(writer)
     if (reader == null) {
@@ -58,18 +58,22 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 object ProtobufReader {
   private val First = Seq(0)
 
+  /** Entries in the order in which their keys came first. */
+  def mapOf(entries: LinkedHashMap[Any, Any]): ArrayBasedMapData =
+    new ArrayBasedMapData(new GenericArrayData(entries.keySet.toArray), new GenericArrayData(entries.values.toArray))
+
   /** How deep messages may be declared in one another, or stand in one another in a record. */
   private[millstream] val Deepest = 100
 
   /** The struct that is a message by itself: a single one that is not wrapped. */
-  def bare(spec: Spec): Option[Shape.Struct] =
-    if (spec.wrapped) None else Some(spec.single).collect { case struct: Shape.Struct => struct }
+  def bare(spec: Spec): Option[SqlType.Struct] =
+    if (spec.wrapped) None else Some(spec.single).collect { case struct: SqlType.Struct => struct }
 
   private[millstream] def malformed(e: IOException): BadRecord = new BadRecord(s"no Protobuf message: ${e.getMessage}")
 }
 
 /** Reads a message into a row by its fields' names; an absent field without presence is its type's default value. */
-class ProtobufMessageReader(message: Descriptor, struct: Shape.Struct) {
+class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   private val byNumber = new JavaMap[Int, ProtobufFieldReader]
   private val byColumn = struct.names.indices.map { column =>
     val field = ProtobufSchema.field(message, struct.names(column))
@@ -128,11 +132,11 @@ class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: A
 }
 
 object ProtobufFieldReader {
-  def of(field: FieldDescriptor, shape: Shape, column: Int): ProtobufFieldReader = shape match {
-    case map: Shape.Map if field.isMapField =>
-      val entry = Shape.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
+  def of(field: FieldDescriptor, shape: SqlType, column: Int): ProtobufFieldReader = shape match {
+    case map: SqlType.Map if field.isMapField =>
+      val entry = SqlType.Struct(Seq("key", "value"), Seq(map.key, map.value), "")
       new ProtobufMapReader(column, new ProtobufMessageReader(field.getMessageType, entry))
-    case list: Shape.Array if field.isRepeated && !field.isMapField =>
+    case list: SqlType.Array if field.isRepeated && !field.isMapField =>
       new ProtobufListReader(column, ProtobufValueReader.of(field, list.element))
     case _ if field.isRepeated =>
       throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${shape.sql}")
@@ -176,7 +180,7 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
   }
 
   override def finished(held: Any): Any =
-    AvroValue.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
+    ProtobufReader.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
 }
 
 /** Reads one value behind its tag; `default` is what the value's absence means where the field has no presence. */
@@ -185,25 +189,25 @@ abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
 }
 
 object ProtobufValueReader {
-  def of(field: FieldDescriptor, shape: Shape): ProtobufValueReader = (field.getType, shape) match {
-    case (Type.STRING, Shape.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
-    case (Type.BYTES, Shape.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
-    case (Type.BOOL, Shape.Bool | Shape.Text) =>
-      make(field, Convert.bool(false, shape))(in => Convert.bool(in.readBool(), shape))
-    case (Type.DOUBLE, Shape.Double | Shape.Text | _: Shape.Decimal) =>
-      make(field, Convert.real(0, "0.0", shape)) { in => val d = in.readDouble(); Convert.real(d, d.toString, shape) }
-    case (Type.FLOAT, Shape.Double | Shape.Text | _: Shape.Decimal) =>
-      make(field, Convert.real(0, "0.0", shape)) { in => val f = in.readFloat(); Convert.real(f, f.toString, shape) }
+  def of(field: FieldDescriptor, shape: SqlType): ProtobufValueReader = (field.getType, shape) match {
+    case (Type.STRING, SqlType.Text) => make(field, UTF8String.EMPTY_UTF8)(in => UTF8String.fromBytes(in.readByteArray()))
+    case (Type.BYTES, SqlType.Bytes) => make(field, Array.emptyByteArray)(_.readByteArray())
+    case (Type.BOOL, SqlType.Bool | SqlType.Text) =>
+      make(field, ScalarConversions.bool(false, shape))(in => ScalarConversions.bool(in.readBool(), shape))
+    case (Type.DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
+      make(field, ScalarConversions.real(0, "0.0", shape)) { in => val d = in.readDouble(); ScalarConversions.real(d, d.toString, shape) }
+    case (Type.FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) =>
+      make(field, ScalarConversions.real(0, "0.0", shape)) { in => val f = in.readFloat(); ScalarConversions.real(f, f.toString, shape) }
     case (Type.ENUM, _) =>
       val symbols = field.getEnumType
       make(field, symbol(symbols, 0, shape))(in => symbol(symbols, in.readEnum(), shape))
     case (Type.MESSAGE, _) => message(field, shape)
     case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, shape)
-    case (_, Shape.Bool | Shape.Bytes | _: Shape.Array | _: Shape.Map | _: Shape.Struct) => unreadable(field, shape)
+    case (_, SqlType.Bool | SqlType.Bytes | _: SqlType.Array | _: SqlType.Map | _: SqlType.Struct) => unreadable(field, shape)
     // A column declared INTEGER over unsigned numbers takes their lower half.
     case _ =>
       val next = whole(field.getType)
-      make(field, Convert.whole(0, shape))(in => Convert.whole(next(in), shape))
+      make(field, ScalarConversions.whole(0, shape))(in => ScalarConversions.whole(next(in), shape))
   }
 
   private def make(field: FieldDescriptor, default: Any)(body: CodedInputStream => Any): ProtobufValueReader =
@@ -211,7 +215,7 @@ object ProtobufValueReader {
       override def read(in: CodedInputStream, depth: Int): Any = body(in)
     }
 
-  private def unreadable(field: FieldDescriptor, shape: Shape): ProtobufValueReader =
+  private def unreadable(field: FieldDescriptor, shape: SqlType): ProtobufValueReader =
     make(field, null)(_ => throw new BadRecord(s"cannot read Protobuf's ${ProtobufSchema.kind(field)} as ${shape.sql}"))
 
   private def whole(kind: Type): CodedInputStream => Long = kind match {
@@ -225,36 +229,36 @@ object ProtobufValueReader {
     case _ => _.readInt64()
   }
 
-  private def symbol(symbols: EnumDescriptor, number: Int, shape: Shape): Any =
-    if (shape != Shape.Text) Convert.whole(number, shape)
+  private def symbol(symbols: EnumDescriptor, number: Int, shape: SqlType): Any =
+    if (shape != SqlType.Text) ScalarConversions.whole(number, shape)
     else UTF8String.fromString(Option(symbols.findValueByNumber(number)).fold(number.toString)(_.getName))
 
-  private def message(field: FieldDescriptor, shape: Shape): ProtobufValueReader =
+  private def message(field: FieldDescriptor, shape: SqlType): ProtobufValueReader =
     (field.getMessageType.getFullName, shape) match {
-      case (_, struct: Shape.Struct) => nested(field, struct)(row => row)
-      case ("google.protobuf.Timestamp", Shape.Timestamp) => numbers(field, "seconds", "nanos") { row =>
+      case (_, struct: SqlType.Struct) => nested(field, struct)(row => row)
+      case ("google.protobuf.Timestamp", SqlType.Timestamp) => numbers(field, "seconds", "nanos") { row =>
         try Math.addExact(Math.multiplyExact(row.getLong(0), 1000000L), row.getLong(1) / 1000000L * 1000L)
         catch { case _: ArithmeticException => throw new BadRecord(s"${row.getLong(0)} seconds are no TIMESTAMP") }
       }
-      case ("google.type.Date", Shape.Date) => numbers(field, "year", "month", "day") { row =>
+      case ("google.type.Date", SqlType.Date) => numbers(field, "year", "month", "day") { row =>
         try LocalDate.of(row.getLong(0).toInt, row.getLong(1).toInt, row.getLong(2).toInt).toEpochDay.toInt
         catch { case e: DateTimeException => throw new BadRecord(s"no DATE: ${e.getMessage}") }
       }
-      case ("google.type.TimeOfDay", Shape.Time) => numbers(field, "hours", "minutes", "seconds", "nanos") { row =>
+      case ("google.type.TimeOfDay", SqlType.Time) => numbers(field, "hours", "minutes", "seconds", "nanos") { row =>
         val seconds = (row.getLong(0) * 60 + row.getLong(1)) * 60 + row.getLong(2)
-        Border.time(seconds * 1000 + row.getLong(3) / 1000000)
+        ScalarConversions.time(seconds * 1000 + row.getLong(3) / 1000000)
       }
-      case ("confluent.type.Decimal", decimal: Shape.Decimal) =>
-        nested(field, Shape.Struct(Seq("value", "scale"), Seq(Shape.Bytes, Shape.Int), "")) { row =>
-          Border.decimal(row.getBinary(0), row.getInt(1), decimal)
+      case ("confluent.type.Decimal", decimal: SqlType.Decimal) =>
+        nested(field, SqlType.Struct(Seq("value", "scale"), Seq(SqlType.Bytes, SqlType.Int), "")) { row =>
+          ScalarConversions.decimal(row.getBinary(0), row.getInt(1), decimal)
         }
       case (name, _) if ProtobufSchema.Wrappers(name) =>
-        nested(field, Shape.Struct(Seq("value"), Seq(shape), ""))(_.asInstanceOf[GenericInternalRow].values(0))
+        nested(field, SqlType.Struct(Seq("value"), Seq(shape), ""))(_.asInstanceOf[GenericInternalRow].values(0))
       case _ => unreadable(field, shape)
     }
 
   /** A value made of the row of a message. */
-  private def nested(field: FieldDescriptor, struct: Shape.Struct)(value: InternalRow => Any): ProtobufValueReader = {
+  private def nested(field: FieldDescriptor, struct: SqlType.Struct)(value: InternalRow => Any): ProtobufValueReader = {
     val reader = new ProtobufMessageReader(field.getMessageType, struct)
     new ProtobufValueReader(WireFormat.WIRETYPE_LENGTH_DELIMITED, null) {
       override def read(in: CodedInputStream, depth: Int): Any = value(reader.readNested(in, depth))
@@ -262,5 +266,5 @@ object ProtobufValueReader {
   }
 
   private def numbers(field: FieldDescriptor, names: String*)(value: InternalRow => Any): ProtobufValueReader =
-    nested(field, Shape.Struct(names, names.map(_ => Shape.Long), ""))(value)
+    nested(field, SqlType.Struct(names, names.map(_ => SqlType.Long), ""))(value)
 }

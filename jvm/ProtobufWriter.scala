@@ -72,7 +72,7 @@ private class ProtobufBuffer {
 }
 
 /** Writes a row as a message: each field from the column of its name; a null is an absent field. */
-class ProtobufMessageWriter(message: Descriptor, struct: Shape.Struct) {
+class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   private val columns = message.getFields.asScala.sortBy(_.getNumber).flatMap { field =>
     val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
     if (column >= 0) Some(new ProtobufFieldWriter(field, struct.shapes(column), column))
@@ -91,16 +91,16 @@ class ProtobufMessageWriter(message: Descriptor, struct: Shape.Struct) {
 }
 
 /** Writes a column of a row as a field, tag and all. Numbers of a list are packed. */
-class ProtobufFieldWriter(field: FieldDescriptor, shape: Shape, column: Int) {
+class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
   private val number = field.getNumber
   private val buffer = new ProtobufBuffer
   private val present: (SpecializedGetters, CodedOutputStream) => Unit = shape match {
-    case map: Shape.Map if field.isMapField =>
+    case map: SqlType.Map if field.isMapField =>
       val Seq(key, value) = Seq(1 -> map.key, 2 -> map.value).map { case (n, shape) =>
         ProtobufValueWriter.of(field.getMessageType.findFieldByNumber(n), shape)
       }
       (row, out) => entries(row.getMap(column), key, value, out)
-    case list: Shape.Array if field.isRepeated && !field.isMapField =>
+    case list: SqlType.Array if field.isRepeated && !field.isMapField =>
       val value = ProtobufValueWriter.of(field, list.element)
       (row, out) => elements(row.getArray(column), value, out)
     case _ if !field.isRepeated =>
@@ -175,20 +175,20 @@ object ProtobufValueWriter {
   private type Check = (SpecializedGetters, Int) => Boolean
   private type Write = (SpecializedGetters, Int, CodedOutputStream) => Unit
 
-  def of(field: FieldDescriptor, shape: Shape): ProtobufValueWriter = (field.getType, shape) match {
-    case (Type.STRING, Shape.Text) =>
+  def of(field: FieldDescriptor, shape: SqlType): ProtobufValueWriter = (field.getType, shape) match {
+    case (Type.STRING, SqlType.Text) =>
       make(field, (from, i) => from.getUTF8String(i).numBytes == 0)((from, i, out) => text(from.getUTF8String(i), out))
-    case (Type.BYTES, Shape.Bytes) =>
+    case (Type.BYTES, SqlType.Bytes) =>
       make(field, (from, i) => from.getBinary(i).isEmpty)((from, i, out) => out.writeByteArrayNoTag(from.getBinary(i)))
-    case (Type.BOOL, Shape.Bool) =>
+    case (Type.BOOL, SqlType.Bool) =>
       make(field, (from, i) => !from.getBoolean(i))((from, i, out) => out.writeBoolNoTag(from.getBoolean(i)))
-    case (Type.DOUBLE, Shape.Double) =>
+    case (Type.DOUBLE, SqlType.Double) =>
       make(field, (from, i) => isZero(from.getDouble(i)))((from, i, out) => out.writeDoubleNoTag(from.getDouble(i)))
-    case (Type.FLOAT, Shape.Double) =>
+    case (Type.FLOAT, SqlType.Double) =>
       make(field, (from, i) => isZero(from.getDouble(i))) { (from, i, out) =>
         out.writeFloatNoTag(from.getDouble(i).toFloat)
       }
-    case (Type.ENUM, Shape.Text) =>
+    case (Type.ENUM, SqlType.Text) =>
       val numbers = field.getEnumType.getValues.asScala.map(v => UTF8String.fromString(v.getName) -> v.getNumber).toMap
       make(field, (from, i) => numbers.get(from.getUTF8String(i)).contains(0)) { (from, i, out) =>
         val name = from.getUTF8String(i)
@@ -197,9 +197,9 @@ object ProtobufValueWriter {
     case (Type.MESSAGE, _) => message(field, shape)
     case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.ENUM | Type.GROUP, _) =>
       throw refused(field, shape)
-    case (_, Shape.Int | Shape.Date) => whole(field, (from, i) => from.getInt(i))
-    case (_, Shape.Long | Shape.Time) => whole(field, (from, i) => from.getLong(i))
-    case (_, Shape.Timestamp) => whole(field, (from, i) => Math.floorDiv(from.getLong(i), 1000L))
+    case (_, SqlType.Int | SqlType.Date) => whole(field, (from, i) => from.getInt(i))
+    case (_, SqlType.Long | SqlType.Time) => whole(field, (from, i) => from.getLong(i))
+    case (_, SqlType.Timestamp) => whole(field, (from, i) => Math.floorDiv(from.getLong(i), 1000L))
     case _ => throw refused(field, shape)
   }
 
@@ -209,7 +209,7 @@ object ProtobufValueWriter {
       override def isDefault(from: SpecializedGetters, i: Int): Boolean = default(from, i)
     }
 
-  private def refused(field: FieldDescriptor, shape: Shape): BadRecord =
+  private def refused(field: FieldDescriptor, shape: SqlType): BadRecord =
     new BadRecord(s"the schema's ${ProtobufSchema.kind(field)} cannot hold ${shape.sql}")
 
   // Minus zero is a value of its own.
@@ -241,24 +241,24 @@ object ProtobufValueWriter {
     }
   }
 
-  private def message(field: FieldDescriptor, shape: Shape): ProtobufValueWriter =
+  private def message(field: FieldDescriptor, shape: SqlType): ProtobufValueWriter =
     (field.getMessageType.getFullName, shape) match {
-      case (_, struct: Shape.Struct) =>
+      case (_, struct: SqlType.Struct) =>
         val writer = new ProtobufMessageWriter(field.getMessageType, struct)
         nested(field)((from, i, out) => writer.write(from.getStruct(i, struct.shapes.size), out))
-      case ("google.protobuf.Timestamp", Shape.Timestamp) => nested(field) { (from, i, out) =>
+      case ("google.protobuf.Timestamp", SqlType.Timestamp) => nested(field) { (from, i, out) =>
         val micros = from.getLong(i)
         numbers(out, Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) / 1000L * 1000000L)
       }
-      case ("google.type.Date", Shape.Date) => nested(field) { (from, i, out) =>
+      case ("google.type.Date", SqlType.Date) => nested(field) { (from, i, out) =>
         val day = LocalDate.ofEpochDay(from.getInt(i))
         numbers(out, day.getYear, day.getMonthValue, day.getDayOfMonth)
       }
-      case ("google.type.TimeOfDay", Shape.Time) => nested(field) { (from, i, out) =>
+      case ("google.type.TimeOfDay", SqlType.Time) => nested(field) { (from, i, out) =>
         val (seconds, millis) = (from.getLong(i) / 1000, from.getLong(i) % 1000)
         numbers(out, seconds / 3600, seconds / 60 % 60, seconds % 60, millis * 1000000L)
       }
-      case ("confluent.type.Decimal", decimal: Shape.Decimal) => nested(field) { (from, i, out) =>
+      case ("confluent.type.Decimal", decimal: SqlType.Decimal) => nested(field) { (from, i, out) =>
         val value = from.getDecimal(i, decimal.precision, decimal.scale).toJavaBigDecimal.setScale(decimal.scale)
         out.writeByteArray(1, value.unscaledValue.toByteArray)
         out.writeUInt32(2, decimal.precision)

@@ -72,8 +72,8 @@ class PythonPool(document: String) {
   private val text = new String(Base64.getDecoder.decode(document), UTF_8)
   private val tree = Spec.tree(text)
   val name: String = tree.get("name").asText
-  val returns: Shape = Shape.of(tree.get("returns"))
-  val parameters: Seq[Shape] = tree.get("parameters").elements.asScala.map(Shape.of).toSeq
+  val returns: SqlType = SqlType.of(tree.get("returns"))
+  val parameters: Seq[SqlType] = tree.get("parameters").elements.asScala.map(SqlType.of).toSeq
   private val idle = new ConcurrentLinkedDeque[PythonWorker]
   private val all = ConcurrentHashMap.newKeySet[PythonWorker]
   // After a start that failed there is none for a moment, else each row would start a process for nothing.
@@ -148,16 +148,16 @@ class PythonWorker(pool: PythonPool) {
   private val frame = new ByteOut
   private val json = new JsonOut
   private val plain = writers(pool.parameters)
-  private val stated = writers(Shape.Text +: pool.parameters)
-  private val states = writers(Seq(Shape.Text, Shape.Text))
-  private val result = JsonValue.of(pool.returns)
-  private val state = JsonValue.of(Shape.Text)
+  private val stated = writers(SqlType.Text +: pool.parameters)
+  private val states = writers(Seq(SqlType.Text, SqlType.Text))
+  private val result = JsonFieldReader.of(pool.returns)
+  private val state = JsonFieldReader.of(SqlType.Text)
   // When the present call is over its time, 0 where there is none.
   @volatile private var deadline = 0L
   @volatile private var expired = false
   @volatile var used: Long = System.nanoTime
 
-  private def writers(shapes: Seq[Shape]): Array[JsonPut] = shapes.map(JsonPut.of).toArray
+  private def writers(shapes: Seq[SqlType]): Array[JsonFieldWriter] = shapes.map(JsonFieldWriter.of).toArray
 
   private def spawn(): Process = {
     val program = PythonFunctions.setting("program", "")
@@ -185,18 +185,18 @@ class PythonWorker(pool: PythonPool) {
     frame.byte(what)
     frame.raw(written(arguments, what match { case 'c' => plain; case 'm' => states; case 'r' => states.take(1); case _ => stated }))
     val answer = exchange(clock + 1000)
-    val parser = JsonValue.factory.createParser(answer, 1, answer.length - 1)
+    val parser = JsonFieldReader.factory.createParser(answer, 1, answer.length - 1)
     parser.nextToken()
     (if (PythonPool.Stateful(what)) state else result).read(parser)
   }
 
-  private def written(arguments: InternalRow, puts: Array[JsonPut]): Array[Byte] = {
+  private def written(arguments: InternalRow, writers: Array[JsonFieldWriter]): Array[Byte] = {
     json.clear()
     json.byte('[')
     var i = 0
-    while (i < puts.length) {
+    while (i < writers.length) {
       if (i > 0) json.byte(',')
-      puts(i).put(arguments, i, json)
+      writers(i).write(arguments, i, json)
       i += 1
     }
     json.byte(']')

@@ -9,48 +9,48 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.types._
 
 /** A SQL type as the codec sees it: what Spark holds, and the user's field names. */
-sealed trait Shape {
+sealed trait SqlType {
   def spark: DataType
 
   /** The type's name in messages. */
   final def sql: String = this match {
-    case Shape.Decimal(precision, scale) => s"DECIMAL($precision, $scale)"
-    case _: Shape.Array => "ARRAY"
-    case _: Shape.Map => "MAP"
-    case _: Shape.Struct => "STRUCT"
-    case simple => Shape.names(simple)
+    case SqlType.Decimal(precision, scale) => s"DECIMAL($precision, $scale)"
+    case _: SqlType.Array => "ARRAY"
+    case _: SqlType.Map => "MAP"
+    case _: SqlType.Struct => "STRUCT"
+    case simple => SqlType.names(simple)
   }
 }
 
-object Shape {
-  case object Bool extends Shape { val spark: DataType = BooleanType }
-  case object Int extends Shape { val spark: DataType = IntegerType }
-  case object Long extends Shape { val spark: DataType = LongType }
-  case object Double extends Shape { val spark: DataType = DoubleType }
-  case object Text extends Shape { val spark: DataType = StringType }
-  case object Bytes extends Shape { val spark: DataType = BinaryType }
-  case object Date extends Shape { val spark: DataType = DateType }
+object SqlType {
+  case object Bool extends SqlType { val spark: DataType = BooleanType }
+  case object Int extends SqlType { val spark: DataType = IntegerType }
+  case object Long extends SqlType { val spark: DataType = LongType }
+  case object Double extends SqlType { val spark: DataType = DoubleType }
+  case object Text extends SqlType { val spark: DataType = StringType }
+  case object Bytes extends SqlType { val spark: DataType = BinaryType }
+  case object Date extends SqlType { val spark: DataType = DateType }
 
   /** Milliseconds of the day. */
-  case object Time extends Shape { val spark: DataType = LongType }
+  case object Time extends SqlType { val spark: DataType = LongType }
 
   /** Microseconds in Spark, milliseconds outside. */
-  case object Timestamp extends Shape { val spark: DataType = TimestampType }
-  case class Decimal(precision: scala.Int, scale: scala.Int) extends Shape {
+  case object Timestamp extends SqlType { val spark: DataType = TimestampType }
+  case class Decimal(precision: scala.Int, scale: scala.Int) extends SqlType {
     val spark: DataType = DecimalType(precision, scale)
   }
-  case class Array(element: Shape) extends Shape { val spark: DataType = ArrayType(element.spark) }
-  case class Map(key: Shape, value: Shape) extends Shape { val spark: DataType = MapType(key.spark, value.spark) }
-  case class Struct(names: Seq[String], shapes: Seq[Shape], prefix: String) extends Shape {
+  case class Array(element: SqlType) extends SqlType { val spark: DataType = ArrayType(element.spark) }
+  case class Map(key: SqlType, value: SqlType) extends SqlType { val spark: DataType = MapType(key.spark, value.spark) }
+  case class Struct(names: Seq[String], shapes: Seq[SqlType], prefix: String) extends SqlType {
     val spark: StructType = StructType(shapes.zipWithIndex.map { case (s, i) => StructField(prefix + i, s.spark) })
   }
 
   private val simple = scala.Predef.Map("BOOLEAN" -> Bool, "INTEGER" -> Int, "BIGINT" -> Long, "DOUBLE" -> Double,
     "STRING" -> Text, "BYTES" -> Bytes, "DATE" -> Date, "TIME" -> Time, "TIMESTAMP" -> Timestamp)
-  private lazy val names: scala.Predef.Map[Shape, String] = simple.map(_.swap)
+  private lazy val names: scala.Predef.Map[SqlType, String] = simple.map(_.swap)
 
   /** The shape that a type document names; the document is what formats/spec.py writes. */
-  def of(node: JsonNode): Shape =
+  def of(node: JsonNode): SqlType =
     if (node.isTextual) simple(node.asText)
     else if (node.has("decimal")) Decimal(node.get("decimal").get(0).asInt, node.get("decimal").get(1).asInt)
     else if (node.has("array")) Array(of(node.get("array")))
@@ -63,7 +63,7 @@ object Shape {
   }
 
   /** The shape of data that has no user names: fields go by Spark's own. */
-  def of(held: DataType): Shape = held match {
+  def of(held: DataType): SqlType = held match {
     case BooleanType => Bool
     case IntegerType => Int
     case LongType => Long
@@ -83,8 +83,8 @@ object Shape {
 
 /** One side (key or value) of a topic's records, as formats/ describes it; immutable, parsed once a JVM. */
 case class Spec(
-    text: String, format: String, wrapped: Boolean, delimiter: Char, columns: Shape.Struct, schema: Physical) {
-  def single: Shape = columns.shapes.head
+    text: String, format: String, wrapped: Boolean, delimiter: Char, columns: SqlType.Struct, schema: Physical) {
+  def single: SqlType = columns.shapes.head
 }
 
 /** The schema that a side is written with, and the registry (its address) that knows it under a subject or an id. */
@@ -105,7 +105,7 @@ object Spec {
   private def parse(text: String): Spec = {
     val root = tree(text)
     Spec(text, root.get("format").asText, root.path("wrapped").asBoolean(true),
-      root.path("delimiter").asText(",").charAt(0), Shape.columns(root.get("columns"), root.path("prefix").asText("V")),
+      root.path("delimiter").asText(",").charAt(0), SqlType.columns(root.get("columns"), root.path("prefix").asText("V")),
       physical(root.path("schema")))
   }
 

@@ -1,79 +1,49 @@
 package org.apache.spark.sql.millstream
 
-import java.io.{ByteArrayInputStream, File}
 import java.nio.charset.StandardCharsets.ISO_8859_1
-import java.nio.file.Files
-import java.security.{GeneralSecurityException, KeyFactory, KeyStore, PrivateKey}
-import java.security.cert.{Certificate, CertificateFactory}
-import java.security.spec.PKCS8EncodedKeySpec
-import java.util.Base64
-import javax.net.ssl.{KeyManager, KeyManagerFactory, SSLContext, TrustManager, TrustManagerFactory}
+import java.nio.file.{Files, Path}
+import javax.net.ssl.SSLContext
 
 import scala.jdk.CollectionConverters._
 
-/** TLS by Confluent's settings: whom to trust and who we are, each in a file of JKS, PKCS12 or PEM. */
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.config.ConfigDef
+import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory
+
+/**
+ * TLS to a schema registry by Confluent's settings (ssl.truststore.…, ssl.keystore.…), as Kafka's clients make it.
+ * Whether a store is PEM is seen from its bytes; of the two others Java tells one from the other by itself.
+ */
 object Tls {
-  private val Nothing = Array.emptyCharArray
+  private val Stores = Seq("ssl.truststore", "ssl.keystore")
 
-  /** The context that ssl.truststore.… and ssl.keystore.… ask for; None where they name no file. */
+  /** The context that the settings ask for; None where they name no file. Throws BadRecord where a file is no store. */
   def context(settings: Map[String, String]): Option[SSLContext] = {
-    val trust = file(settings, "ssl.truststore.location").map(f => trusting(store(f, password(settings, "truststore"))))
-    val own = file(settings, "ssl.keystore.location").map(f => proving(f, settings))
-    if (trust.isEmpty && own.isEmpty) None
-    else {
-      val made = SSLContext.getInstance("TLS")
-      made.init(own.orNull, trust.orNull, null)
-      Some(made)
-    }
+    val stores = Stores.filter(store => settings.get(s"$store.location").exists(_.nonEmpty))
+    if (stores.isEmpty) None
+    else
+      try {
+        val factory = new DefaultSslEngineFactory
+        val typed = new ConfigDef().withClientSslSupport().parse(stores.flatMap(of(_, settings)).toMap.asJava)
+        factory.configure(typed)
+        Some(factory.sslContext)
+      } catch { case e: KafkaException => throw new BadRecord(s"no TLS to the schema registry: ${reason(e)}") }
   }
 
-  private def file(settings: Map[String, String], name: String): Option[File] =
-    settings.get(name).filter(_.nonEmpty).map(new File(_))
-
-  private def password(settings: Map[String, String], which: String): Array[Char] =
-    settings.get(s"ssl.$which.password").map(_.toCharArray).getOrElse(Nothing)
-
-  private def trusting(keys: KeyStore): Array[TrustManager] = {
-    val made = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    made.init(keys)
-    made.getTrustManagers
+  /** Kafka's settings of one store; those of PEM have no password but the key's own. */
+  private def of(store: String, settings: Map[String, String]): Map[String, String] = {
+    val location = settings(s"$store.location")
+    val password = settings.getOrElse(s"$store.password", "")
+    val keyPassword = settings.get("ssl.key.password").filter(_.nonEmpty)
+    val text = new String(Files.readAllBytes(Path.of(location)), ISO_8859_1)
+    val protection =
+      if (!text.contains("-----BEGIN ")) Map(s"$store.type" -> "JKS", s"$store.password" -> password) ++
+        keyPassword.map("ssl.key.password" -> _)
+      else Map(s"$store.type" -> "PEM") ++
+        Option.when(text.contains("-----BEGIN ENCRYPTED "))("ssl.key.password" -> keyPassword.getOrElse(password))
+    protection + (s"$store.location" -> location)
   }
 
-  private def proving(file: File, settings: Map[String, String]): Array[KeyManager] = {
-    val whole = password(settings, "keystore")
-    val one = settings.get("ssl.key.password").filter(_.nonEmpty).map(_.toCharArray).getOrElse(whole)
-    val made = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm)
-    made.init(store(file, whole), if (isPem(file)) Nothing else one)
-    made.getKeyManagers
-  }
-
-  private def isPem(file: File): Boolean = new String(Files.readAllBytes(file.toPath), ISO_8859_1).contains("-----BEGIN ")
-
-  private def store(file: File, password: Array[Char]): KeyStore =
-    if (isPem(file)) ofPem(new String(Files.readAllBytes(file.toPath), ISO_8859_1))
-    else KeyStore.getInstance(file, password)
-
-  private def ofPem(text: String): KeyStore = {
-    val keys = KeyStore.getInstance(KeyStore.getDefaultType)
-    keys.load(null, null)
-    val held = CertificateFactory.getInstance("X.509").generateCertificates(
-      new ByteArrayInputStream(sections(text, "CERTIFICATE").mkString.getBytes(ISO_8859_1))).asScala.toArray[Certificate]
-    sections(text, "PRIVATE KEY").headOption match {
-      case Some(key) => keys.setKeyEntry("own", privateKey(key), Nothing, held)
-      case None => held.zipWithIndex.foreach { case (certificate, i) => keys.setCertificateEntry(s"trusted$i", certificate) }
-    }
-    keys
-  }
-
-  private def sections(text: String, name: String): Seq[String] =
-    s"(?s)-----BEGIN $name-----.*?-----END $name-----\\s*".r.findAllIn(text).toSeq
-
-  private def privateKey(section: String): PrivateKey = {
-    val der = Base64.getMimeDecoder.decode(section.replaceAll("-----[A-Z ]+-----", ""))
-    val found = Seq("RSA", "EC", "Ed25519").iterator.flatMap { kind =>
-      try Some(KeyFactory.getInstance(kind).generatePrivate(new PKCS8EncodedKeySpec(der)))
-      catch { case _: GeneralSecurityException => None }
-    }
-    found.nextOption().getOrElse(throw new BadRecord("the key in ssl.keystore.location is none of RSA, EC, Ed25519"))
-  }
+  private def reason(e: Throwable): String =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).map(_.getMessage).distinct.mkString(": ")
 }

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.cli import server
 from millstream.cli.main import main
-from millstream.cli.properties import address_of, parse_properties, settings_of
+from millstream.cli.properties import address_of, read_properties, settings_of
 from millstream.services.errors import SetupError
 
 
@@ -21,8 +21,19 @@ from millstream.services.errors import SetupError
         ("a=b\r\nc=d\r\n", {"a": "b", "c": "d"}),
     ],
 )
-def test_properties(text: str, found: dict[str, str]) -> None:
-    assert parse_properties(text) == found
+def test_properties(text: str, found: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_bytes(text.encode())
+    assert read_properties(file) == found
+
+
+@pytest.mark.parametrize(("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "decode"), (None, "No such file")])
+def test_a_file_that_cannot_be_read(content: bytes | None, fact: str, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(SetupError, match=fact):
+        read_properties(file)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,10 @@ from millstream.server.text import dumps
         (b"\x00\xff", '"AP8="'),
         ('a "quoted" \\u0000 word', '"a \\"quoted\\" \\\\u0000 word"'),
         ("\x00 nul", '"\\u0000 nul"'),
+        (["\x001],[2\x00"], '["\\u00001],[2\\u0000"]'),
+        ([None, Decimal("0E-10"), float("nan")], '[null,0.0000000000,"NaN"]'),
+        ([2**70, -(2**70)], "[1180591620717411303424,-1180591620717411303424]"),
+        ({1: "half \ud800"}, '{"1":"half ?"}'),
     ],
 )
 def test_dumps(value: object, text: str) -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal as Number
 from typing import Any
 
 from millstream.engine.api import Tombstone
+from millstream.model.decimals import exact
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -28,6 +29,8 @@ from millstream.model.types import (
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
+# The calendar repeats itself after as many days, and Python's dates end with the year 9999.
+CYCLE_YEARS, CYCLE_DAYS = 400, 146_097
 BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
 
 
@@ -60,7 +63,11 @@ def shown(value: Any, type: SqlType) -> Any:
 
 
 def _date_text(days: int) -> str:
-    return (EPOCH + timedelta(days=days)).date().isoformat()
+    """ISO 8601's text of a day, as Java's LocalDate writes it: years beyond 0000 to 9999 have a sign."""
+    cycles, rest = divmod(days, CYCLE_DAYS)
+    day = EPOCH.date() + timedelta(days=rest)
+    year = day.year + cycles * CYCLE_YEARS
+    return f"{year:04d}-{day:%m-%d}" if 0 <= year <= 9999 else f"{year:+05d}-{day:%m-%d}"
 
 
 def _time_text(ms: int) -> str:
@@ -69,7 +76,8 @@ def _time_text(ms: int) -> str:
 
 
 def _timestamp_text(ms: int) -> str:
-    return (EPOCH + timedelta(milliseconds=ms)).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    days, rest = divmod(ms, DAY_MS)
+    return f"{_date_text(days)}T{(EPOCH + timedelta(milliseconds=rest)).time().isoformat('milliseconds')}"
 
 
 _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
@@ -98,17 +106,17 @@ def fitted(value: Any, type: SqlType) -> Any:
         case Struct(fields):
             given = {k.upper(): v for k, v in _as(dict, value, type).items()} | _as(dict, value, type)
             return {f.name: fitted(given.get(f.name, given.get(f.name.upper())), f.type) for f in fields}
-        case Decimal(precision, scale):
-            return _decimal(value, precision, scale, type)
+        case Decimal():
+            return _decimal(value, type)
     try:
         return _FITTED[type](value)
     except (ValueError, OverflowError, binascii.Error) as failure:
-        raise ValueMismatch(f"{value!r} is not a value of type {type}") from failure
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
 
 
-def _as(desired: Any, value: Any, type: SqlType) -> Any:
-    if not isinstance(value, desired):
-        raise ValueMismatch(f"{value!r} is not a value of type {type}")
+def _as(expected: Any, value: Any, type: SqlType) -> Any:
+    if not isinstance(value, expected):
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}")
     return value
 
 
@@ -116,14 +124,18 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Number) and not isinstance(value, bool)
 
 
-def _decimal(value: Any, precision: int, scale: int, type: SqlType) -> Number:
+def _decimal(value: Any, type: Decimal) -> Number:
     if not _is_number(value):
-        raise ValueMismatch(f"{value!r} is not a value of type {type}")
-    number = Number(str(value))
-    exact = number.quantize(Number(1).scaleb(-scale))
-    if exact != number or len(exact.as_tuple().digits) > precision:
-        raise ValueMismatch(f"{value!r} does not fit {type}")
-    return exact
+        raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}")
+    number = exact(Number(str(value)), type)
+    if number is None:
+        raise ValueMismatch(f"{_text_of(value)} does not fit {type}")
+    return number
+
+
+def _text_of(value: Any) -> str:
+    """A value of a request as messages show it."""
+    return str(value) if isinstance(value, Number) else repr(value)
 
 
 def _whole(bound: int) -> Callable[[Any], int]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -9,6 +10,7 @@ from starlette.requests import Request as HttpRequest
 from millstream.engine.api import Request, RequestFailed
 from millstream.server.codes import BAD_REQUEST
 from millstream.server.media import check_readable
+from millstream.server.text import dumps
 
 
 async def read_object(request: HttpRequest) -> dict[str, Any]:
@@ -18,9 +20,13 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
 
 
 def parse_object(text: bytes | str) -> dict[str, Any]:
-    """A JSON object from its text. Raises RequestFailed 40000."""
+    """A JSON object from its text, numbers with a point or an exponent as Decimal. Raises RequestFailed 40000."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=Decimal)
+    except RecursionError as error:
+        raise RequestFailed(BAD_REQUEST, "the request is nested too deep") from error
+    except InvalidOperation as error:
+        raise RequestFailed(BAD_REQUEST, "a number of the request has an exponent of too many digits") from error
     except ValueError as error:
         raise RequestFailed(BAD_REQUEST, f"the request is no valid JSON: {error}") from error
     if not isinstance(value, dict):
@@ -57,7 +63,7 @@ def _object(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else dumps(value)
 
 
 def _number(given: Mapping[str, Any], name: str) -> int | None:

@@ -1,30 +1,32 @@
-"""Values as the JSON text that goes over the wire."""
+"""Values as the JSON text that goes over the wire, written by orjson; a DECIMAL keeps every digit that it has."""
 
 import base64
-import json
 import math
-import re
 from decimal import Decimal
 from typing import Any
 
-MARK = "\x00"
+import orjson
+
 MANY_DIGITS = 40
-DECIMAL = re.compile(r'"\\u0000([^"\\]*)\\u0000"')
+WHOLE = range(-(2**63), 2**64)
 
 
 def dumps(value: Any) -> str:
     """Compact JSON of a value: a Decimal with every digit it has, bytes in base64, NaN and infinities as text."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
-    except ValueError:
-        return dumps(_without_nan(value))
-    return DECIMAL.sub(r"\1", text) if "\\u0000" in text else text
+        text = orjson.dumps(value, default=_encoded)
+    except orjson.JSONEncodeError:
+        text = orjson.dumps(_encodable(value), default=_encoded)
+    # orjson writes NaN and infinities as null.
+    if b"null" in text:
+        text = orjson.dumps(_encodable(value), default=_encoded)
+    return text.decode()
 
 
-def _plain(value: object) -> Any:
+def _encoded(value: object) -> Any:
+    """What orjson asks for where it meets a type that it does not know. Raises TypeError."""
     if isinstance(value, Decimal):
-        # json has no door for a number as text: it goes through as a marked string and the marks are cut off.
-        return f"{MARK}{_digits(value)}{MARK}" if value.is_finite() else str(value)
+        return orjson.Fragment(_digits(value)) if value.is_finite() else str(value)
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -35,11 +37,18 @@ def _digits(value: Decimal) -> str:
     return f"{value:f}" if abs(value.adjusted()) < MANY_DIGITS else str(value)
 
 
-def _without_nan(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
+    """A value without what orjson refuses or loses: NaN, integers of more than 64 bits, names that are no text,
+    halves of surrogate pairs.
+    """
     if isinstance(value, dict):
-        return {name: _without_nan(inner) for name, inner in value.items()}
+        return {_encodable(str(name)): _encodable(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
+        return [_encodable(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, int) and value not in WHOLE:
+        return Decimal(value)
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
     return value

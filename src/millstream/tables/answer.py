@@ -7,6 +7,7 @@ from typing import Any
 
 from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCast, TypedExpression
 from millstream.catalog.catalog import Source
+from millstream.model.decimals import exact
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
 from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange, PullPlan
 from millstream.spark.bounded import Bounded, Record
@@ -100,14 +101,15 @@ def _as_key(value: Any, type: SqlType) -> Any:
     if value is None:
         raise NoSuchKey("NULL is no key")
     if type in _WIDTHS:
-        if value != value or value != int(value) or not -_WIDTHS[type] <= value < _WIDTHS[type]:
+        # NaN is not within the bounds, and int() takes no infinity.
+        if not -_WIDTHS[type] <= value < _WIDTHS[type] or value != int(value):
             raise NoSuchKey(f"{value} is no {type}")
         return int(value)
     if isinstance(type, Decimal):
-        exact = Number(value).quantize(Number(1).scaleb(-type.scale))
-        if exact != value:
+        key = exact(Number(value), type)
+        if key is None:
             raise NoSuchKey(f"{value} is no {type}")
-        return exact
+        return key
     return float(value) if type == DOUBLE else value
 
 

@@ -1,0 +1,227 @@
+package org.apache.spark.sql.millstream
+
+import java.io.{EOFException, IOException}
+import java.util.{ArrayList, Arrays, HashMap => JavaMap, LinkedHashMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.avro.{AvroRuntimeException, LogicalTypes, Schema}
+import org.apache.avro.Schema.Type._
+import org.apache.avro.generic.GenericDatumReader
+import org.apache.avro.io.{BinaryDecoder, DecoderFactory}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Reads records by the schema that each names, straight into rows; a wrapped side is a record, else a bare value.
+ * For {"name": "R", "type": "record", "fields": [{"name": "a", "type": "long"}]} and the column A BIGINT a
+ * AvroRecordReader is made once, which asks Avro's decoder for a long and puts it into the row's first place.
+ */
+class AvroReader(spec: Spec) extends Reader {
+  private val registry = SchemaRegistry.of(spec.schema.registry)
+  private val readers = new JavaMap[Int, AvroFieldReader]
+  private val shape = if (spec.wrapped) spec.columns else spec.single
+
+  override def read(bytes: Array[Byte]): InternalRow = {
+    val reader = readers.computeIfAbsent(SchemaHeader.id(bytes), forSchema(_))
+    val value =
+      try reader.read(new AvroInput(bytes, SchemaHeader.Length))
+      catch { case AvroInput.Refused(bad) => throw bad }
+    if (spec.wrapped) value.asInstanceOf[InternalRow] else new GenericInternalRow(Array[Any](value))
+  }
+
+  private def forSchema(id: Int): AvroFieldReader = {
+    val schema = Avro.parsed(registry.schema(id))
+    if (Avro.isRaw(schema)) AvroFieldReader.bytes(schema, shape, _.rest()) else AvroFieldReader.of(schema, shape)
+  }
+}
+
+/**
+ * The bytes of one record behind Avro's decoder, whose own limits are those of an array in Java's memory: it allocates
+ * what a length says before it looks for the bytes, and skips as many elements without bytes as a count says.
+ */
+class AvroInput(record: Array[Byte], start: Int) {
+  import AvroInput._
+
+  val decoder: BinaryDecoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, null)
+  // Elements may take no bytes (null, or a record of no fields): a few more than there are bytes are believed.
+  private var elements = record.length - start + WithoutBytes
+  private var depth = 0
+
+  def rest(): Array[Byte] = Arrays.copyOfRange(record, start, record.length)
+
+  def text(): UTF8String = UTF8String.fromBytes(bytes())
+
+  def bytes(): Array[Byte] = bytes(decoder.readLong())
+
+  def bytes(length: Long): Array[Byte] = {
+    if (length < 0 || length > decoder.inputStream.available) throw new EOFException
+    val data = new Array[Byte](length.toInt)
+    decoder.readFixed(data)
+    data
+  }
+
+  /** Runs `body` at each element of an array, or entry of a map, which are written alike. */
+  def each(body: => Unit): Unit = {
+    var count = believed(decoder.readArrayStart())
+    while (count > 0) {
+      var i = 0L
+      while (i < count) { body; i += 1 }
+      count = believed(decoder.arrayNext())
+    }
+  }
+
+  private def believed(count: Long): Long = {
+    elements -= count
+    if (elements < 0) throw new BadRecord("an array has more elements than its bytes can hold")
+    count
+  }
+
+  /** One of the choices that the next index names: a union's branches, an enum's symbols. */
+  def choice[T <: AnyRef](choices: Array[T], what: => String): T = {
+    val i = decoder.readIndex()
+    if (i < 0 || i >= choices.length) throw new BadRecord(s"$what $i")
+    choices(i)
+  }
+
+  /** Passes a value. GenericDatumReader.skip knows no limits, so that it serves for values that hold no others. */
+  def skip(schema: Schema): Unit = schema.getType match {
+    case ARRAY => each(skip(schema.getElementType))
+    case MAP => each { decoder.skipString(); skip(schema.getValueType) }
+    case UNION => skip(choice(schema.getTypes.toArray(Array.empty[Schema]), "a union has no branch"))
+    case RECORD =>
+      // Of a recursive type there may be one in another without end.
+      depth += 1
+      if (depth > Deepest) throw new BadRecord(s"records are nested more than $Deepest deep")
+      schema.getFields.forEach(field => skip(field.schema))
+      depth -= 1
+    case _ => GenericDatumReader.skip(schema, decoder)
+  }
+}
+
+object AvroInput {
+  private val Deepest = 100
+  private val WithoutBytes = 65536L
+
+  /** What the decoder says of bytes that are not what the schema says. */
+  object Refused {
+    def unapply(failure: Throwable): Option[BadRecord] = failure match {
+      case bad: BadRecord => Some(bad)
+      case _: EOFException => Some(new BadRecord("the record ends in the middle of a value"))
+      case e @ (_: IOException | _: AvroRuntimeException | _: UnsupportedOperationException) =>
+        Some(new BadRecord(e.getMessage))
+      case _ => None
+    }
+  }
+}
+
+/** Reads one value of a writer's schema as a shape; throws BadRecord, or what AvroInput.Refused knows. */
+trait AvroFieldReader {
+  def read(in: AvroInput): Any
+}
+
+object AvroFieldReader {
+  def of(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getType, shape) match {
+    case (NULL, _) => _ => null
+    case (UNION, _) =>
+      val branches = schema.getTypes.asScala.map(of(_, shape)).toArray
+      in => in.choice(branches, "a union has no branch").read(in)
+    case (RECORD, struct: SqlType.Struct) => new AvroRecordReader(schema, struct)
+    case (ARRAY, SqlType.Array(element)) => array(of(schema.getElementType, element))
+    case (MAP, SqlType.Map(key, value)) =>
+      map(in => ScalarConversions.scalar(in.text().toString, key), of(schema.getValueType, value))
+    case (ARRAY, SqlType.Map(key, value)) if Avro.isEntry(schema.getElementType) =>
+      val Seq(k, v) = schema.getElementType.getFields.asScala.map(_.schema).toSeq
+      map(of(k, key), of(v, value))
+    case (ENUM, SqlType.Text) =>
+      val symbols = schema.getEnumSymbols.asScala.map(UTF8String.fromString).toArray
+      in => in.choice(symbols, s"the enum ${schema.getName} has no symbol")
+    case (STRING, SqlType.Text) => _.text()
+    case (BYTES, _) => bytes(schema, shape, _.bytes())
+    case (FIXED, _) => bytes(schema, shape, _.bytes(schema.getFixedSize))
+    case (BOOLEAN, SqlType.Bool | SqlType.Text) => in => ScalarConversions.bool(in.decoder.readBoolean(), shape)
+    case (FLOAT, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
+      val value = in.decoder.readFloat()
+      ScalarConversions.real(value, value.toString, shape)
+    }
+    case (DOUBLE, SqlType.Double | SqlType.Text | _: SqlType.Decimal) => { in =>
+      val value = in.decoder.readDouble()
+      ScalarConversions.real(value, value.toString, shape)
+    }
+    case (INT | LONG, _) => whole(schema, shape)
+    case _ => unreadable(schema, shape)
+  }
+
+  /** A schema that the shape cannot take is a fault of the records that use it, not of those that take another branch. */
+  private def unreadable(schema: Schema, shape: SqlType): AvroFieldReader =
+    _ => throw new BadRecord(s"cannot read Avro's ${schema.getType.getName} as ${shape.sql}")
+
+  private[millstream] def bytes(schema: Schema, shape: SqlType, data: AvroInput => Array[Byte]): AvroFieldReader =
+    (schema.getLogicalType, shape) match {
+      case (held: LogicalTypes.Decimal, decimal: SqlType.Decimal) =>
+        in => ScalarConversions.decimal(data(in), held.getScale, decimal)
+      case (_, SqlType.Bytes) => data(_)
+      case _ => unreadable(schema, shape)
+    }
+
+  private def whole(schema: Schema, shape: SqlType): AvroFieldReader = (schema.getLogicalType, shape) match {
+    case (_: LogicalTypes.TimestampMicros | _: LogicalTypes.LocalTimestampMicros, SqlType.Timestamp) =>
+      in => Math.floorDiv(in.decoder.readLong(), 1000L) * 1000L
+    case (_: LogicalTypes.TimeMicros, SqlType.Time) => in => ScalarConversions.time(in.decoder.readLong() / 1000)
+    case (_, SqlType.Int | SqlType.Long | SqlType.Double | SqlType.Text | SqlType.Date | SqlType.Time | SqlType.Timestamp |
+             _: SqlType.Decimal) =>
+      in => ScalarConversions.whole(in.decoder.readLong(), shape)
+    case _ => unreadable(schema, shape)
+  }
+
+  private def array(element: AvroFieldReader): AvroFieldReader = { in =>
+    val values = new ArrayList[Any]
+    in.each {
+      try values.add(element.read(in))
+      catch { case AvroInput.Refused(bad) => throw bad.inside(s"[${values.size}]") }
+    }
+    new GenericArrayData(values.toArray)
+  }
+
+  private def map(key: AvroFieldReader, value: AvroFieldReader): AvroFieldReader = { in =>
+    val entries = new LinkedHashMap[Any, Any]
+    in.each {
+      val name = key.read(in)
+      if (name == null) throw new BadRecord("a MAP has a null key")
+      entries.put(name, value.read(in))
+    }
+    ArrayBasedMapData(entries, (k: Any) => k, (v: Any) => v)
+  }
+}
+
+/** Reads a record into a row by its fields' names; fields without a column are passed, columns without a field null. */
+private class AvroRecordReader(schema: Schema, shape: SqlType.Struct) extends AvroFieldReader {
+  private val fields = schema.getFields.asScala.map(_.schema).toArray
+  private val targets = Array.fill(fields.length)(-1)
+  private val names = schema.getFields.asScala.map(_.name).toSeq
+  // From the columns to the fields, so that of two fields that differ by case alone the exact one is taken.
+  shape.names.zipWithIndex.foreach { case (name, i) =>
+    val at = Avro.position(name, names)
+    if (at >= 0 && targets(at) < 0) targets(at) = i
+  }
+  private val readers = fields.indices.map { f =>
+    if (targets(f) < 0) null else AvroFieldReader.of(fields(f), shape.shapes(targets(f)))
+  }.toArray
+
+  override def read(in: AvroInput): Any = {
+    val row = new Array[Any](shape.shapes.size)
+    var f = 0
+    while (f < fields.length) {
+      if (targets(f) < 0) in.skip(fields(f)) else row(targets(f)) = field(f, in)
+      f += 1
+    }
+    new GenericInternalRow(row)
+  }
+
+  private def field(f: Int, in: AvroInput): Any =
+    try readers(f).read(in)
+    catch { case AvroInput.Refused(bad) => throw bad.inside("." + shape.names(targets(f))) }
+}

@@ -1,0 +1,25 @@
+package org.apache.spark.sql.millstream
+
+import java.util.Arrays
+
+/** Bytes that grow as they are written, kept from one record to the next: `clear` begins anew. Not for several threads. */
+class ByteOut {
+  protected var bytes = new Array[Byte](256)
+  protected var size = 0
+
+  def clear(): Unit = size = 0
+  def toBytes: Array[Byte] = Arrays.copyOf(bytes, size)
+
+  def byte(b: Int): Unit = { room(1); bytes(size) = b.toByte; size += 1 }
+
+  def raw(data: Array[Byte]): Unit = raw(data, data.length)
+
+  def raw(data: Array[Byte], length: Int): Unit = {
+    room(length)
+    System.arraycopy(data, 0, bytes, size, length)
+    size += length
+  }
+
+  protected def room(more: Int): Unit =
+    if (bytes.length - size < more) bytes = Arrays.copyOf(bytes, Math.max(bytes.length * 2, size + more))
+}

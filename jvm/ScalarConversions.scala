@@ -1,0 +1,120 @@
+package org.apache.spark.sql.millstream
+
+import java.math.{BigDecimal => JavaDecimal, BigInteger, RoundingMode}
+import java.util.Base64
+
+import org.apache.spark.sql.types.Decimal
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Scalar values of Spark as the formats have them: numbers of one kind as another where nothing is lost, DECIMALs by
+ * their digits or their bytes, and every scalar's text. What cannot be so throws BadRecord.
+ */
+object ScalarConversions {
+  private val DayMillis = 86400000L
+
+  /** What numbers take to be understood grows with the square of their length. Jackson has the same limit. */
+  private val LongestNumber = 1000
+
+  def time(millis: Long): Long =
+    if (millis >= 0 && millis < DayMillis) millis
+    else throw new BadRecord(s"a TIME is between 0 and ${DayMillis - 1} milliseconds, not $millis")
+
+  def base64(text: String): Array[Byte] =
+    try Base64.getDecoder.decode(text)
+    catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
+
+  def decimal(number: JavaDecimal, shape: SqlType.Decimal): Decimal = {
+    // Digits before the point are counted before anything is expanded: 1e999999999 is nine characters long.
+    val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
+    val exact = if (fits) rescaled(number, shape.scale) else null
+    if (exact == null) throw new BadRecord(s"$number does not fit into ${shape.sql} exactly")
+    Decimal(exact, shape.precision, shape.scale)
+  }
+
+  /** A decimal of the unscaled value that big-endian bytes are; none for 0. */
+  def decimal(unscaled: Array[Byte], scale: Int, shape: SqlType.Decimal): Decimal = {
+    if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
+    val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
+    decimal(new JavaDecimal(digits, scale), shape)
+  }
+
+  def decimal(text: String, shape: SqlType.Decimal): Decimal =
+    try if (text.length > LongestNumber) throw unread(text, shape.sql) else decimal(new JavaDecimal(text), shape)
+    catch { case _: NumberFormatException => throw unread(text, shape.sql) }
+
+  private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
+    if (number.signum == 0) JavaDecimal.ZERO.setScale(scale)
+    // 1e-999999999 would be divided by a number of a billion digits before it is found not to be exact.
+    else if (number.scale.toLong - scale > number.precision) null
+    else
+      try number.setScale(scale, RoundingMode.UNNECESSARY)
+      catch { case _: ArithmeticException => null }
+
+  def plain(value: Decimal, shape: SqlType.Decimal): String =
+    value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString
+
+  /** The bytes of a string, made valid UTF-8 where they are not. */
+  def utf8(text: UTF8String): Array[Byte] = (if (text.isValid) text else text.makeValid()).getBytes
+
+  /** A scalar as text, null excluded. */
+  def text(value: Any, shape: SqlType): String = shape match {
+    case SqlType.Bytes => Base64.getEncoder.encodeToString(value.asInstanceOf[Array[Byte]])
+    case SqlType.Timestamp => Math.floorDiv(value.asInstanceOf[Long], 1000L).toString
+    case d: SqlType.Decimal => plain(value.asInstanceOf[Decimal], d)
+    case _ => value.toString
+  }
+
+  /** A scalar from its text; throws BadRecord. */
+  def scalar(text: String, shape: SqlType): Any =
+    try parsed(text, shape)
+    catch { case _: NumberFormatException | _: ArithmeticException => throw unread(text, shape.sql) }
+
+  private def parsed(text: String, shape: SqlType): Any = shape match {
+    case SqlType.Bool => java.lang.Boolean.parseBoolean(text)
+    case SqlType.Int | SqlType.Date => Integer.parseInt(text)
+    case SqlType.Long => java.lang.Long.parseLong(text)
+    case SqlType.Time => time(java.lang.Long.parseLong(text))
+    case SqlType.Timestamp => Math.multiplyExact(java.lang.Long.parseLong(text), 1000L)
+    case SqlType.Double => java.lang.Double.parseDouble(text)
+    case SqlType.Text => UTF8String.fromString(text)
+    case SqlType.Bytes => base64(text)
+    case d: SqlType.Decimal => decimal(text, d)
+    case other => throw new BadRecord(s"plain text cannot hold ${other.sql}")
+  }
+
+  private def unread(text: String, wanted: String): BadRecord =
+    new BadRecord(s"cannot read ${BadRecord.shown(text)} as $wanted")
+
+  private def lost(value: Any, wanted: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${wanted.sql}")
+
+  /** A whole number as the shape asks; throws BadRecord. */
+  def whole(value: Long, shape: SqlType): Any = shape match {
+    case SqlType.Int | SqlType.Date => if (value.toInt == value) value.toInt else throw lost(value, shape)
+    case SqlType.Long => value
+    case SqlType.Double => value.toDouble
+    case SqlType.Text => UTF8String.fromString(value.toString)
+    case SqlType.Time => time(value)
+    case SqlType.Timestamp => micros(value)
+    case d: SqlType.Decimal => decimal(java.math.BigDecimal.valueOf(value), d)
+    case other => throw lost(value, other)
+  }
+
+  /** A floating-point number as the shape asks; `text` is its shortest text. */
+  def real(value: Double, text: => String, shape: SqlType): Any = shape match {
+    case SqlType.Double => value
+    case SqlType.Text => UTF8String.fromString(text)
+    case d: SqlType.Decimal if java.lang.Double.isFinite(value) => decimal(text, d)
+    case other => throw lost(value, other)
+  }
+
+  def bool(value: Boolean, shape: SqlType): Any = shape match {
+    case SqlType.Bool => value
+    case SqlType.Text => UTF8String.fromString(value.toString)
+    case other => throw lost(value, other)
+  }
+
+  def micros(millis: Long): Long =
+    try Math.multiplyExact(millis, 1000L)
+    catch { case _: ArithmeticException => throw lost(millis, SqlType.Timestamp) }
+}

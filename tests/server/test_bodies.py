@@ -1,0 +1,36 @@
+"""Request bodies as the server reads them."""
+
+from decimal import Decimal
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from millstream.server.bodies import parse_object, to_request
+
+
+def test_a_number_keeps_its_digits() -> None:
+    row = parse_object('{"A": 12345678901234567890.123456789, "B": 1.10, "C": 7, "D": 1e300}')
+    assert row["A"] == Decimal("12345678901234567890.123456789")
+    assert str(row["B"]) == "1.10"
+    assert row["C"] == 7
+    assert row["D"] == Decimal("1e300")
+
+
+@pytest.mark.parametrize(
+    ("body", "fact"),
+    [
+        ("[" * 100_000, "nested too deep"),
+        ('{"A": 1e99999999999999999999}', "an exponent of too many digits"),
+        ('{"A": }', "no valid JSON"),
+        ("[1]", "must be a JSON object, not list"),
+    ],
+)
+def test_what_is_no_object_is_refused(body: str, fact: str) -> None:
+    with pytest.raises(RequestFailed, match=fact) as refused:
+        parse_object(body)
+    assert refused.value.code == 40000
+
+
+def test_variables_and_properties_may_be_numbers() -> None:
+    asked = to_request({"ksql": "SHOW TOPICS;", "sessionVariables": {"a": Decimal("1.50"), "b": [Decimal("0.1")]}})
+    assert asked.variables == {"a": "1.50", "b": "[0.1]"}
