@@ -17,14 +17,10 @@ object JsonFunctions extends Family {
   private val text = StringType
   private val texts = ArrayType(StringType)
 
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     fn("jsonExtract", text, text, text),
     fn("jsonIs", BooleanType, text),
-    fn("jsonHasLong", BooleanType, text, LongType),
-    fn("jsonHasDouble", BooleanType, text, DoubleType),
-    fn("jsonHasBoolean", BooleanType, text, BooleanType),
-    fn("jsonHasText", BooleanType, text, text),
-    fn("jsonHasNull", BooleanType, text),
+    generic("jsonHas")(types => (BooleanType, { case Seq(json, wanted) => json != null && has(json, wanted, types(1)) })),
     fn("jsonLength", IntegerType, text),
     fn("jsonConcat", text, texts),
     fn("jsonItems", texts, text),
@@ -70,19 +66,19 @@ object JsonFunctions extends Family {
 
   // ------------------------------------------------------------ arrays
 
-  def jsonHasLong(json: UTF8String, wanted: Long): Boolean =
-    has(json)(node => node.isIntegralNumber && node.canConvertToLong && node.longValue == wanted)
-  def jsonHasDouble(json: UTF8String, wanted: Double): Boolean =
-    has(json)(node => node.isFloatingPointNumber && node.doubleValue == wanted)
-  def jsonHasBoolean(json: UTF8String, wanted: Boolean): Boolean =
-    has(json)(node => node.isBoolean && node.booleanValue == wanted)
-  def jsonHasText(json: UTF8String, wanted: UTF8String): Boolean = {
-    val text = wanted.toString
-    has(json)(node => node.isTextual && node.textValue == text)
+  /** Whether the JSON array has the value, of the same kind; false where it is no array. */
+  private def has(json: Any, wanted: Any, kind: DataType): Boolean = {
+    val test: JsonNode => Boolean = (wanted, kind) match {
+      case (null, _) => _.isNull
+      case (whole: Number, IntegerType | LongType) =>
+        node => node.isIntegralNumber && node.canConvertToLong && node.longValue == whole.longValue
+      case (real: Double, _) => node => node.isFloatingPointNumber && node.doubleValue == real
+      case (truth: Boolean, _) => node => node.isBoolean && node.booleanValue == truth
+      case (text: UTF8String, _) => val wanted = text.toString; node => node.isTextual && node.textValue == wanted
+      case _ => _ => false
+    }
+    lenient(json.toString, false)(node => node.isArray && node.elements.asScala.exists(test))
   }
-  def jsonHasNull(json: UTF8String): Boolean = has(json)(_.isNull)
-  private def has(json: String)(test: JsonNode => Boolean): Boolean =
-    lenient(json, false)(node => node.isArray && node.elements.asScala.exists(test))
 
   /** Null (a boxed one) where it is no array. */
   def jsonLength(json: UTF8String): java.lang.Integer = {

@@ -152,7 +152,7 @@ def write(out: DataFrame, kafka: BrokerClient, topic: str, checkpoint: Path, nam
 
 @pytest.mark.parametrize("tasks", [1, 2, 5, 16])
 def test_a_tick_goes_where_its_number_says(spark: SparkSession, tasks: int) -> None:
-    routes = [jvm.module(spark, "Punctuation").routes(tasks).apply(task) for task in range(tasks)]
+    routes = [jvm.module(spark, "StreamTimePunctuation").routes(tasks).apply(task) for task in range(tasks)]
     column = f"pmod(hash(named_struct('a', cast(null as struct<K0: string>)).a, number), {tasks}) as task"
     made = spark.sql(f"select {column} from (select explode(array({', '.join(f'{n}L' for n in routes)})) as number)")
     assert [row.task for row in made.collect()] == list(range(tasks))

@@ -86,7 +86,7 @@ class StartedQuery:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
-        table_bootstrap.end(self._query_session(), self.id)
+        table_bootstrap.remove(self._query_session(), self.id)
 
     @staticmethod
     def _query_session() -> SparkSession:
@@ -101,7 +101,6 @@ class RealTimeQueries:
         self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        jvm.module(session, "Counts").listen(jvm.java_session(session))
         self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
         self._watcher.start()
 
@@ -146,14 +145,14 @@ class RealTimeQueries:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
-        table_bootstrap.shut(self._session, job.id, plan, job.ends)
+        table_bootstrap.hold(self._session, job.id, plan, job.ends)
         try:
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
-            table_bootstrap.end(self._session, job.id)
+            table_bootstrap.remove(self._session, job.id)
             raise QueryRefused(first_line(failure)) from failure
         started = StartedQuery(query, job.id, self._forget_running)
         with self._lock:
