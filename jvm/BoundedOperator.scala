@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
 /**
- * The stateful operator of a bounded run: an expression that has states. Group and row come as bytes, the outputs are an
- * array of structs, which `inline` makes rows of. Eval (Eval.scala) runs it as it runs any other expression.
+ * The stateful operator of a bounded run: an expression that has states. Group and row come as bytes, the outputs are
+ * an array of structs, which `inline` makes rows of. Eval (Eval.scala) runs it as it runs any other expression.
  */
 case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSpec[_ >: Null <: AnyRef])
     extends BinaryExpression with Nondeterministic with CodegenFallback {

@@ -42,7 +42,7 @@ object Counts {
 
   def of(query: String): Counts = all.computeIfAbsent(query, _ => new Counts)
 
-  /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last one's time. */
+  /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last's time. */
   def json(query: String): String = of(query).json
 
   /** The counts of a query that has started and not ended. */

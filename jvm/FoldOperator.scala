@@ -16,7 +16,7 @@ import org.apache.spark.sql.types._
  *   row (k, clock)   subkey   state before → after              due queue         outputs
  *   a, 1             w = 0    null         → (a, 0, 1)          10: a0
  *   a, 4             w = 0    (a, 0, 1)    → (a, 0, 2)          10: a0
- *   b, 12            w = 10   null         → (b, 10, 1)         20: b10           (a, 2): a0 was due at 10, and is gone
+ *   b, 12            w = 10   null         → (b, 10, 1)         20: b10           (a, 2): a0 was due at 10
  *
  * A row is folded first; then stream time, which it has moved, expires what is due, in the order of (due, order, key).
  * Expressions are over the environment (state, row, new, clock): before the row, the row, after it, stream time.
@@ -146,7 +146,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     environment.update(3, now)
   }
 
-  /** A state that is new, or due earlier or elsewhere than before, is queued; one due later is moved when its turn comes. */
+  /** A state that is new, or due earlier or elsewhere than before, is queued; one due later when its turn comes. */
   private def enqueue(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit = {
     val (before, after) = (expirationOf(key, old), expirationOf(key, next))
     if (after != null && (before == null || after.time < before.time || after.partition != before.partition))
@@ -193,7 +193,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     reached
   }
 
-  /** Where an expression throws, the state stays, and is tried again when it is twice as late: a bad one costs little. */
+  /** Where an expression throws, the state stays, and is tried again when it is twice as late. */
   private def expireOne(one: Expiration, in: UnsafeRow, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var changed = false
     if (!guarded(in, outs) { changed = change(one.key, in, now, expiring, outs) })

@@ -15,8 +15,8 @@ object Functions {
 }
 
 /**
- * A family of functions. `fn("jsonKeys", …)` is the SQL function ms_json_keys, computed by the family's method jsonKeys.
- * It takes and gives Catalyst's own values (UTF8String, long, ArrayData, …); null in gives null.
+ * A family of functions. `fn("jsonKeys", …)` is the SQL function ms_json_keys, computed by the family's method
+ * jsonKeys. It takes and gives Catalyst's own values (UTF8String, long, ArrayData, …); null in gives null.
  */
 trait Family {
   def functions: Seq[SqlFunction]

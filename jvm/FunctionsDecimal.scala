@@ -44,7 +44,9 @@ object DecimalFunctions extends Family {
   private def exact(a: Decimal, b: Decimal, precision: Int, scale: Int)(
       compute: (BigDecimal, BigDecimal) => BigDecimal): Decimal =
     try sized(compute(a.toJavaBigDecimal, b.toJavaBigDecimal), precision, scale, UNNECESSARY)
-    catch { case e: ArithmeticException => throw new Fault(s"no DECIMAL($precision, $scale) is exact: ${e.getMessage}") }
+    catch {
+      case e: ArithmeticException => throw new Fault(s"no DECIMAL($precision, $scale) is exact: ${e.getMessage}")
+    }
 
   private def sized(value: BigDecimal, precision: Int, scale: Int, rounding: RoundingMode): Decimal = {
     val scaled = value.setScale(scale, rounding)

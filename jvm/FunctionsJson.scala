@@ -20,7 +20,9 @@ object JsonFunctions extends Family {
   override val functions: Seq[SqlFunction] = Seq(
     fn("jsonExtract", text, text, text),
     fn("jsonIs", BooleanType, text),
-    generic("jsonHas")(types => (BooleanType, { case Seq(json, wanted) => json != null && has(json, wanted, types(1)) })),
+    generic("jsonHas") { types =>
+      (BooleanType, { case Seq(json, value) => json != null && has(json, value, types(1)) })
+    },
     fn("jsonLength", IntegerType, text),
     fn("jsonConcat", text, texts),
     fn("jsonItems", texts, text),
@@ -48,10 +50,10 @@ object JsonFunctions extends Family {
   private val path = new Memo[String, Seq[JsonNode => JsonNode]](steps)
 
   private def steps(path: String): Seq[JsonNode => JsonNode] = {
-    val found = step.findAllMatchIn(path).toSeq
-    val valid = path.startsWith("$") && found.map(_.matched).mkString == path.drop(1)
+    val matches = step.findAllMatchIn(path).toSeq
+    val valid = path.startsWith("$") && matches.map(_.matched).mkString == path.drop(1)
     insist(valid, s"$path is not a path like $$.name[0]: use names and positions only")
-    found.map { one =>
+    matches.map { one =>
       if (one.group(2) != null) { val at = Integer.parseInt(one.group(2)); (node: JsonNode) => node.path(at) }
       else { val name = one.subgroups.find(_ != null).get; (node: JsonNode) => node.path(name) }
     }
@@ -67,14 +69,14 @@ object JsonFunctions extends Family {
   // ------------------------------------------------------------ arrays
 
   /** Whether the JSON array has the value, of the same kind; false where it is no array. */
-  private def has(json: Any, wanted: Any, kind: DataType): Boolean = {
-    val test: JsonNode => Boolean = (wanted, kind) match {
+  private def has(json: Any, value: Any, kind: DataType): Boolean = {
+    val test: JsonNode => Boolean = (value, kind) match {
       case (null, _) => _.isNull
       case (whole: Number, IntegerType | LongType) =>
         node => node.isIntegralNumber && node.canConvertToLong && node.longValue == whole.longValue
       case (real: Double, _) => node => node.isFloatingPointNumber && node.doubleValue == real
       case (truth: Boolean, _) => node => node.isBoolean && node.booleanValue == truth
-      case (text: UTF8String, _) => val wanted = text.toString; node => node.isTextual && node.textValue == wanted
+      case (text: UTF8String, _) => val own = text.toString; node => node.isTextual && node.textValue == own
       case _ => _ => false
     }
     lenient(json.toString, false)(node => node.isArray && node.elements.asScala.exists(test))

@@ -70,7 +70,7 @@ object TextFunctions extends Family {
     if (!escaped.matcher(code).matches) null
     else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
 
-  /** The first letter of each word in upper case, the rest in lower; words stand between white space. */
+  /** The first letter of each word in upper case, the rest in lower; words are separated by white space. */
   def initcap(text: UTF8String): UTF8String = {
     var inWord = false
     text.toString.map { letter =>
@@ -82,8 +82,8 @@ object TextFunctions extends Family {
 
   /** Counted from 1, 0 where it is not there; from a negative position the search goes backwards. */
   def instr(text: UTF8String, part: UTF8String, position: Int, nth: Int): Int = {
-    val (source, wanted) = (text.toString, part.toString)
-    def next(from: Int): Int = if (position < 0) source.lastIndexOf(wanted, from) else source.indexOf(wanted, from)
+    val (source, target) = (text.toString, part.toString)
+    def next(from: Int): Int = if (position < 0) source.lastIndexOf(target, from) else source.indexOf(target, from)
     val (start, step) = if (position < 0) (source.length + position, -1) else (position - 1, 1)
     if (position == 0 || nth < 1 || start < 0) 0
     else (2 to nth).foldLeft(next(start))((at, _) => if (at < 0) at else next(at + step)) + 1
@@ -111,7 +111,7 @@ object TextFunctions extends Family {
   def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
   def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
 
-  /** Nulls stand last. */
+  /** Nulls come last. */
   def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
     val sorted = present(values).sorted(if (downwards) order.reverse else order)
     new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])

@@ -62,8 +62,8 @@ object TimeFunctions extends Family {
     else ZonedDateTime.of(partialDate(read), time, where).toInstant.toEpochMilli
   }
 
-  private def field(read: TemporalAccessor, wanted: ChronoField, otherwise: Int): Int =
-    if (read.isSupported(wanted)) read.get(wanted) else otherwise
+  private def field(read: TemporalAccessor, kind: ChronoField, otherwise: Int): Int =
+    if (read.isSupported(kind)) read.get(kind) else otherwise
 
   private def partialDate(read: TemporalAccessor): LocalDate =
     Option(read.query(TemporalQueries.localDate)).getOrElse(dateOfFields(read))

@@ -26,11 +26,11 @@ object UrlFunctions extends Family {
 
   /** Split before it is decoded, so that an encoded & or = belongs to the value. */
   def urlParameter(url: UTF8String, name: UTF8String): UTF8String = {
-    val wanted = name.toString
+    val parameter = name.toString
     Option(new URI(url).getRawQuery).toSeq
       .flatMap(_.split("&"))
       .map(_.split("=", 2))
-      .collectFirst { case pair if URLDecoder.decode(pair(0), UTF_8) == wanted => pair.drop(1).mkString }
+      .collectFirst { case pair if URLDecoder.decode(pair(0), UTF_8) == parameter => pair.drop(1).mkString }
       .map(value => UTF8String.fromString(URLDecoder.decode(value, UTF_8)))
       .orNull
   }

@@ -4,8 +4,9 @@ import java.nio.ByteBuffer
 import java.util.Arrays
 
 /**
- * A state of a stream-stream join: the rows of one group and one side in one stretch of time, sorted by time and then by
- * arrival. It is changed in place. `partition` is the source partition of its first row, whose clocks are the chunk's.
+ * A state of a stream-stream join: the rows of one group and one side in one stretch of time, sorted by time and then
+ * by arrival. It is changed in place. `partition` is the source partition of its first row, whose clocks are the
+ * chunk's.
  */
 final class JoinChunk(val partition: Int) {
   var size = 0

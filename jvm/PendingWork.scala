@@ -22,8 +22,8 @@ final class PendingSide {
 }
 
 /**
- * What stream time will do to the states of a stream-stream join, by partition and side. It is in memory only, and built
- * from the chunks at a start.
+ * What stream time will do to the states of a stream-stream join, by partition and side. It is in memory only, and
+ * built from the chunks at a start.
  */
 final class PendingWork {
   private val partitions = new JavaHashMap[Int, Array[PendingSide]]

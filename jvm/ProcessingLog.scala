@@ -96,11 +96,11 @@ object ProcessingLog {
 
   private def sinkOf(query: String): LogSink = {
     val known = sinks.get(query)
-    val told = if (known == null) toldByDriver() else null
-    if (told == null) known else sinks.computeIfAbsent(query, _ => told)
+    val fromDriver = if (known == null) sinkFromDriver() else null
+    if (fromDriver == null) known else sinks.computeIfAbsent(query, _ => fromDriver)
   }
 
-  private def toldByDriver(): LogSink = {
+  private def sinkFromDriver(): LogSink = {
     val text = Option(TaskContext.get()).map(_.getLocalProperty(Property)).orNull
     if (text == null) null
     else {
@@ -120,14 +120,14 @@ object ProcessingLog {
 }
 
 private class MemoryLog(val showsRecords: Boolean, limit: Int) extends LogSink {
-  private val kept = new ConcurrentLinkedQueue[String]
+  private val entries = new ConcurrentLinkedQueue[String]
   private val count = new AtomicInteger
 
   override def write(entry: Array[Byte]): Unit =
-    if (count.incrementAndGet() <= limit) kept.add(new String(entry, "UTF-8"))
+    if (count.incrementAndGet() <= limit) entries.add(new String(entry, "UTF-8"))
 
   def drain(): Array[String] = {
-    val out = Iterator.continually(kept.poll()).takeWhile(_ != null).toArray
+    val out = Iterator.continually(entries.poll()).takeWhile(_ != null).toArray
     count.set(0)
     out
   }

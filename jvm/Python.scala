@@ -34,7 +34,7 @@ object PythonFunctions {
    */
   def pool(document: String): PythonPool = pools.compute(document, (_, known) => {
     val pool = if (known == null) new PythonPool(document) else known
-    pool.asked = System.nanoTime
+    pool.lastUse = System.nanoTime
     pool
   })
 
@@ -94,7 +94,7 @@ class PythonPool(document: String) {
   @volatile private var refused: Fault = _
   @volatile private var refusedUntil = 0L
   /** When a call, or a plan, last asked for this pool (System.nanoTime). */
-  @volatile private[millstream] var asked = 0L
+  @volatile private[millstream] var lastUse = 0L
 
   /** The result of a call; throws a Fault that names the function. */
   def call(what: Char, arguments: InternalRow): Any = {
@@ -138,12 +138,13 @@ class PythonPool(document: String) {
   private def end(worker: PythonWorker): Unit = { all.remove(worker); worker.kill() }
 
   private[millstream] def isUnused(now: Long): Boolean =
-    all.isEmpty && now - asked > SECONDS.toNanos(PythonPool.IdleSeconds)
+    all.isEmpty && now - lastUse > SECONDS.toNanos(PythonPool.IdleSeconds)
 
   private[millstream] def check(now: Long): Unit = {
     all.forEach(worker => if (worker.isLate(now)) worker.expire())
     var last = idle.peekLast()
-    while (last != null && now - last.used > SECONDS.toNanos(PythonPool.IdleSeconds) && idle.removeLastOccurrence(last)) {
+    val before = now - SECONDS.toNanos(PythonPool.IdleSeconds)
+    while (last != null && last.used - before < 0 && idle.removeLastOccurrence(last)) {
       end(last)
       last = idle.peekLast()
     }

@@ -6,9 +6,9 @@ import java.util.concurrent.TimeUnit.DAYS
 import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 
 /**
- * What the tasks of one run of a query share in this JVM, from batch to batch: stream time, punctuations, cached states.
- * The driver drops it when Spark reports the run's end (SessionSetup). An executor in another JVM hears of no end: it
- * drops runs of which no task has begun for a day when it meets a new one.
+ * What the tasks of one run of a query share in this JVM, from batch to batch: stream time, punctuations, cached
+ * states. The driver drops it when Spark reports the run's end (SessionSetup). An executor in another JVM hears of no
+ * end: it drops runs of which no task has begun for a day when it meets a new one.
  */
 object RunScope {
   private final class Scope {

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.types.DataType
@@ -11,10 +11,6 @@ import org.apache.spark.sql.types.DataType
 case class SqlFunction(name: String, build: Seq[Expression] => Expression)
 
 object SqlFunction {
-
-  /** A static method taking and giving Catalyst's own values (UTF8String, long, ArrayData, …); null in gives null. */
-  def static(name: String, result: DataType, method: String, owner: Class[_]): SqlFunction =
-    SqlFunction(name, args => StaticInvoke(owner, result, method, args, returnNullable = true))
 
   /** A method of an object that goes along with the plan, one for each task. No rule repeats it or leaves it out. */
   def method(owner: AnyRef, name: String, result: DataType, args: Seq[Expression]): Expression =

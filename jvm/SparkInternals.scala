@@ -28,13 +28,13 @@ import org.apache.spark.sql.types._
 import org.apache.spark.util.CompletionIterator
 
 /**
- * What Spark does not promise to keep: its private classes, and rules of ours that rest on how it plans and runs. A later
- * Spark is met here; tests/spark/test_spark_internals.py names each assumption and says when one holds no more.
+ * What Spark does not promise to keep: its private classes, and rules of ours that rest on how it plans and runs. A
+ * later Spark is met here; tests/spark/test_spark_internals.py names each assumption and says when one holds no more.
  *
  * How the stateful operator gets into a plan:
  *
  *   StatefulPlan             SerializeFromObject(TransformWithState(StatefulProcessor(spec)))     analysis, optimizer
- *   Spark's strategies       SerializeFromObjectExec(TransformWithStateExec(…, Exchange))         exchange, state number
+ *   Spark's strategies       SerializeFromObjectExec(TransformWithStateExec(…, Exchange))        exchange, state number
  *   StatefulOperatorRule     StatefulExec(spec, stateInfo, Exchange)                              what runs
  */
 object SparkInternals {
@@ -100,8 +100,9 @@ object TableBootstrapRule extends Rule[SparkPlan] {
 }
 
 /**
- * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better done
- * while the query still warms up. Where streams wait for tables, nothing would be warm yet, and waiting would be cut up.
+ * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better
+ * done while the query still warms up. Where streams wait for tables, nothing would be warm yet, and waiting would be
+ * cut up.
  */
 object FirstBatchRule extends Rule[SparkPlan] {
   private val ShortMs = 15000L

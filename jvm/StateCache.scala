@@ -61,7 +61,8 @@ final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) exte
  *   batch 8   open(store 8)   get(a): from memory           …
  *
  * States are written once a batch however often they change. This loses nothing: Spark commits the store with the
- * offsets at the batch's end, and a task that fails before begins again from the last commit. `fresh`: the store is empty.
+ * offsets at the batch's end, and a task that fails before begins again from the last commit. `fresh`: the store is
+ * empty.
  */
 class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
   import StateCache._

@@ -17,12 +17,12 @@ import org.apache.spark.sql.types._
  *   row         chunks after it    pending (outer result)   outputs
  *   L1, 10 s    L: L1              L1, after 17 s
  *   R1, 12 s    L: L1   R: R1                               (L1, R1)
- *   L2, 30 s    L: L2   R: R1      L2, after 37 s           L1's chunk is removed: by the left side's time it is too old
+ *   L2, 30 s    L: L2   R: R1      L2, after 37 s           L1 is too old by the left side's time: its chunk is removed
  *   R2, 40 s    L: L2   R: R2                               (L2, null), as stream time has passed 37 s
  *
- * A state is a JoinChunk. Expressions are over the environment (entry, row, t): what is stored of a row, the row at hand,
- * the entry's time; spark/stream_stream_join.py says which is over what. As in Kafka Streams, outer results wait for
- * stream time of both sides, and a side removes its rows by its own stream time.
+ * A state is a JoinChunk. Expressions are over the environment (entry, row, t): what is stored of a row, the row at
+ * hand, the entry's time; spark/stream_stream_join.py says which is over what. As in Kafka Streams, outer results wait
+ * for stream time of both sides, and a side removes its rows by its own stream time.
  */
 case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
     sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean) extends OperatorSpec[JoinChunk] {
@@ -44,8 +44,8 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
 
 /**
  * One side: how far `before` and `after` a row the other side's rows may be (ms); what is `stored` of a row, as an
- * `entry`; the outputs of a row `joined` with an entry of the other side, and of an `unmatched` entry of an `outer` side,
- * which are in `order` where times are equal.
+ * `entry`; the outputs of a row `joined` with an entry of the other side, and of an `unmatched` entry of an `outer`
+ * side, which are in `order` where times are equal.
  */
 case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: StructType, stored: BoundExpression,
     joined: BoundExpression, unmatched: BoundExpression, order: BoundExpression)

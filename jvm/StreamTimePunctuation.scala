@@ -60,8 +60,9 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
 }
 
 /**
- * Stream time of one partition (and side), and up to where other tasks know it. At most `MostPerSecond` punctuations are
- * sent in a second of the wall clock: faster stream time is a backlog's, where the next row or the batch's end will do.
+ * Stream time of one partition (and side), and up to where other tasks know it. At most `MostPerSecond` punctuations
+ * are sent in a second of the wall clock: faster stream time is a backlog's, where the next row or the batch's end
+ * will do.
  */
 final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
@@ -103,8 +104,8 @@ object StreamTimePunctuation {
 
   /** For each of so many tasks a number that, with a group of nulls, the exchange sends there. */
   def routes(tasks: Int): IndexedSeq[Long] = {
-    def task(number: Long) = HashPartitioning(Seq(Literal(number)), tasks).partitionIdExpression.eval().asInstanceOf[Int]
-    (0 until tasks).map(wanted => Iterator.from(0).map(_.toLong).find(task(_) == wanted).get)
+    def taskOf(number: Long) = HashPartitioning(Seq(Literal(number)), tasks).partitionIdExpression.eval()
+    (0 until tasks).map(task => Iterator.from(0).map(_.toLong).find(taskOf(_) == task).get)
   }
 
   /** An operator's input, of which the punctuations know how many tasks there are. */

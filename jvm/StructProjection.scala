@@ -6,9 +6,9 @@ import org.apache.spark.sql.catalyst.expressions._
 /**
  * The structs that a bound expression gives, each as an UnsafeRow of its own, valid until the next call.
  *
- * A struct inside of a row, or in an array inside of a row, costs three steps: it is written into the outer row, pointed
- * to, and copied. Where the expression is known to build a struct, an array of structs, or one of two such, its fields
- * are projected into a row at once:
+ * A struct inside of a row, or in an array inside of a row, costs three steps: it is written into the outer row,
+ * pointed to, and copied. Where the expression is known to build a struct, an array of structs, or one of two such,
+ * its fields are projected into a row at once:
  *
  *   array(named_struct('k', row.k, 'n', new.n))       one projection of (row.k, new.n)
  *   if(new is null, array(), array(…))                a predicate, and the projections of either branch

@@ -119,7 +119,7 @@ final class TablePartition(val end: Long) {
     patience = TableBootstrapBarrier.NextRecordMs
   }
 
-  /** Whether no record before the end can come: the last offsets may be a transaction's markers, which are no records. */
+  /** Whether no record before the end can come: the last offsets may be markers of a transaction. */
   def isRead(now: Long): Boolean = next >= end || { val since = polled; since > 0 && now - since > patience }
 }
 

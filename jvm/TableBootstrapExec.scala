@@ -23,8 +23,8 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
 }
 
 /**
- * Holds a stream. Kafka is not polled meanwhile: where the batch ends before the barrier is lifted, no row was read, and
- * the next batch begins where this one did.
+ * Holds a stream. Kafka is not polled meanwhile: where the batch ends before the barrier is lifted, no row was read,
+ * and the next batch begins where this one did.
  */
 case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {

@@ -1,4 +1,7 @@
-"""When the barrier is lifted (jvm/TableBootstrapBarrier.scala), by the test's own clock; live/test_live_table_bootstrap.py has streams."""
+"""When the barrier is lifted (jvm/TableBootstrapBarrier.scala), by the test's own clock.
+
+live/test_live_table_bootstrap.py has streams.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

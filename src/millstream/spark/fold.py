@@ -100,7 +100,7 @@ def clock(live: bool) -> str:
 
 
 def _ticking(rows: DataFrame, by: Sequence[str], ticks: Punctuation) -> DataFrame:
-    """The rows, and behind one that moves stream time its ticks: they have the column `punctuation`, and are of no group."""
+    """The rows, and behind one that moves stream time its ticks, which have the column `punctuation` and no group."""
     told = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
     side = "side" if "side" in rows.columns else "cast(null as int)"
     made = f"ms_punctuate('{uuid4().hex}', {ticks.first}L, {ticks.step}L, partition, clock, {side}, {', '.join(by)})"

@@ -1,9 +1,9 @@
-"""The table bootstrap barrier: at a query's start its streams wait until the tables that they are joined with are read.
+"""The table bootstrap barrier: at a query's start its streams wait until the tables they are joined with are read.
 
 A stream's row is joined with the table's row that is there when it comes, so a table that is read too late loses
-matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index of its Read
-among the plan's leaves, which is the number of its join in the chain. Where the JVM has no barrier for a query, nothing
-waits.
+matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index of its
+Read among the plan's leaves, which is the number of its join in the chain. Where the JVM has no barrier for a query,
+nothing waits.
 """
 
 from collections.abc import Mapping
