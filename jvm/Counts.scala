@@ -3,53 +3,51 @@ package org.apache.spark.sql.millstream
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.{AtomicLongArray, LongAdder}
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.streaming.StreamingQueryListener
-import org.apache.spark.sql.streaming.StreamingQueryListener._
+/** What one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write. */
+final class Counts {
+  import Counts.Seconds
+  private val records, written, bytes = new LongAdder
+  @volatile private var last = 0L
+  @volatile private[millstream] var failure: Throwable = _
+  // The records written in each of the last seconds, and of which second a place is.
+  private val inSecond, second = new AtomicLongArray(Seconds)
 
-/** What queries have read and written since this JVM began, for DESCRIBE EXTENDED. */
+  def read(count: Long): Unit = records.add(count)
+
+  def write(size: Int): Unit = {
+    val now = System.currentTimeMillis
+    last = now
+    written.increment()
+    bytes.add(size)
+    val place = (now / 1000 % Seconds).toInt
+    if (second.getAndSet(place, now / 1000) != now / 1000) inSecond.set(place, 0)
+    inSecond.incrementAndGet(place)
+  }
+
+  def fail(e: Throwable): Unit = synchronized { if (failure == null) failure = e }
+
+  private def perSecond: Double = {
+    val since = System.currentTimeMillis / 1000 - Seconds
+    (0 until Seconds).filter(second.get(_) > since).map(inSecond.get).sum.toDouble / Seconds
+  }
+
+  private def json: String =
+    s"""{"read":${records.sum},"written":${written.sum},"bytes":${bytes.sum},""" +
+      s""""perSecond":$perSecond,"last":$last}"""
+}
+
 object Counts {
   private val Seconds = 60
-  private val all = new ConcurrentHashMap[String, Count]
+  private val all = new ConcurrentHashMap[String, Counts]
 
-  class Count {
-    private[Counts] val read, written, bytes = new LongAdder
-    @volatile private[Counts] var last = 0L
-    // Records of each of the last seconds, and which second a place is of.
-    private val records, second = new AtomicLongArray(Seconds)
+  def of(query: String): Counts = all.computeIfAbsent(query, _ => new Counts)
 
-    def write(size: Int): Unit = {
-      val now = System.currentTimeMillis
-      last = now
-      written.increment()
-      bytes.add(size)
-      val place = (now / 1000 % Seconds).toInt
-      if (second.getAndSet(place, now / 1000) != now / 1000) records.set(place, 0)
-      records.incrementAndGet(place)
-    }
+  /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last's time. */
+  def json(query: String): String = of(query).json
 
-    private[Counts] def perSecond: Double = {
-      val since = System.currentTimeMillis / 1000 - Seconds
-      (0 until Seconds).filter(second.get(_) > since).map(records.get).sum.toDouble / Seconds
-    }
-  }
+  /** The counts of a query that has started and not ended. */
+  def running(query: String): Option[Counts] = Option(all.get(query))
 
-  def of(query: String): Count = all.computeIfAbsent(query, _ => new Count)
-
+  /** A query has ended. */
   def forget(query: String): Unit = all.remove(query)
-
-  /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last one's time. */
-  def json(query: String): String = {
-    val count = of(query)
-    s"""{"read":${count.read.sum},"written":${count.written.sum},"bytes":${count.bytes.sum},""" +
-      s""""perSecond":${count.perSecond},"last":${count.last}}"""
-  }
-
-  /** Count from now on what the session's queries read. */
-  def listen(session: SparkSession): Unit = session.streams.addListener(new StreamingQueryListener {
-    override def onQueryStarted(event: QueryStartedEvent): Unit = ()
-    override def onQueryProgress(event: QueryProgressEvent): Unit =
-      if (event.progress.name != null) of(event.progress.name).read.add(event.progress.numInputRows)
-    override def onQueryTerminated(event: QueryTerminatedEvent): Unit = ()
-  })
 }

@@ -3,44 +3,44 @@ package org.apache.spark.sql.millstream
 
 import com.fasterxml.jackson.core.JsonToken.{END_ARRAY, START_ARRAY}
 
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.StructType
 
-/** A frame's narrow steps, applied in this JVM to rows without a job. */
+/**
+ * A frame's narrow steps, applied in this JVM to rows without a job.
+ *
+ *   leaf → filter(a > 1) → project(a + b) → inline(…)      rows [[1, 5], [2, 5]] of the leaf
+ *                                                          give [[], [[7]]]: for each row, the rows made of it
+ */
 object Eval {
 
   /** A frame without rows to build steps upon; one that the optimizer cannot see to be empty. */
-  def leaf(spark: SparkSession, schema: StructType): DataFrame = {
-    val session = spark.asInstanceOf[ClassicSession]
-    session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
-  }
+  def leaf(spark: SparkSession, schema: StructType): DataFrame = SparkInternals.emptyFrame(spark, schema)
 
   /**
-   * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and folds, nothing that
-   * needs a job. Lane i of the rows enters at leaf i, from left to right.
+   * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and stateful operators, nothing
+   * that needs a job. Rows of input i enter at leaf i, from left to right.
    */
   def of(frame: DataFrame, in: String, out: String): Eval = {
-    val plan = frame.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan
-    val lanes = chains(plan)
-    val shape = Option(in).map(columns).getOrElse(SqlType.of(lanes.head.source).asInstanceOf[SqlType.Struct])
-    val made = Option(out).map(columns).getOrElse(SqlType.of(frame.schema).asInstanceOf[SqlType.Struct])
-    new Eval(shape, lanes.map(_.steps).toArray, made)
+    val inputs = chains(SparkInternals.optimized(frame))
+    val read = Option(in).map(columns).getOrElse(SqlType.of(inputs.head.source).asInstanceOf[SqlType.Struct])
+    val written = Option(out).map(columns).getOrElse(SqlType.of(frame.schema).asInstanceOf[SqlType.Struct])
+    new Eval(read, inputs.map(_.steps).toArray, written)
   }
 
   private def columns(text: String): SqlType.Struct = SqlType.columns(Spec.tree(text), "C")
 
   private type Step = InternalRow => Iterator[InternalRow]
 
-  /** A leaf's columns and the steps from there on; steps after a union are the same objects in all its lanes. */
-  private case class Lane(source: StructType, steps: List[Step])
+  /** A leaf's columns and the steps from there on; steps after a union are the same objects in all its inputs. */
+  private case class Input(source: StructType, steps: List[Step])
 
-  private def chains(plan: LogicalPlan): Seq[Lane] = plan match {
-    case leaf: LogicalRDD => Seq(Lane(leaf.schema, Nil))
+  private def chains(plan: LogicalPlan): Seq[Input] = plan match {
+    case leaf: LogicalRDD => Seq(Input(leaf.schema, Nil))
     case Project(list, child) => onto(child, project(list, child.output))
     case Filter(condition, child) => onto(child, filter(condition, child.output))
     case g: Generate => onto(g.child, generate(g))
@@ -49,8 +49,8 @@ object Eval {
     case other => throw new IllegalArgumentException(s"needs a job: ${other.nodeName}")
   }
 
-  private def onto(child: LogicalPlan, step: Step): Seq[Lane] =
-    chains(child).map(lane => lane.copy(steps = lane.steps :+ step))
+  private def onto(child: LogicalPlan, step: Step): Seq[Input] =
+    chains(child).map(input => input.copy(steps = input.steps :+ step))
 
   private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
     val make = UnsafeProjection.create(list, input)
@@ -69,24 +69,24 @@ object Eval {
     val generator = BindReferences.bindReference(g.generator, g.child.output)
     val keep = g.requiredChildOutput.map(BindReferences.bindReference[Expression](_, g.child.output))
     val none = new GenericInternalRow(g.generator.elementSchema.size)
-    val held = UnsafeProjection.create(keep)
+    val kept = UnsafeProjection.create(keep)
     row => {
-      val before = held(row).copy()
-      val made = generator.eval(row).iterator
-      (if (g.outer && made.isEmpty) Iterator.single(none) else made).map(new JoinedRow(before, _))
+      val before = kept(row).copy()
+      val rows = generator.eval(row).iterator
+      (if (g.outer && rows.isEmpty) Iterator.single(none) else rows).map(new JoinedRow(before, _))
     }
   }
 }
 
 /** Rows come and go as JSON arrays of columns in the codec's text forms; safe to call from many threads. */
-class Eval(in: SqlType.Struct, lanes: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
+class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
   private val readers = in.shapes.map(JsonFieldReader.of).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
 
-  /** The same where row i enters in lane `entering(i)`, in the first where there is no such i. */
+  /** The same where row i is of input `entering(i)`, of the first where there is no such i. */
   def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
     val text = new JsonOut
     var number = 0
@@ -104,8 +104,8 @@ class Eval(in: SqlType.Struct, lanes: Array[List[InternalRow => Iterator[Interna
     text.toBytes
   }
 
-  def apply(row: InternalRow, lane: Int): Iterator[InternalRow] =
-    lanes(lane).foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
+  def apply(row: InternalRow, input: Int): Iterator[InternalRow] =
+    inputs(input).foldLeft(Iterator.single(row))((rows, step) => rows.flatMap(step))
 
   private def read(parser: com.fasterxml.jackson.core.JsonParser): InternalRow = {
     val row = new Array[Any](readers.length)
@@ -162,7 +162,7 @@ class OneRecord(text: String) {
     def sized(data: Array[Byte]): Unit = { out.writeInt(data.length); out.write(data) }
     var from = 0
     while (from < lines.length) {
-      val end = lines.indexOf('\n'.toByte, from) match { case -1 => lines.length case found => found }
+      val end = lines.indexOf('\n'.toByte, from) match { case -1 => lines.length case at => at }
       try {
         val data = encode(java.util.Arrays.copyOfRange(lines, from, end))
         if (data == null) out.writeInt(-1) else sized(data)

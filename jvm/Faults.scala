@@ -5,26 +5,41 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A failure that an expression means: only its text matters, so no stack is taken. */
 class Fault(message: String) extends RuntimeException(message, null, false, false)
 
+/**
+ * What becomes of a row that an expression or a codec fails on: an entry of the processing log, and the query goes on.
+ *
+ *   ms_guard(a / b, 'Q.project|a / b', partition, offset)   the value; null and an entry where it throws
+ *   ms_need(a)                                              a; throws where it is null
+ *   ms_report(0, error, 'Q.source', 'value', 'topic', …)    true; false and an entry where `error` is not null
+ */
 object Faults {
   val NullOperand = new Fault("null operand")
 
-  /** What SQL text can call; labels, targets and topics are literals. */
-  val entries: Seq[Entry] = Seq(
-    Entry("ms_guard", { case Seq(child, label, partition, offset) => Guard(child, partition, offset, words(label)) }),
-    Entry("ms_need", { case Seq(child) => Need(child) }),
-    Entry("ms_fail", { case Seq(text, kind) => Fail(text, DataType.fromDDL(words(kind))) }),
-    Entry("ms_report", { case Seq(kind, error, label, target, topic, partition, offset, record) =>
-      Report(Seq(error, partition, offset, record), whole(kind), words(label), words(target), words(topic))
-    }))
+  private def text(literal: Expression): String = String.valueOf(literal.eval())
 
-  private def words(literal: Expression): String = String.valueOf(literal.eval())
-  private def whole(literal: Expression): Int = literal.eval().asInstanceOf[Number].intValue
+  /** What SQL text can call; labels, targets and topics are literals. */
+  val functions: Seq[SqlFunction] = Seq(
+    SqlFunction("ms_guard", { case Seq(child, label, partition, offset) =>
+      GuardedExpression(child, partition, offset, text(label))
+    }),
+    SqlFunction("ms_need", { case Seq(child) => NonNullOperand(child) }),
+    SqlFunction("ms_fail", { case Seq(message, kind) =>
+      Computed("ms_fail", Seq(message), _ => (DataType.fromDDL(text(kind)), args => throw new Fault(s"${args.head}")))
+    }),
+    SqlFunction("ms_report", { case Seq(kind, error, label, target, topic, partition, offset, record) =>
+      val failure = RecordFailure(kind.eval().asInstanceOf[Int], text(label), text(target), text(topic))
+      val place = Seq(partition, offset).map(n => Coalesce(Seq(Cast(n, LongType), Literal(-1L))))
+      val log = Invoke(Literal.fromObject(failure), "log", BooleanType, Seq(error) ++ place :+ record,
+        propagateNull = false, returnNullable = false, isDeterministic = false)
+      If(IsNull(error), Literal.TrueLiteral, log)
+    }))
 
   /** Called in a catch: rethrows what is no fault of the record, logs the rest. */
   def caught(e: Throwable, label: String, partition: Long, offset: Long): Unit = {
@@ -40,15 +55,24 @@ object Faults {
   }
 }
 
+/** A record that could not be read (`kind` 0), used (1) or written (3). */
+case class RecordFailure(kind: Int, label: String, target: String, topic: String) {
+  /** Log it; false. */
+  def log(error: UTF8String, partition: Long, offset: Long, record: Array[Byte]): Boolean = {
+    ProcessingLog.record(this, error.toString, partition, offset, record)
+    false
+  }
+}
+
 /**
  * The child's value, or null and an entry in the processing log where the child throws.
  * It promises no input that is always evaluated, so that nothing inside is hoisted out of its reach, and it is
  * nondeterministic so that the optimizer neither folds nor repeats it.
  */
-case class Guard(child: Expression, partition: Expression, offset: Expression, label: String)
+case class GuardedExpression(child: Expression, partition: Expression, offset: Expression, label: String)
     extends ConditionalExpression {
-  // The anchor keeps a guard of constants from being computed while a query is planned.
-  override def children: Seq[Expression] = Seq(child, partition, offset, Anchor())
+  // The last child keeps a guard of constants from being computed while a query is planned.
+  override def children: Seq[Expression] = Seq(child, partition, offset, NotFoldable())
   override def alwaysEvaluatedInputs: Seq[Expression] = Nil
   override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
   override def branchGroups: Seq[Seq[Expression]] = Nil
@@ -89,18 +113,18 @@ case class Guard(child: Expression, partition: Expression, offset: Expression, l
     """)
   }
 
-  override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): Guard =
+  override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): GuardedExpression =
     copy(child = now(0), partition = now(1), offset = now(2))
 }
 
-/** Stands beside constants and is none; never evaluated. */
-case class Anchor() extends LeafExpression with Unevaluable {
+/** A child that is no constant, which makes its parent none; never evaluated. */
+case class NotFoldable() extends LeafExpression with Unevaluable {
   override def nullable: Boolean = true
   override def dataType: DataType = NullType
 }
 
 /** The child's value; null is a failure. */
-case class Need(child: Expression) extends UnaryExpression {
+case class NonNullOperand(child: Expression) extends UnaryExpression {
   // Not null in fact, and deterministic; but then the optimizer would leave it out under IS NULL, or before equal
   // branches of a CASE, and it would not fail.
   override def nullable: Boolean = true
@@ -124,70 +148,5 @@ case class Need(child: Expression) extends UnaryExpression {
     """, isNull = FalseLiteral)
   }
 
-  override protected def withNewChildInternal(child: Expression): Need = copy(child = child)
-}
-
-/** Always fails with the text; it only has a type. */
-case class Fail(child: Expression, dataType: DataType) extends UnaryExpression {
-  override def nullable: Boolean = true
-  override def foldable: Boolean = false
-  override def prettyName: String = "ms_fail"
-  override def eval(row: InternalRow): Any = throw new Fault(String.valueOf(child.eval(row)))
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val text = child.genCode(ctx)
-    ev.copy(code = code"""
-      ${text.code}
-      boolean ${ev.isNull} = true;
-      ${CodeGenerator.javaType(dataType)} ${ev.value} = ${CodeGenerator.defaultValue(dataType)};
-      if (true) { throw new org.apache.spark.sql.millstream.Fault(String.valueOf(${text.value})); }
-    """)
-  }
-
-  override protected def withNewChildInternal(child: Expression): Fail = copy(child = child)
-}
-
-/**
- * Whether a record came through a codec: true where the error (first child) is null, else false and an entry in
- * the processing log. `kind` is 0 for reading, 3 for writing; the children are error, partition, offset, record.
- */
-case class Report(children: Seq[Expression], kind: Int, label: String, target: String, topic: String)
-    extends Expression {
-  override lazy val deterministic: Boolean = false
-  override def foldable: Boolean = false
-  override def nullable: Boolean = false
-  override def dataType: DataType = BooleanType
-  override def prettyName: String = "ms_report"
-
-  override def eval(row: InternalRow): Any = {
-    val error = children.head.eval(row)
-    error == null || failed(error, children(1).eval(row), children(2).eval(row), children(3).eval(row))
-  }
-
-  /** Logs and gives false. */
-  def failed(error: Any, partition: Any, offset: Any, record: Any): Boolean = {
-    val at = ProcessingLog.At(label, target, topic, number(partition), number(offset))
-    ProcessingLog.codec(kind, at, error.toString, record.asInstanceOf[Array[Byte]])
-    false
-  }
-
-  private def number(value: Any): Long = if (value == null) -1L else value.asInstanceOf[Number].longValue
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val Seq(error, partition, offset, record) = children.map(_.genCode(ctx))
-    val self = ctx.addReferenceObj("report", copy(children = Nil), classOf[Report].getName)
-    def boxed(of: ExprCode) = s"${of.isNull} ? null : (Object) ${of.value}"
-    ev.copy(code = code"""
-      ${error.code}
-      boolean ${ev.value} = true;
-      if (!${error.isNull}) {
-        ${partition.code}
-        ${offset.code}
-        ${record.code}
-        ${ev.value} = $self.failed(${boxed(error)}, ${boxed(partition)}, ${boxed(offset)}, ${boxed(record)});
-      }
-    """, isNull = FalseLiteral)
-  }
-
-  override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): Report = copy(children = now)
+  override protected def withNewChildInternal(child: Expression): NonNullOperand = copy(child = child)
 }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.millstream
 
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
@@ -8,37 +10,45 @@ import org.apache.spark.sql.types.{AbstractDataType, DataType}
 
 /** SQL functions that Spark lacks: static methods over Catalyst's values, listed by family. */
 object Functions {
-  val entries: Seq[Entry] = NumberFunctions.entries ++ CollectionFunctions.entries ++ TextFunctions.entries ++
-    ByteFunctions.entries ++ JsonFunctions.entries ++ TimeFunctions.entries ++ UrlFunctions.entries ++ SketchFunctions.entries
+  val all: Seq[SqlFunction] = Seq(CastFunctions, DecimalFunctions, NumberFunctions, CollectionFunctions, TextFunctions,
+    ByteFunctions, JsonFunctions, TimeFunctions, UrlFunctions, SketchFunctions).flatMap(_.functions)
 }
 
-/** A family of functions: `fn` names one, the static method behind it, its result and its parameters. */
+/**
+ * A family of functions. `fn("jsonKeys", …)` is the SQL function ms_json_keys, computed by the family's method
+ * jsonKeys. It takes and gives Catalyst's own values (UTF8String, long, ArrayData, …); null in gives null.
+ */
 trait Family {
-  protected def fn(method: String, result: DataType, inputs: AbstractDataType*): Entry =
-    Entry(named(method), args => StaticInvoke(getClass, result, method, args, inputs, returnNullable = true))
+  def functions: Seq[SqlFunction]
+
+  protected def fn(method: String, result: DataType, inputs: AbstractDataType*): SqlFunction =
+    SqlFunction(named(method), StaticInvoke(getClass, result, method, _, inputs, returnNullable = true))
 
   /** A function that gives another value each time. */
-  protected def fresh(method: String, result: DataType): Entry =
-    Entry(named(method), _ => StaticInvoke(getClass, result, method, isDeterministic = false))
+  protected def fresh(name: String, result: DataType, owner: Class[_] = getClass, method: String = ""): SqlFunction =
+    SqlFunction(named(name), _ =>
+      StaticInvoke(owner, result, if (method.isEmpty) name else method, isDeterministic = false))
 
   /** A function whose code depends on the types of its arguments. */
-  protected def generic(method: String)(code: Seq[DataType] => (DataType, Seq[Any] => Any)): Entry =
-    Entry(named(method), args => Computed(named(method), args, code))
+  protected def generic(method: String)(code: Seq[DataType] => (DataType, Seq[Any] => Any)): SqlFunction =
+    SqlFunction(named(method), args => Computed(named(method), args, code))
 
   /** Fails with these words where the condition does not hold. */
   protected def insist(holds: Boolean, otherwise: => String): Unit = if (!holds) throw new Fault(otherwise)
 
-  private def named(method: String) = "ms_" + method.replaceAll("([A-Z])", "_$1").toLowerCase
+  /** Null where an argument is. */
+  protected def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
+
+  protected def named(method: String): String = "ms_" + method.replaceAll("([A-Z])", "_$1").toLowerCase
 }
 
-/** A function over Catalyst's values; `code` makes it, and the type of its result, from the argument types. */
+/** A function over Catalyst's values; `code` gives its result's type, and its code, for the argument types. */
 case class Computed(name: String, children: Seq[Expression], code: Seq[DataType] => (DataType, Seq[Any] => Any))
-    extends Expression
-    with CodegenFallback {
-  private lazy val made = code(children.map(_.dataType))
-  override def dataType: DataType = made._1.asNullable
+    extends Expression with CodegenFallback {
+  private lazy val (result, compute) = code(children.map(_.dataType))
+  override def dataType: DataType = result.asNullable
   override def nullable: Boolean = true
-  override def eval(row: InternalRow): Any = made._2(children.map(_.eval(row)))
+  override def eval(row: InternalRow): Any = compute(children.map(_.eval(row)))
   override def prettyName: String = name
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): Expression =
     copy(children = children)
@@ -46,14 +56,14 @@ case class Computed(name: String, children: Seq[Expression], code: Seq[DataType]
 
 /** What `make` gives for a key, made once; forgotten when there are too many. */
 class Memo[K, V](make: K => V, most: Int = 1000) {
-  private val made = new java.util.concurrent.ConcurrentHashMap[K, V]
+  private val values = new ConcurrentHashMap[K, V]
   def apply(key: K): V = {
-    val known = made.get(key)
+    val known = values.get(key)
     if (known != null) known
     else {
-      if (made.size > most) made.clear()
+      if (values.size > most) values.clear()
       val value = make(key)
-      made.put(key, value)
+      values.put(key, value)
       value
     }
   }

@@ -6,7 +6,7 @@ import java.util.{Base64, HexFormat}
 
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 /** Functions of bytes, and between bytes, text and numbers. */
 object ByteFunctions extends Family {
@@ -16,7 +16,7 @@ object ByteFunctions extends Family {
   private val bytes = BinaryType
   private val int = IntegerType
 
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     fn("encode", text, text, text, text),
     fn("toBytes", bytes, text, text),
     fn("fromBytes", text, bytes, text),
@@ -75,21 +75,14 @@ object ByteFunctions extends Family {
 
   /** The parts that are not null with the separator between them. */
   def concatBytes(separator: Array[Byte], parts: ArrayData): Array[Byte] = {
-    val given = (0 until parts.numElements()).filterNot(parts.isNullAt).map(parts.getBinary)
-    given.reduceOption((all, part) => all ++ separator ++ part).getOrElse(Array.emptyByteArray)
+    val present = (0 until parts.numElements()).filterNot(parts.isNullAt).map(parts.getBinary)
+    ByteArray.concatWS(separator, present: _*)
   }
 
   def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
-    padded(value, length, padding, left = true)
+    if (length < 0 || padding.isEmpty) null else ByteArray.lpad(value, length, padding)
   def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
-    padded(value, length, padding, left = false)
-  private def padded(value: Array[Byte], length: Int, padding: Array[Byte], left: Boolean): Array[Byte] =
-    if (length < 0 || padding.isEmpty) null
-    else if (length <= value.length) value.take(length)
-    else {
-      val filler = Array.tabulate(length - value.length)(i => padding(i % padding.length))
-      if (left) filler ++ value else value ++ filler
-    }
+    if (length < 0 || padding.isEmpty) null else ByteArray.rpad(value, length, padding)
 
   def substringBytes(value: Array[Byte], position: Int, length: Int): Array[Byte] = {
     val (from, to) = TextFunctions.bounds(value.length, position, length)

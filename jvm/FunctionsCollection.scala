@@ -9,8 +9,9 @@ import org.apache.spark.sql.types._
 
 /** Functions of arrays and maps of any type. */
 object CollectionFunctions extends Family {
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     generic("equal")(types => (BooleanType, { case Seq(a, b) => same(a, b, types.head) })),
+    generic("same")(types => (BooleanType, strict { case Seq(a, b) => same(a, b, types.head, equalNaN = false) })),
     generic("distinct")(types => (types.head, strict { case Seq(a: ArrayData) => distinct(a, types.head) })),
     generic("slice")(types =>
       (types.head, strict { case Seq(a: ArrayData, from: Int, to: Int) => slice(a, types.head, from, to) })),
@@ -26,9 +27,6 @@ object CollectionFunctions extends Family {
     },
     generic("cube")(types => (ArrayType(types.head), strict { case Seq(a: ArrayData) => cube(a, types.head) })))
 
-  /** Null where an argument is. */
-  private def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
-
   /** One of the two where the other is null. */
   private def either(code: Seq[Any] => Any): Seq[Any] => Any =
     args => if (args.contains(null)) args.find(_ != null).orNull else code(args)
@@ -42,25 +40,25 @@ object CollectionFunctions extends Family {
   private def array(values: Iterable[Any]): ArrayData = new GenericArrayData(values.toArray[Any])
 
   /** Whether two values of type `t` are equal; maps are where their entries are, null equals null. */
-  def same(a: Any, b: Any, t: DataType): Boolean = (a, b) match {
+  def same(a: Any, b: Any, t: DataType, equalNaN: Boolean = true): Boolean = (a, b) match {
     case (null, _) | (_, null) => a == null && b == null
     case (x: ArrayData, y: ArrayData) =>
       x.numElements() == y.numElements() &&
-      items(x, t).lazyZip(items(y, t)).forall((l, r) => same(l, r, elementOf(t)))
-    case (x: MapData, y: MapData) => sameMap(x, y, t.asInstanceOf[MapType])
+      items(x, t).lazyZip(items(y, t)).forall((l, r) => same(l, r, elementOf(t), equalNaN))
+    case (x: MapData, y: MapData) => sameMap(x, y, t.asInstanceOf[MapType], equalNaN)
     case (x: InternalRow, y: InternalRow) =>
       t.asInstanceOf[StructType].fields.zipWithIndex.forall { case (field, i) =>
-        same(x.get(i, field.dataType), y.get(i, field.dataType), field.dataType)
+        same(x.get(i, field.dataType), y.get(i, field.dataType), field.dataType, equalNaN)
       }
     case (x: Array[Byte], y: Array[Byte]) => x.sameElements(y)
-    case (x: Double, y: Double) => x == y || (x.isNaN && y.isNaN)
+    case (x: Double, y: Double) => x == y || (equalNaN && x.isNaN && y.isNaN)
     case _ => a == b
   }
 
-  private def sameMap(x: MapData, y: MapData, t: MapType): Boolean = {
+  private def sameMap(x: MapData, y: MapData, t: MapType, equalNaN: Boolean): Boolean = {
     val others = pairs(y, t)
     x.numElements() == y.numElements() && pairs(x, t).forall { case (key, value) =>
-      others.exists { case (k, v) => same(key, k, t.keyType) && same(value, v, t.valueType) }
+      others.exists { case (k, v) => same(key, k, t.keyType, equalNaN) && same(value, v, t.valueType, equalNaN) }
     }
   }
 
@@ -69,11 +67,11 @@ object CollectionFunctions extends Family {
 
   /** The entries in the order in which Java walks through a hash map made for so many, as ksqlDB does. */
   private def hashedEntries(m: MapData, t: MapType): ArrayData = {
-    val walked = new java.util.HashMap[Any, InternalRow](m.numElements())
+    val hashed = new java.util.HashMap[Any, InternalRow](m.numElements())
     pairs(m, t).foreach { case (key, value) =>
-      walked.put(if (t.keyType == StringType) key.toString else key, InternalRow(key, value))
+      hashed.put(if (t.keyType == StringType) key.toString else key, InternalRow(key, value))
     }
-    array(walked.values.asScala)
+    array(hashed.values.asScala)
   }
 
   /** The later of equal keys wins. */
@@ -94,21 +92,21 @@ object CollectionFunctions extends Family {
 
   /** The last of equal keys wins; a key without a value has null. */
   private def map(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
-    val given = items(values, types(1)).take(keys.numElements())
-    mapOfPairs(items(keys, types.head).zipAll(given, null, null))
+    val paired = items(values, types(1)).take(keys.numElements())
+    mapOfPairs(items(keys, types.head).zipAll(paired, null, null))
   }
 
   private def mapOfPairs(pairs: Iterable[(Any, Any)]): MapData = {
-    val found = mutable.LinkedHashMap.from(pairs)
-    new ArrayBasedMapData(array(found.keys), array(found.values))
+    val last = mutable.LinkedHashMap.from(pairs)
+    new ArrayBasedMapData(array(last.keys), array(last.values))
   }
 
   private def newMap(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
     insist(!items(values, types(1)).contains(null), "a value of the new map is null")
-    val made = map(keys, values, types)
-    insist(made.numElements() == keys.numElements(), "two keys of the new map are equal")
+    val distinct = map(keys, values, types)
+    insist(distinct.numElements() == keys.numElements(), "two keys of the new map are equal")
     insist(!items(keys, types.head).contains(null), "a key of the new map is null")
-    made
+    distinct
   }
 
   /** Each way to put null for some elements, counting up in binary; an element that is null counts once. */

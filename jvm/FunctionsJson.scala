@@ -17,14 +17,12 @@ object JsonFunctions extends Family {
   private val text = StringType
   private val texts = ArrayType(StringType)
 
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     fn("jsonExtract", text, text, text),
     fn("jsonIs", BooleanType, text),
-    fn("jsonHasLong", BooleanType, text, LongType),
-    fn("jsonHasDouble", BooleanType, text, DoubleType),
-    fn("jsonHasBoolean", BooleanType, text, BooleanType),
-    fn("jsonHasText", BooleanType, text, text),
-    fn("jsonHasNull", BooleanType, text),
+    generic("jsonHas") { types =>
+      (BooleanType, { case Seq(json, value) => json != null && has(json, value, types(1)) })
+    },
     fn("jsonLength", IntegerType, text),
     fn("jsonConcat", text, texts),
     fn("jsonItems", texts, text),
@@ -52,10 +50,10 @@ object JsonFunctions extends Family {
   private val path = new Memo[String, Seq[JsonNode => JsonNode]](steps)
 
   private def steps(path: String): Seq[JsonNode => JsonNode] = {
-    val found = step.findAllMatchIn(path).toSeq
-    val valid = path.startsWith("$") && found.map(_.matched).mkString == path.drop(1)
+    val matches = step.findAllMatchIn(path).toSeq
+    val valid = path.startsWith("$") && matches.map(_.matched).mkString == path.drop(1)
     insist(valid, s"$path is not a path like $$.name[0]: use names and positions only")
-    found.map { one =>
+    matches.map { one =>
       if (one.group(2) != null) { val at = Integer.parseInt(one.group(2)); (node: JsonNode) => node.path(at) }
       else { val name = one.subgroups.find(_ != null).get; (node: JsonNode) => node.path(name) }
     }
@@ -70,19 +68,19 @@ object JsonFunctions extends Family {
 
   // ------------------------------------------------------------ arrays
 
-  def jsonHasLong(json: UTF8String, wanted: Long): Boolean =
-    has(json)(node => node.isIntegralNumber && node.canConvertToLong && node.longValue == wanted)
-  def jsonHasDouble(json: UTF8String, wanted: Double): Boolean =
-    has(json)(node => node.isFloatingPointNumber && node.doubleValue == wanted)
-  def jsonHasBoolean(json: UTF8String, wanted: Boolean): Boolean =
-    has(json)(node => node.isBoolean && node.booleanValue == wanted)
-  def jsonHasText(json: UTF8String, wanted: UTF8String): Boolean = {
-    val text = wanted.toString
-    has(json)(node => node.isTextual && node.textValue == text)
+  /** Whether the JSON array has the value, of the same kind; false where it is no array. */
+  private def has(json: Any, value: Any, kind: DataType): Boolean = {
+    val test: JsonNode => Boolean = (value, kind) match {
+      case (null, _) => _.isNull
+      case (whole: Number, IntegerType | LongType) =>
+        node => node.isIntegralNumber && node.canConvertToLong && node.longValue == whole.longValue
+      case (real: Double, _) => node => node.isFloatingPointNumber && node.doubleValue == real
+      case (truth: Boolean, _) => node => node.isBoolean && node.booleanValue == truth
+      case (text: UTF8String, _) => val own = text.toString; node => node.isTextual && node.textValue == own
+      case _ => _ => false
+    }
+    lenient(json.toString, false)(node => node.isArray && node.elements.asScala.exists(test))
   }
-  def jsonHasNull(json: UTF8String): Boolean = has(json)(_.isNull)
-  private def has(json: String)(test: JsonNode => Boolean): Boolean =
-    lenient(json, false)(node => node.isArray && node.elements.asScala.exists(test))
 
   /** Null (a boxed one) where it is no array. */
   def jsonLength(json: UTF8String): java.lang.Integer = {

@@ -9,24 +9,20 @@ import org.apache.spark.sql.types.{BinaryType, StructType}
 
 /** Sketches of sets, one value at a time; Spark's own hll_sketch_estimate and hll_union read them. */
 object SketchFunctions extends Family {
-  private val Size = 12
+  private val LogRegisters = 12
 
-  val entries: Seq[Entry] = Seq(
-    // sketch, null for an empty one; and the value, in a struct
+  override val functions: Seq[SqlFunction] = Seq(
+    // A sketch, null for an empty one; and the value, in a struct.
     generic("sketchAdd") { types =>
-      val shape = types(1).asInstanceOf[StructType]
-      lazy val project = UnsafeProjection.create(shape)
-      (BinaryType, { case Seq(sketch, row: InternalRow) => add(sketch.asInstanceOf[Array[Byte]], bytes(row, project)) })
+      lazy val project = UnsafeProjection.create(types(1).asInstanceOf[StructType])
+      (BinaryType, {
+        case Seq(sketch: Array[Byte], row: InternalRow) => add(HllSketch.heapify(Memory.wrap(sketch)), row, project)
+        case Seq(null, row: InternalRow) => add(new HllSketch(LogRegisters, TgtHllType.HLL_8), row, project)
+      })
     })
 
-  private def bytes(row: InternalRow, project: => UnsafeProjection): Array[Byte] = row match {
-    case packed: UnsafeRow => packed.getBytes
-    case other => project(other).getBytes
-  }
-
-  private def add(sketch: Array[Byte], value: Array[Byte]): Array[Byte] = {
-    val held = if (sketch == null) new HllSketch(Size, TgtHllType.HLL_8) else HllSketch.heapify(Memory.wrap(sketch))
-    held.update(value)
-    held.toUpdatableByteArray
+  private def add(sketch: HllSketch, row: InternalRow, project: => UnsafeProjection): Array[Byte] = {
+    sketch.update((row match { case packed: UnsafeRow => packed; case other => project(other) }).getBytes)
+    sketch.toUpdatableByteArray
   }
 }

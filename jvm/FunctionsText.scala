@@ -4,6 +4,10 @@ import java.util.regex.Pattern
 
 import scala.language.implicitConversions
 
+import org.apache.commons.lang3.StringUtils
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, Mask, RLike}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -28,7 +32,7 @@ object TextFunctions extends Family {
   private val texts = ArrayType(StringType)
   private val classes = Seq(text, text, text, text)
 
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     fn("chr", text, int),
     fn("chrText", text, text),
     fn("textOrder", int, text, text),
@@ -44,6 +48,7 @@ object TextFunctions extends Family {
     fn("substring", text, text, int, int),
     fn("replace", text, text, text, text),
     fn("regexpReplace", text, text, text, text),
+    SqlFunction("ms_like", likeOf),
     fn("regexpExtract", text, text, text, int),
     fn("regexpExtractAll", texts, text, text, int),
     fn("regexpSplit", texts, text, text),
@@ -56,7 +61,7 @@ object TextFunctions extends Family {
     masked("maskKeepRight"),
     fresh("uuid", text))
 
-  private def masked(method: String): Entry = fn(method, text, Seq(text, int) ++ classes: _*)
+  private def masked(method: String): SqlFunction = fn(method, text, Seq(text, int) ++ classes: _*)
 
   def chr(code: Int): UTF8String = if (Character.isValidCodePoint(code)) Character.toString(code) else null
 
@@ -65,7 +70,7 @@ object TextFunctions extends Family {
     if (!escaped.matcher(code).matches) null
     else code.split("\\\\u").drop(1).map(Integer.parseInt(_, 16).toChar).mkString
 
-  /** The first letter of each word in upper case, the rest in lower; words stand between white space. */
+  /** The first letter of each word in upper case, the rest in lower; words are separated by white space. */
   def initcap(text: UTF8String): UTF8String = {
     var inWord = false
     text.toString.map { letter =>
@@ -77,8 +82,8 @@ object TextFunctions extends Family {
 
   /** Counted from 1, 0 where it is not there; from a negative position the search goes backwards. */
   def instr(text: UTF8String, part: UTF8String, position: Int, nth: Int): Int = {
-    val (source, wanted) = (text.toString, part.toString)
-    def next(from: Int): Int = if (position < 0) source.lastIndexOf(wanted, from) else source.indexOf(wanted, from)
+    val (source, target) = (text.toString, part.toString)
+    def next(from: Int): Int = if (position < 0) source.lastIndexOf(target, from) else source.indexOf(target, from)
     val (start, step) = if (position < 0) (source.length + position, -1) else (position - 1, 1)
     if (position == 0 || nth < 1 || start < 0) 0
     else (2 to nth).foldLeft(next(start))((at, _) => if (at < 0) at else next(at + step)) + 1
@@ -106,7 +111,7 @@ object TextFunctions extends Family {
   def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
   def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
 
-  /** Nulls stand last. */
+  /** Nulls come last. */
   def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
     val sorted = present(values).sorted(if (downwards) order.reverse else order)
     new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
@@ -118,16 +123,11 @@ object TextFunctions extends Family {
   def len(text: UTF8String): Int = text.toString.length
 
   def lpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
-    padded(text, length, padding, (s, p) => p + s)
+    padded(text, length, padding, StringUtils.leftPad(_, _, _))
   def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
-    padded(text, length, padding, (s, p) => s + p)
-  private def padded(text: String, length: Int, padding: String, join: (String, String) => String): UTF8String =
-    if (length < 0 || padding.isEmpty) null
-    else if (length <= text.length) text.substring(0, length)
-    else {
-      val missing = length - text.length
-      join(text, padding.repeat(missing / padding.length + 1).substring(0, missing))
-    }
+    padded(text, length, padding, StringUtils.rightPad(_, _, _))
+  private def padded(text: String, length: Int, padding: String, pad: (String, Int, String) => String): UTF8String =
+    if (length < 0 || padding.isEmpty) null else pad(text.take(length), length, padding)
 
   def substring(text: UTF8String, position: Int, length: Int): UTF8String = {
     val whole = text.toString
@@ -148,13 +148,13 @@ object TextFunctions extends Family {
   def regexpReplace(text: UTF8String, regexp: UTF8String, by: UTF8String): UTF8String =
     pattern(regexp).matcher(text).replaceAll(by)
   def regexpExtract(regexp: UTF8String, text: UTF8String, group: Int): UTF8String = {
-    val found = pattern(regexp).matcher(text)
-    if (group <= found.groupCount && found.find()) found.group(group) else null
+    val matches = pattern(regexp).matcher(text)
+    if (group <= matches.groupCount && matches.find()) matches.group(group) else null
   }
   def regexpExtractAll(regexp: UTF8String, text: UTF8String, group: Int): ArrayData = {
-    val found = pattern(regexp).matcher(text)
-    if (group > found.groupCount) null
-    else array(Iterator.continually(found).takeWhile(_.find()).map(_.group(group)).toSeq)
+    val matches = pattern(regexp).matcher(text)
+    if (group > matches.groupCount) null
+    else array(Iterator.continually(matches).takeWhile(_.find()).map(_.group(group)).toSeq)
   }
   def regexpSplit(text: UTF8String, regexp: UTF8String): ArrayData = {
     val by = pattern(regexp)
@@ -169,31 +169,58 @@ object TextFunctions extends Family {
     if (entries.isEmpty || values.isEmpty || entries == values) null
     else map(parts(text, entries).filter(_.nonEmpty).map(parts(_, values)).collect { case Seq(k, v) => k -> v })
 
+  // ------------------------------------------------------------ patterns of LIKE
+
+  /** A pattern that is known is a regular expression of Spark's. */
+  private def likeOf(args: Seq[Expression]): Expression = args match {
+    case Seq(text, pattern: Literal, escape) if pattern.value != null =>
+      RLike(text, Literal(s"\\A(?:${likePattern((pattern.toString, escape.toString))})\\z"))
+    case _ => StaticInvoke(getClass, BooleanType, "like", args)
+  }
+
+  private val compiled = new Memo[(String, String), Pattern](key => Pattern.compile(likePattern(key)))
+
+  /** Whether all of `text` matches: % any characters of a line, _ one, the escape takes the meaning of the next. */
+  def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean =
+    compiled((pattern.toString, escape.toString)).matcher(text).matches
+
+  private def likePattern(key: (String, String)): String = {
+    val (pattern, escape) = (key._1, key._2.headOption)
+    val out = new StringBuilder
+    var at = 0
+    while (at < pattern.length) {
+      val escaped = escape.contains(pattern(at))
+      if (escaped) at += 1
+      insist(at < pattern.length, s"the pattern '$pattern' ends in its escape character")
+      out ++= (pattern(at) match {
+        case '%' if !escaped => ".*"
+        case '_' if !escaped => "."
+        case other => Pattern.quote(other.toString)
+      })
+      at += 1
+    }
+    out.toString
+  }
+
   // ------------------------------------------------------------ masks
 
   /** The character that stands for each class; empty text leaves it as it is. */
-  private case class Mask(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
-    def apply(text: String): String = text.map { c =>
-      val by = Character.getType(c) match {
-        case Character.UPPERCASE_LETTER => upper
-        case Character.LOWERCASE_LETTER => lower
-        case Character.DECIMAL_DIGIT_NUMBER => digit
-        case _ => other
-      }
-      if (by.numBytes == 0) c else by.toString.charAt(0)
-    }
+  private case class Classes(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
+    private def present(text: UTF8String) = if (text.numBytes == 0) null else text
+    def mask(text: String): String =
+      Mask.transformInput(asSpark(text), present(upper), present(lower), present(digit), present(other))
   }
 
   def mask(text: UTF8String, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
-    Mask(u, l, d, o)(text)
+    Classes(u, l, d, o).mask(text)
   def maskLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
-    cut(text, n, (s, count) => count)((left, right) => Mask(u, l, d, o)(left) + right)
+    cut(text, n, (s, count) => count)((left, right) => Classes(u, l, d, o).mask(left) + right)
   def maskRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
-    cut(text, n, (s, count) => s - count)((left, right) => left + Mask(u, l, d, o)(right))
+    cut(text, n, (s, count) => s - count)((left, right) => left + Classes(u, l, d, o).mask(right))
   def maskKeepLeft(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
-    cut(text, n, (s, count) => count)((left, right) => left + Mask(u, l, d, o)(right))
+    cut(text, n, (s, count) => count)((left, right) => left + Classes(u, l, d, o).mask(right))
   def maskKeepRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
-    cut(text, n, (s, count) => s - count)((left, right) => Mask(u, l, d, o)(left) + right)
+    cut(text, n, (s, count) => s - count)((left, right) => Classes(u, l, d, o).mask(left) + right)
 
   /** Cuts the text where `at` says, given its size and the count, and joins the two parts again. */
   private def cut(text: String, n: Int, at: (Int, Int) => Int)(join: (String, String) => String): UTF8String = {

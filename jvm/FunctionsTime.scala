@@ -14,7 +14,7 @@ object TimeFunctions extends Family {
 
   private val text = StringType
 
-  val entries: Seq[Entry] = Seq(
+  override val functions: Seq[SqlFunction] = Seq(
     fn("parseDate", DateType, text, text),
     fn("parseTime", LongType, text, text),
     fn("parseTimestamp", TimestampType, text, text, text),
@@ -26,7 +26,7 @@ object TimeFunctions extends Family {
     fn("timestampToString", text, LongType, text, text),
     fn("convertTz", TimestampType, TimestampType, text, text),
     fresh("today", IntegerType),
-    fresh("now", LongType))
+    fresh("now", LongType, classOf[System], "currentTimeMillis"))
 
   private val pattern = new Memo[String, DateTimeFormatter](
     new DateTimeFormatterBuilder().parseCaseInsensitive.appendPattern(_).toFormatter(Locale.ENGLISH))
@@ -62,8 +62,8 @@ object TimeFunctions extends Family {
     else ZonedDateTime.of(partialDate(read), time, where).toInstant.toEpochMilli
   }
 
-  private def field(read: TemporalAccessor, wanted: ChronoField, otherwise: Int): Int =
-    if (read.isSupported(wanted)) read.get(wanted) else otherwise
+  private def field(read: TemporalAccessor, kind: ChronoField, otherwise: Int): Int =
+    if (read.isSupported(kind)) read.get(kind) else otherwise
 
   private def partialDate(read: TemporalAccessor): LocalDate =
     Option(read.query(TemporalQueries.localDate)).getOrElse(dateOfFields(read))
@@ -99,5 +99,4 @@ object TimeFunctions extends Family {
   }
 
   def today(): Int = LocalDate.now.toEpochDay.toInt
-  def now(): Long = System.currentTimeMillis
 }

@@ -24,7 +24,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *    an interrupt, ends well.
  *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
  *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
- *  - RealTimeStreamScanExec (Gate.scala, Fold.scala): `inputPartitions` has the tasks in the order of their numbers.
+ *  - RealTimeStreamScanExec (SparkInternals.scala): `inputPartitions` has the tasks in the order of their numbers.
  *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (QueryRuns.scala): one endpoint on the driver.
  */
 

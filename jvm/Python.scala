@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.io.{DataInputStream, IOException}
+import java.io.{BufferedOutputStream, DataInputStream, DataOutputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedDeque, TimeUnit}
@@ -21,21 +21,35 @@ import org.apache.spark.sql.types.{DataType, StringType}
 object PythonFunctions {
 
   /** `ms_python(document, what, arguments…)`; `what` is a letter of udf/worker.py. */
-  val entries: Seq[Entry] = Seq(Entry("ms_python", { case document +: what +: arguments =>
+  val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: what +: arguments =>
     PythonCall(document.eval().toString, what.eval().toString.charAt(0), arguments)
   }))
 
   private val Setting = "spark.millstream.python."
   private val pools = new ConcurrentHashMap[String, PythonPool]
 
-  /** The processes of a function; the document is base64 of JSON, so that no quoting can harm it. */
-  def pool(document: String): PythonPool = pools.computeIfAbsent(document, new PythonPool(_))
+  /**
+   * The processes of a function, for one call; the document is base64 of JSON, so that no quoting can harm it. A pool
+   * without processes that nobody asks for any more is dropped.
+   */
+  def pool(document: String): PythonPool = pools.compute(document, (_, known) => {
+    val pool = if (known == null) new PythonPool(document) else known
+    pool.lastUse = System.nanoTime
+    pool
+  })
+
+  /** How many functions have a pool. */
+  def size: Int = pools.size
 
   private[millstream] def setting(name: String, otherwise: String): String =
     SparkEnv.get.conf.get(Setting + name, otherwise)
 
-  /** Kills what is over its time, and ends what nobody has used for a while. */
-  private val watch = new Thread(() => while (true) { Thread.sleep(100); pools.values.forEach(_.check()) }, "python watch")
+  /** Kills processes that are over their time, ends those that nobody has used for a while, and drops unused pools. */
+  private[millstream] def check(now: Long): Unit = pools.keySet.forEach { document =>
+    pools.computeIfPresent(document, (_, pool) => { pool.check(now); if (pool.isUnused(now)) null else pool })
+  }
+
+  private val watch = new Thread(() => while (true) { Thread.sleep(100); check(System.nanoTime) }, "python watch")
   watch.setDaemon(true)
   watch.start()
   Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
@@ -43,7 +57,7 @@ object PythonFunctions {
 
 /** One call for a row: fails with what the function failed with. */
 case class PythonCall(document: String, what: Char, children: Seq[Expression]) extends Expression with CodegenFallback {
-  @transient private lazy val pool = PythonFunctions.pool(document)
+  private def pool = PythonFunctions.pool(document)
 
   // A function may give another value each time, and it is dear: never repeated, never computed while planning.
   override lazy val deterministic: Boolean = false
@@ -79,11 +93,13 @@ class PythonPool(document: String) {
   // After a start that failed there is none for a moment, else each row would start a process for nothing.
   @volatile private var refused: Fault = _
   @volatile private var refusedUntil = 0L
+  /** When a call, or a plan, last asked for this pool (System.nanoTime). */
+  @volatile private[millstream] var lastUse = 0L
 
   /** The result of a call; throws a Fault that names the function. */
   def call(what: Char, arguments: InternalRow): Any = {
-    val known = waiting()
-    val worker = if (known != null) known else started()
+    val waiting = idleWorker()
+    val worker = if (waiting != null) waiting else started()
     var well = false
     try {
       val result = worker.call(what, arguments)
@@ -93,11 +109,11 @@ class PythonPool(document: String) {
     finally if (well) idle.addFirst(worker) else end(worker)
   }
 
-  /** A process that has nothing to do; one that was ended from outside meanwhile is nobody's loss. */
-  private def waiting(): PythonWorker = {
-    var found = idle.pollFirst()
-    while (found != null && !found.lives) { end(found); found = idle.pollFirst() }
-    found
+  /** A process that has nothing to do, null for none; those that were ended from outside meanwhile are left out. */
+  private def idleWorker(): PythonWorker = {
+    var worker = idle.pollFirst()
+    while (worker != null && !worker.lives) { end(worker); worker = idle.pollFirst() }
+    worker
   }
 
   private def fault(why: String): Fault = new Fault(s"function $name: $why")
@@ -121,11 +137,14 @@ class PythonPool(document: String) {
 
   private def end(worker: PythonWorker): Unit = { all.remove(worker); worker.kill() }
 
-  private[millstream] def check(): Unit = {
-    val now = System.nanoTime
+  private[millstream] def isUnused(now: Long): Boolean =
+    all.isEmpty && now - lastUse > SECONDS.toNanos(PythonPool.IdleSeconds)
+
+  private[millstream] def check(now: Long): Unit = {
     all.forEach(worker => if (worker.isLate(now)) worker.expire())
     var last = idle.peekLast()
-    while (last != null && now - last.used > SECONDS.toNanos(PythonPool.IdleSeconds) && idle.removeLastOccurrence(last)) {
+    val before = now - SECONDS.toNanos(PythonPool.IdleSeconds)
+    while (last != null && last.used - before < 0 && idle.removeLastOccurrence(last)) {
       end(last)
       last = idle.peekLast()
     }
@@ -144,7 +163,7 @@ class PythonWorker(pool: PythonPool) {
   private val clock = limit * PythonPool.Patience
   private val process = spawn()
   private val in = new DataInputStream(process.getInputStream)
-  private val out = process.getOutputStream
+  private val out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream))
   private val frame = new ByteOut
   private val json = new JsonOut
   private val plain = writers(pool.parameters)
@@ -207,7 +226,7 @@ class PythonWorker(pool: PythonPool) {
     deadline = System.nanoTime + MILLISECONDS.toNanos(millis)
     try {
       val data = frame.toBytes
-      out.write(Array((data.length >>> 24).toByte, (data.length >>> 16).toByte, (data.length >>> 8).toByte, data.length.toByte))
+      out.writeInt(data.length)
       out.write(data)
       out.flush()
       val answer = new Array[Byte](in.readInt())

@@ -1,50 +1,70 @@
 package org.apache.spark.sql.millstream
 
+import java.time.Duration
 import java.util.{List => JavaList, Map => JavaMap, Properties}
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, Future}
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord}
+import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord, RecordMetadata}
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Headers
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import org.apache.spark.sql.{DataFrame, ForeachWriter}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
-import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
+import org.apache.spark.sql.streaming.StreamingQuery
 
-/** One producer for each settings in this JVM, shared by all tasks. */
+/** The producers of this JVM: one for all tasks whose settings are the same. */
 object Producers {
-  private type Producer = KafkaProducer[Array[Byte], Array[Byte]]
-  private val open = new ConcurrentHashMap[Map[String, String], Producer]
+  type Producer = KafkaProducer[Array[Byte], Array[Byte]]
+  private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
 
-  def get(conf: Map[String, String]): Producer = open.computeIfAbsent(conf, create(_))
+  def get(conf: JavaMap[String, String]): Producer = open.computeIfAbsent(conf, create(_))
 
-  private def create(conf: Map[String, String]): Producer = {
+  private def create(conf: JavaMap[String, String]): Producer = {
     val properties = new Properties
-    conf.foreach { case (k, v) => properties.put(k, v) }
+    properties.putAll(conf)
     new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
+  }
+
+  /** A callback for sends to a producer: `failed` is called with why a record was not written. */
+  def onFailure(producer: Producer)(failed: Exception => Unit): Callback =
+    (_, e) => if (e != null) { replaceAfter(e, producer); failed(e) }
+
+  def send(producer: Producer, record: ProducerRecord[Array[Byte], Array[Byte]],
+      callback: Callback): Future[RecordMetadata] =
+    try producer.send(record, callback)
+    catch { case e: Exception => replaceAfter(e, producer); throw e }
+
+  /** After a fatal error a producer sends nothing any more: close it, so that the next `get` makes another. */
+  private def replaceAfter(e: Exception, producer: Producer): Unit =
+    if (isFatal(e) && open.values.remove(producer)) producer.close(Duration.ZERO)
+
+  private def isFatal(e: Exception): Boolean = e match {
+    case _: ProducerFencedException | _: InvalidProducerEpochException | _: OutOfOrderSequenceException => true
+    case _: UnsupportedVersionException | _: AuthenticationException | _: ClusterAuthorizationException => true
+    // It was closed; or it is in its error state, of which it says so by the plain class.
+    case _: IllegalStateException => true
+    case other => other.getClass == classOf[KafkaException]
   }
 }
 
 /** The queries' writes to Kafka. */
 object Sink {
-  private val failures = new ConcurrentHashMap[String, Throwable]
 
   /** Why the query's first failed write failed, null while none did; known at once, unlike the query's own end. */
-  def failure(query: String): String = Option(failures.get(query)).map(_.toString).orNull
-
-  private[millstream] def fail(query: String, e: Throwable): Unit = failures.putIfAbsent(query, e)
+  def failure(query: String): String = Counts.running(query).flatMap(c => Option(c.failure)).map(_.toString).orNull
 
   /** Write one record and wait until the broker has it: with its own time, be it 0, which librdkafka takes for now. */
   def put(conf: JavaMap[String, String], topic: String, time: Long, key: Array[Byte], value: Array[Byte],
       names: JavaList[String], headers: JavaList[Array[Byte]]): Unit = {
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)
     names.asScala.zip(headers.asScala).foreach { case (name, header) => record.headers.add(name, header) }
-    Producers.get(conf.asScala.toMap).send(record).get()
+    val producer = Producers.get(conf)
+    Producers.send(producer, record, Producers.onFailure(producer)(_ => ())).get()
   }
 
   /**
@@ -53,41 +73,29 @@ object Sink {
    */
   def start(rows: DataFrame, query: String, topic: String, conf: JavaMap[String, String], checkpoint: String,
       batch: String): StreamingQuery = {
-    val frame = rows.asInstanceOf[ClassicDataset[_]]
-    failures.remove(query)
-    ProcessingLog.tellExecutors(frame.sparkSession.sparkContext, query)
-    try start(frame, query, new TopicWriter(query, topic, conf), checkpoint, Trigger.RealTime(batch))
-    finally frame.sparkSession.sparkContext.setLocalProperty(ProcessingLog.Property, null)
-  }
-
-  // Not through DataStreamWriter.foreach: it would turn each row into a Row of Scala objects first.
-  private def start(frame: ClassicDataset[_], query: String, writer: TopicWriter, checkpoint: String,
-      trigger: Trigger): StreamingQuery = {
-    val session = frame.sparkSession.asInstanceOf[ClassicSession]
-    val table = ForeachWriterTable[InternalRow](writer, Right(identity[InternalRow] _))
-    session.sessionState.streamingQueryManager.startQuery(userSpecifiedName = Some(query),
-      userSpecifiedCheckpointLocation = Some(checkpoint), df = frame, extraOptions = Map.empty, sink = table,
-      outputMode = OutputMode.Update(), useTempCheckpointLocation = false, recoverFromCheckpointLocation = true,
-      trigger = trigger)
+    val context = rows.sparkSession.sparkContext
+    Counts.of(query).failure = null
+    ProcessingLog.tellExecutors(context, query)
+    try SparkInternals.start(rows, query, new TopicWriter(query, topic, conf), checkpoint, batch)
+    finally context.setLocalProperty(ProcessingLog.Property, null)
   }
 }
 
 /** Sends one partition's rows of an epoch; a failed send fails the epoch. */
 class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) extends ForeachWriter[InternalRow] {
-  private val settings = conf.asScala.toMap
-  @transient private var producer: KafkaProducer[Array[Byte], Array[Byte]] = _
-  @transient private var first: AtomicReference[Exception] = _
+  @transient private var producer: Producers.Producer = _
+  @transient private var firstFailure: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
-  @transient private var count: Counts.Count = _
+  @transient private var counts: Counts = _
   @transient private var fence: Fence = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
-    producer = Producers.get(settings)
-    count = Counts.of(query)
+    producer = Producers.get(conf)
+    counts = Counts.of(query)
     fence = Fences.of(query)
-    first = new AtomicReference
-    val failed = first
-    callback = (_, e) => if (e != null) { failed.compareAndSet(null, e); Sink.fail(query, e) }
+    firstFailure = new AtomicReference
+    val (first, all) = (firstFailure, counts)
+    callback = Producers.onFailure(producer) { e => first.compareAndSet(null, e); all.fail(e) }
     true
   }
 
@@ -97,8 +105,8 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)
-    producer.send(record, callback)
-    count.write(size(key) + size(value))
+    Producers.send(producer, record, callback)
+    counts.write(size(key) + size(value))
   }
 
   private def bytes(row: InternalRow, i: Int): Array[Byte] = if (row.isNullAt(i)) null else row.getBinary(i)
@@ -122,7 +130,7 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
     }
 
   private def check(): Unit = {
-    val e = first.get
+    val e = firstFailure.get
     if (e != null) throw new RuntimeException(s"could not write to topic $topic: $e", e)
   }
 }

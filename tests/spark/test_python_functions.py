@@ -13,7 +13,7 @@ from millstream.catalog.functions import UserFunction
 from millstream.functions.python import declared
 from millstream.model.settings import effective
 from millstream.model.types import BIGINT, INTEGER, SqlType
-from millstream.spark import sink
+from millstream.spark import jvm, sink
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import Evaluator, leaf
 from millstream.tester.cases import load
@@ -107,3 +107,14 @@ def test_a_process_that_is_killed_from_outside_is_made_again(computed: Computed)
 
 def test_nothing_of_the_server_is_in_the_environment(computed: Computed) -> None:
     assert computed("import os\nlen([n for n in os.environ if n in ('HOME', 'PATH', 'PYTHONPATH')])")(1) == [0]
+
+
+def test_a_function_that_nobody_calls_any_more_has_no_pool(spark: SparkSession, computed: Computed) -> None:
+    call = computed("a + 77")
+    assert call(1) == [78]
+    pools, now = jvm.module(spark, "PythonFunctions"), jvm.machine(spark).java.lang.System.nanoTime()
+    pools.check(now)
+    assert pools.size() > 0, "it was called a moment ago"
+    pools.check(now + 10**11)
+    assert pools.size() == 0
+    assert call(2) == [79]

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -14,7 +15,8 @@ from millstream.catalog.catalog import Serde
 from millstream.formats.spec import spec
 from millstream.model.schema import Column, RecordPart
 from millstream.model.types import BIGINT, STRING, Array
-from millstream.spark import codec, sink, source
+from millstream.spark import codec, jvm, sink, source
+from millstream.spark.bounded import Record
 from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
@@ -130,3 +132,14 @@ def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: Broker
 
 def values(kafka: BrokerClient, topic: str) -> list[bytes | None]:
     return [r.value for r in kafka.consume_all(topic, kafka.ends(topic))]
+
+
+def test_a_producer_that_can_send_no_more_is_replaced(spark: SparkSession, kafka: BrokerClient) -> None:
+    """All tasks share one producer: after a fatal error, as that it was closed, later ones get another."""
+    topic, conf = kafka.create_topic(), {"bootstrap.servers": kafka.bootstrap, "client.id": "replaced"}
+    sink.put(spark, topic, Record(b"a", b"1", 0), conf)
+    jvm.module(spark, "Producers").get(jvm.java_map(spark, {**sink.PRODUCER, **conf})).close()
+    with pytest.raises(Py4JError, match="closed"):
+        sink.put(spark, topic, Record(b"a", b"2", 0), conf)
+    sink.put(spark, topic, Record(b"a", b"3", 0), conf)
+    assert [record.value for record in kafka.consume_all(topic, 2)] == [b"1", b"3"]

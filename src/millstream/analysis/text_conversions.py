@@ -1,6 +1,6 @@
 """How text reads as a value of another type: numbers, booleans, dates and times (features.md §4.4-4.5).
 
-The same readings exist for text that is only known at run time, in jvm/Operators.scala.
+The same readings exist for text that is only known at run time, in jvm/FunctionsCast.scala.
 """
 
 import base64

@@ -84,9 +84,9 @@ def worked(rows: DataFrame, texts: Mapping[str, str], live: bool, ticks: Punctua
     Raises pyspark's AnalysisException where a text makes no sense.
     """
     session = rows.sparkSession
-    made = jvm.module(session, "Fold")
+    made = jvm.module(session, "StatefulOperator")
     if live and ticks is not None:
-        rows, texts = _ticking(rows, texts["by"].split(","), ticks), {**texts, "by": f"{texts['by']},tick"}
+        rows, texts = _ticking(rows, texts["by"].split(","), ticks), {**texts, "by": f"{texts['by']},punctuation"}
     run = made.live if live else made.bounded
     return jvm.python_frame(session, run(jvm.java_frame(rows), jvm.java_map(session, texts)))
 
@@ -100,14 +100,14 @@ def clock(live: bool) -> str:
 
 
 def _ticking(rows: DataFrame, by: Sequence[str], ticks: Punctuation) -> DataFrame:
-    """The rows, and behind one that moves stream time its ticks: they have the column `tick`, and are of no group."""
+    """The rows, and behind one that moves stream time its ticks, which have the column `punctuation` and no group."""
     told = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
     side = "side" if "side" in rows.columns else "cast(null as int)"
-    made = f"ms_ticks('{uuid4().hex}', {ticks.first}L, {ticks.step}L, partition, clock, {side}, {', '.join(by)})"
+    made = f"ms_punctuate('{uuid4().hex}', {ticks.first}L, {ticks.step}L, partition, clock, {side}, {', '.join(by)})"
     rest = [c for c in rows.columns if c not in told]
-    frame = rows.selectExpr(*rest, f"{made} as (t_partition, t_clock, t_side, tick)")
-    kept = [f"if(tick is null, {c}, null) as {c}" if c in by else c for c in rest]
-    return frame.selectExpr(*kept, *(f"t_{c} as {c}" for c in told), "tick")
+    frame = rows.selectExpr(*rest, f"{made} as (t_partition, t_clock, t_side, punctuation)")
+    kept = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in rest]
+    return frame.selectExpr(*kept, *(f"t_{c} as {c}" for c in told), "punctuation")
 
 
 def _texts(what: Fold) -> dict[str, str]:
@@ -117,10 +117,10 @@ def _texts(what: Fold) -> dict[str, str]:
         "update": what.update,
         "emit": what.emit,
         "out": what.out,
-        "part": what.part,
+        "subkey": what.part,
         "label": what.label,
-        "whole": str(what.whole).lower(),
-        "gate": what.gate,
+        "shared_clock": str(what.whole).lower(),
+        "table_input": what.gate,
     }
     expiry = what.expiry
     if expiry is None:
@@ -129,7 +129,7 @@ def _texts(what: Fold) -> dict[str, str]:
     return {
         **texts,
         "due": f"named_struct({when}, 'partition', {expiry.partition})",
-        "expire": expiry.update,
-        "expired": expiry.emit,
-        "steady": str(expiry.steady).lower(),
+        "due_update": expiry.update,
+        "due_emit": expiry.emit,
+        "fixed_due": str(expiry.steady).lower(),
     }

@@ -47,14 +47,14 @@ class ForeignKeyJoin(JoinStep):
 
     def _left_rows(self, frame: DataFrame) -> DataFrame:
         key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        fk = f"if(lane = 0 and value is not null, named_struct('K0', {key}), null) as fk"
+        fk = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as fk"
         return frame.selectExpr(
-            "lane", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed())
+            "input", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed())
         )
 
     def _own(self, passing: Sequence[str]) -> tuple[str, str]:
         """The left row's group: its key, and what spreads the rows of lanes that pass."""
-        return "if(lane = 0, key, null) as k", f"if(lane = 0, 0L, {self.spread(passing)}) as h"
+        return "if(input = 0, key, null) as k", f"if(input = 0, 0L, {self.spread(passing)}) as h"
 
     def _message(self, what: int, fk: str, value: str = "row.value") -> str:
         return self._sent("0", str(what), fk, "row.key", value, [f"cast(null as {t})" for t in self._passed_types()])
@@ -63,20 +63,20 @@ class ForeignKeyJoin(JoinStep):
         return [right_type(j) for j in (self.join, *self.later)]
 
     def _sent(self, lane: str, what: str, fk: str, key: str, value: str, passed: list[str]) -> str:
-        fields = [f"'lane', {lane}", f"'what', {what}", f"'fk', {fk}", f"'key', {key}", f"'value', {value}"]
+        fields = [f"'input', {lane}", f"'what', {what}", f"'fk', {fk}", f"'key', {key}", f"'value', {value}"]
         fields += [f"'{name}', {text}" for name, text in zip(self._passed(), passed, strict=True)]
         return f"named_struct({', '.join(fields)}, {self._rest()})"
 
     def _subscribing(self) -> Fold:
         passed = [f"row.{p}" for p in self._passed()]
         nothing = f"cast(null as {self.key})"
-        passing = self._sent("row.lane", "-1", nothing, "row.key", "row.value", passed)
+        passing = self._sent("row.input", "-1", nothing, "row.key", "row.value", passed)
         return Fold(
             by=("k", "h"),
             state=f"struct<fk: {self.key}>",
-            update="if(row.lane <> 0 or row.value is null, null, named_struct('fk', row.fk))",
-            emit=f"if(row.lane <> 0, array({passing}), {self._moves()})",
-            out=f"struct<lane: int, what: int, fk: {self.key}, key: {self.own}, value: {self.left}"
+            update="if(row.input <> 0 or row.value is null, null, named_struct('fk', row.fk))",
+            emit=f"if(row.input <> 0, array({passing}), {self._moves()})",
+            out=f"struct<input: int, what: int, fk: {self.key}, key: {self.own}, value: {self.left}"
             f"{self._lanes_type(self._passed())}, {self._REST_TYPE}>",
             label=f"{self.query}.join",
         )
@@ -102,11 +102,11 @@ class ForeignKeyJoin(JoinStep):
 
     def _all_rows(self, sent: DataFrame) -> DataFrame:
         lane = f"r{self.place}"
-        side = f"case when lane = 0 then 0 when lane = {self.place} then 1 end as side"
+        side = f"case when input = 0 then 0 when input = {self.place} then 1 end as side"
         order = ", ".join(sorted_bytes(c.type, f"key.K{i}") for i, c in enumerate(self.join.left.schema.key))
-        columns = ["lane", "what", f"if(lane = {self.place}, {lane}.j, fk) as j", "key", "value", f"{lane}.v as rv"]
+        columns = ["input", "what", f"if(input = {self.place}, {lane}.j, fk) as j", "key", "value", f"{lane}.v as rv"]
         made = sent.selectExpr(*columns, side, f"concat({order}) as sorted", "rowtime", *PLACE, *self.passing)
-        spread = f"if(lane = 0, xxhash64(key), {self.spread(self.passing)})"
+        spread = f"if(input = 0, xxhash64(key), {self.spread(self.passing)})"
         return made.selectExpr("*", f"if(j is null, {spread}, 0L) as h")
 
     def _telling(self) -> Fold:
@@ -139,7 +139,7 @@ class ForeignKeyJoin(JoinStep):
     def _pass(self) -> str:
         nothing = f"cast(null as {self.own})", self.gone()
         passing = [f"'{p}', row.{p}" for p in self.passing]
-        return self.output("row.lane", *nothing, "row.rowtime", [*passing, "'n', 0L"])
+        return self.output("row.input", *nothing, "row.rowtime", [*passing, "'n', 0L"])
 
     def _none(self) -> str:
         return f"cast(null as {self.right})"
@@ -170,12 +170,12 @@ class ForeignKeyJoin(JoinStep):
     def _latest(self) -> Fold:
         """The left row's offset numbers what is told of it: what is older than the newest known is left out."""
         passing = [f"'{p}', row.{p}" for p in self.passing]
-        row = self.output("row.lane", "row.key", "row.value", "row.rowtime", passing)
+        row = self.output("row.input", "row.key", "row.value", "row.rowtime", passing)
         return Fold(
             by=("k", "h"),
             state="struct<n: bigint>",
-            update="if(row.lane <> 0, null, named_struct('n', greatest(row.n, state.n)))",
-            emit=f"if(row.lane = 0 and row.n < coalesce(state.n, row.n), array(), array({row}))",
+            update="if(row.input <> 0, null, named_struct('n', greatest(row.n, state.n)))",
+            emit=f"if(row.input = 0 and row.n < coalesce(state.n, row.n), array(), array({row}))",
             out=self.out,
             label=f"{self.query}.join",
         )

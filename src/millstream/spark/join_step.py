@@ -56,7 +56,7 @@ class JoinStep:
 
     def _out_type(self) -> str:
         value = struct_type("V", self.join.schema.value)
-        fields = ["lane: int", f"key: {self.own}", f"value: {value}", "rowtime: bigint", f"headers: {HEADERS}"]
+        fields = ["input: int", f"key: {self.own}", f"value: {value}", "rowtime: bigint", f"headers: {HEADERS}"]
         fields += ["partition: int", "offset: bigint", *(f"{b}: bigint" for b in self.bounds)]
         fields += [f"{name}: {right_type(join)}" for name, join in zip(self.passing, self.later, strict=True)]
         return f"struct<{', '.join(fields)}>"
@@ -69,12 +69,12 @@ class JoinStep:
         """What the fold reads: `j` the key that is compared, null in a lane that passes; `side` 0 or 1."""
         lane = f"r{self.place}"
         text = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        j = f"case lane when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
-        side = f"case lane when 0 then 0 when {self.place} then 1 end as side"
+        j = f"case input when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
+        side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
-        clock = f"case lane when 0 then {own} when {self.place} then {lane}.c end as clock"
+        clock = f"case input when 0 then {own} when {self.place} then {lane}.c end as clock"
         rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
-        made = frame.selectExpr("lane", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
+        made = frame.selectExpr("input", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
         made = with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
         return made.selectExpr("*", f"if(j is null, {self.spread(self.passing)}, 0L) as h") if self.passing else made
 
@@ -106,7 +106,7 @@ class JoinStep:
         return self.output("0", key, value, rowtime, nothing, window)
 
     def output(self, lane: str, key: str, value: str, rowtime: str, passing: Sequence[str], window: str = "row") -> str:
-        fields = [f"'lane', {lane}", f"'key', {key}", f"'value', {value}", f"'rowtime', {rowtime}"]
+        fields = [f"'input', {lane}", f"'key', {key}", f"'value', {value}", f"'rowtime', {rowtime}"]
         fields += [f"'{c}', row.{c}" for c in PLACE] + [f"'{b}', {window}.{b}" for b in self.bounds]
         return f"named_struct({', '.join([*fields, *passing])})"
 
@@ -116,7 +116,7 @@ class JoinStep:
     def passed(self) -> str:
         """The output of a row of a lane that passes."""
         passing = [f"'{p}', row.{p}" for p in self.passing]
-        return self.output("row.lane", f"cast(null as {self.own})", self.gone(), "row.rowtime", passing)
+        return self.output("row.input", f"cast(null as {self.own})", self.gone(), "row.rowtime", passing)
 
     def made(self, update: str, emit: str, state: str) -> Fold:
         """The fold of a join; rows of other lanes pass by."""

@@ -1,7 +1,7 @@
 """Joins as folds over the union of their inputs (DESIGN.md §4).
 
 Spark wants every union before the first stateful step. So all inputs of a chain of joins are one frame from the
-start: a row has its `lane`, the number of the input it comes from, and what is in it stands in `key` and `value` for
+start: a row has its `input`, the number of the input it comes from, and what is in it stands in `key` and `value` for
 lane 0, in `r<n>` for lane n. Join n folds lanes 0 and n into lane 0 and lets the later lanes pass.
 """
 
@@ -26,7 +26,7 @@ def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: 
     frame = _union(chain, rows, query, live)
     for place, join in enumerate(chain, 1):
         frame = _kind(join)(join, place, chain[place:], query, live).run(frame)
-    return frame.drop("lane")
+    return frame.drop("input")
 
 
 def _chain(node: Join) -> list[Join]:
@@ -54,12 +54,12 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: 
     kept = "value is not null" if first.kind is RelationKind.STREAM else "true"
     empty = [f"cast(null as {right_type(j)}) as r{i}" for i, j in enumerate(chain, 1)]
     own = f"{_key_of(first)} as key"
-    frame = rows(first).where(kept).selectExpr("0 as lane", own, "value", *rest, _clock(chain[0], live), *empty)
+    frame = rows(first).where(kept).selectExpr("0 as input", own, "value", *rest, _clock(chain[0], live), *empty)
     for place, join in enumerate(chain, 1):
         lanes = list(empty)
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
         lanes[place - 1] = f"named_struct('j', named_struct('K0', {right_key}), 'v', value, 'c', clock) as r{place}"
-        nothing = (f"{place} as lane", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
+        nothing = (f"{place} as input", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
         right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
         made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
         lane = with_key(made, f"r{place}.j.K0 is null", join.right, query)
@@ -97,7 +97,7 @@ class StreamTableJoin(_FoldJoin):
             f"if(row.side = 0, {told}, array())",
             f"struct<v: {self.right}>",
         )
-        return replace(made, gate=table_bootstrap.lane(self.query, self.place)) if self.live else made
+        return replace(made, gate=table_bootstrap.table_input(self.query, self.place)) if self.live else made
 
 
 class TableTableJoin(_FoldJoin):

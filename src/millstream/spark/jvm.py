@@ -102,8 +102,8 @@ def kill(session: SparkSession) -> None:
 
 
 def register(session: SparkSession) -> None:
-    """Make the module's ms_ functions callable in the session's SQL."""
-    module(session, "Registry").register(session._jsparkSession)
+    """Make the module's ms_ functions callable in the session's SQL, and follow its queries' runs."""
+    module(session, "SessionSetup").apply(session._jsparkSession)
 
 
 def call_column(name: str, method: str, column: Column, *rest: object) -> Column:

@@ -84,7 +84,7 @@ class StartedQuery:
         """Have it end its batch, and begin no other; does not wait: `stop` does. Where many stop, finish all first."""
         self._run.finish()
         # A stream that waits at the barrier reads nothing any more either.
-        table_bootstrap.end(self._query_session(), self.id)
+        table_bootstrap.remove(self._query_session(), self.id)
 
     def stop(self) -> None:
         """End it when all that it has read is written and committed: a next start goes on from exactly there.
@@ -106,7 +106,7 @@ class StartedQuery:
             LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
-        table_bootstrap.end(self._query_session(), self.id)
+        table_bootstrap.remove(self._query_session(), self.id)
         sink.release(self._query_session(), self.id)
         self._run.end()
 
@@ -126,7 +126,6 @@ class RealTimeQueries:
         self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        jvm.module(session, "Counts").listen(jvm.java_session(session))
         self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
         self._watcher.start()
 
@@ -179,7 +178,7 @@ class RealTimeQueries:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         duration = job.settings["millstream.batch.duration"]
         checkpoints.mend(self._session, job.checkpoint)
-        table_bootstrap.shut(self._session, job.id, plan, job.ends)
+        table_bootstrap.hold(self._session, job.id, plan, job.ends)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
         try:
             with self._lock:
@@ -187,7 +186,7 @@ class RealTimeQueries:
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration)
         except (PySparkException, Py4JError) as failure:
-            table_bootstrap.end(self._session, job.id)
+            table_bootstrap.remove(self._session, job.id)
             run.end()
             raise QueryRefused(first_line(failure)) from failure
         started = StartedQuery(query, job.id, run, self._patience, self._forget_running)

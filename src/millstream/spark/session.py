@@ -36,7 +36,7 @@ MEASURED = {
     # For all stores of the process together: a server with many queries has hundreds.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
-    # The fold is an operator of our own (jvm/FoldExec.scala), which Spark's list of operators cannot know.
+    # The fold is an operator of our own (jvm/SparkInternals.scala), which Spark's list of operators cannot know.
     "spark.sql.extensions": f"{jvm.PACKAGE}.Extensions",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # It would number the fields of the fold's columns anew, as if they were made by one of Spark's encoders.

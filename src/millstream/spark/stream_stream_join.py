@@ -1,4 +1,4 @@
-"""Two streams whose rows meet where they are near in time: the texts of the operator of jvm/Meeting.scala.
+"""Two streams whose rows meet where they are near in time: the texts of the operator of jvm/StreamStreamJoin.scala.
 
 As in Kafka Streams, what waits for a counterpart is told by stream time of both sides, and a side forgets its rows by
 its own alone.
@@ -59,14 +59,14 @@ class StreamStreamOperator:
             "after": str(near.after),
             "grace": str(near.grace),
             "eager": str(near.eager).lower(),
-            "pass": self.passing,
+            "forward": self.passing,
             "out": self.out,
             "label": self.label,
-            "whole": str(self.whole).lower(),
+            "shared_clock": str(self.whole).lower(),
         }
         for i, side in enumerate((self.left, self.right)):
-            texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"keep{i}": side.keep}
-            texts |= {f"meet{i}": side.meet, f"alone{i}": side.alone, f"order{i}": side.order}
+            texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"stored{i}": side.keep}
+            texts |= {f"join{i}": side.meet, f"unmatched{i}": side.alone, f"order{i}": side.order}
         return texts
 
 

@@ -1,7 +1,9 @@
-"""The gate: at a query's start streams wait until the tables that they look rows up in have been read (DESIGN.md §4).
+"""The table bootstrap barrier: at a query's start its streams wait until the tables they are joined with are read.
 
-A lane is a table of a join; its place is that of its Read among the plan's leaves, which is that of its join in the
-chain. Where the JVM knows of no gate for a query, nobody waits.
+A stream's row is joined with the table's row that is there when it comes, so a table that is read too late loses
+matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index of its
+Read among the plan's leaves, which is the number of its join in the chain. Where the JVM has no barrier for a query,
+nothing waits.
 """
 
 from collections.abc import Mapping
@@ -14,35 +16,35 @@ from millstream.spark import jvm
 from millstream.spark.constants import quoted
 
 
-def shut(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
-    """Before a query starts: shut its gate, if its streams look rows up in tables.
+def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
+    """Before a query starts: make its barrier, if its streams look rows up in tables.
 
     `ends` says where the tables' topics end now, topic → partition → offset.
     """
     if not looked_up(plan):
         return
     tables = sum(leaf.kind is RelationKind.TABLE for leaf in leaves(plan))
-    waited = {f"{topic}/{partition}": str(end) for topic, found in ends.items() for partition, end in found.items()}
-    jvm.module(session, "Gates").shut(query, tables, jvm.java_map(session, waited))
+    offsets = {f"{topic}/{partition}": str(end) for topic, each in ends.items() for partition, end in each.items()}
+    jvm.module(session, "TableBootstrapBarriers").hold(query, tables, jvm.java_map(session, offsets))
 
 
-def end(session: SparkSession, query: str) -> None:
-    """After a query's end: forget its gate, if it had one."""
-    jvm.module(session, "Gates").end(query)
+def remove(session: SparkSession, query: str) -> None:
+    """After a query's end: remove its barrier, if it has one."""
+    jvm.module(session, "TableBootstrapBarriers").remove(query)
 
 
-def lane(query: str, place: int) -> str:
-    """The name of a lane, as the JVM knows it."""
-    return f"{place} {query}"
+def table_input(query: str, index: int) -> str:
+    """The name of a table input, as the JVM knows it."""
+    return f"{index} {query}"
 
 
-def source(records: DataFrame, query: str, kind: RelationKind, place: int) -> DataFrame:
-    """The records of a source, with their column offset: those of a stream wait, those of a table are waited for."""
+def source(records: DataFrame, query: str, kind: RelationKind, index: int) -> DataFrame:
+    """The records of a source, with their column offset: a stream's wait, a table's are reported as they are read."""
     if kind is RelationKind.STREAM:
-        return records.where(f"ms_gate_hold({quoted(query)})")
-    return records.where(f"ms_gate_read({quoted(lane(query, place))}, offset)")
+        return records.where(f"ms_barrier_hold({quoted(query)})")
+    return records.where(f"ms_barrier_read({quoted(table_input(query, index))}, offset)")
 
 
-def sent(rows: DataFrame, query: str, place: int) -> DataFrame:
-    """The rows of a table that go to their fold, counted; they have the columns partition and offset."""
-    return rows.where(f"ms_gate_sent({quoted(lane(query, place))}, partition, offset)")
+def sent(rows: DataFrame, query: str, index: int) -> DataFrame:
+    """A table's rows that go to their operator, counted; they have the columns partition and offset."""
+    return rows.where(f"ms_barrier_sent({quoted(table_input(query, index))}, partition, offset)")

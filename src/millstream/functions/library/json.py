@@ -1,6 +1,6 @@
 """Functions of text that holds JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Signature
 from millstream.functions.jsontext import json_text
@@ -12,14 +12,14 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
     return scalar(name, "JSON", description, signatures, example, answer)
 
 
-_KINDS: Mapping[SqlType, str] = {INTEGER: "long", BIGINT: "long", DOUBLE: "double", BOOLEAN: "boolean", STRING: "text"}
+_COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING)
 
 
 def _has(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
     json, value = texts
-    kind = _KINDS.get(types[1]) if types[1] else None
-    found = f"ms_json_has_{kind}({json}, {value})" if kind else "false"
-    return f"coalesce(if({value} is null, ms_json_has_null({json}), {found}), false)"
+    if types[1] in _COMPARED:
+        return f"ms_json_has({json}, {value})"
+    return f"({value} is null and ms_json_has({json}, null))"
 
 
 JSON = (

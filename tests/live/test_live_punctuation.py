@@ -1,4 +1,4 @@
-"""Stream time reaches the tasks of all groups: what it closes is told, whatever group the later rows are of."""
+"""Stream time reaches the tasks of all groups: what it closes is emitted, whatever group the later rows are of."""
 
 import struct
 from collections.abc import Callable
@@ -29,21 +29,21 @@ def declare(server: EngineProcess, kafka: BrokerClient) -> tuple[str, str]:
 
 
 def closed(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
-    """The group and the bounds of each window that was told."""
+    """The group and the bounds of each window that was emitted."""
     records = kafka.consume_all(topic, kafka.ends(topic))
     keys = [(r.key or b"").split(b'"') for r in records]
     return {(group.decode(), *(str(b) for b in struct.unpack(f">{len(rest) // 8}q", rest))) for _, group, rest in keys}
 
 
 def alone(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
-    """The key and time of each row that was told without counterpart."""
+    """The key and time of each row that was emitted without a match."""
     records = kafka.consume_all(topic, kafka.ends(topic))
     return {((r.key or b"").decode().strip('"'), str(r.timestamp)) for r in records}
 
 
 def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: BrokerClient) -> None:
-    service = kafka.unique("ticks").replace("-", "_")
-    server = begin("ticks", **{"ksql.service.id": service})
+    service = kafka.unique("punctuation").replace("-", "_")
+    server = begin("punctuation", **{"ksql.service.id": service})
     (left, topic), (right, _) = declare(server, kafka), declare(server, kafka)
     for kind, window in WINDOWS.items():
         select = f"SELECT id, COUNT(*) AS n FROM {left} WINDOW {window} GROUP BY id EMIT FINAL"
@@ -58,8 +58,8 @@ def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: B
             kafka.send(topic, f'"{group}"', {"v": 1}, time, partition=0)
         kafka.flush()
 
-    def told(at: int) -> bool:
-        """Whether of the rows at `at` all windows and rows were told, in every group."""
+    def emitted(at: int) -> bool:
+        """Whether of the rows at `at` all windows and rows were emitted, in every group."""
         tumbling, hopping = at - at % 10_000, (at - at % 5_000 - 5_000, at - at % 5_000)
         wanted = {
             "TUMBLING": {(g, str(tumbling)) for g in GROUPS},
@@ -71,10 +71,12 @@ def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: B
 
     put(GROUPS, 6_000)
     put("a", 60_000)
-    wait_for(lambda: told(6_000), "what was closed", SLOW)
+    wait_for(lambda: emitted(6_000), "what was closed", SLOW)
     put(GROUPS, 106_000)
     server.kill()
-    begin("ticks", **{"ksql.service.id": service})
+    begin("punctuation", **{"ksql.service.id": service})
     put("a", 160_000)
-    wait_for(lambda: told(106_000), "what was closed after the restart", SLOW)
-    assert not {(g, "150000") for g in GROUPS} & closed(kafka, f"{left}_TUMBLING"), "nothing is told before it closes"
+    wait_for(lambda: emitted(106_000), "what was closed after the restart", SLOW)
+    assert not {(g, "150000") for g in GROUPS} & closed(kafka, f"{left}_TUMBLING"), (
+        "nothing is emitted before it closes"
+    )

@@ -67,7 +67,7 @@ def test_what_was_there_first_is_joined(
     begin: Callable[..., EngineProcess], kafka: BrokerClient, topics: dict[str, str]
 ) -> None:
     fill(kafka, topics, 0, "first")
-    server, out = begin("gate"), f"{topics['stream']}_J"
+    server, out = begin("barrier"), f"{topics['stream']}_J"
     server.execute(DECLARED.format(**topics))
     server.execute(JOINED.format(**topics))
     assert all_named(answers(kafka, out, ROWS), 0, "first")
@@ -75,7 +75,7 @@ def test_what_was_there_first_is_joined(
     assert {name for _, name in server.rows(asked, 1000)} == {"first"}
     server.close()
     fill(kafka, topics, ROWS, "second")
-    begin("gate")
+    begin("barrier")
     # It may tell rows of its first life again.
     wait_for(lambda: len(answers(kafka, out, 2 * ROWS)) == 2 * ROWS, "all rows of both lives", PATIENCE)
     assert all_named(answers(kafka, out, 2 * ROWS), ROWS, "second")

@@ -1,4 +1,4 @@
-"""The meeting of two streams against a naive model of its rules; failures, and that it goes on after a stop."""
+"""The join of two streams against a naive model of its rules; failures, and that it goes on after a stop."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ CHECKED = settings(
 )
 # Key, side, time, value, partition.
 Row = tuple[str, int | None, int, int, int]
-# Key, the left's and the right's value, time, the partition of the row that it was told at.
+# Key, the left's and the right's value, time, the partition of the row that it was emitted at.
 Out = tuple[str, int | None, int | None, int, int]
 
 
-def meeting(near: JoinWindow, outer: tuple[bool, bool], whole: bool = False) -> StreamStreamOperator:
-    """Rows (k, v) that meet by k; a row whose value is 13 can't be told with another."""
+def operator(near: JoinWindow, outer: tuple[bool, bool], whole: bool = False) -> StreamStreamOperator:
+    """Rows (k, v) joined by k; a row whose value is 13 cannot be joined."""
     place = "'p', row.partition"
     sides = []
     for side in (0, 1):
@@ -53,7 +53,7 @@ def meeting(near: JoinWindow, outer: tuple[bool, bool], whole: bool = False) -> 
 
 
 def timed(rows: DataFrame) -> DataFrame:
-    """The columns that a meeting needs."""
+    """The columns that the join needs."""
     return rows.selectExpr("*", "rowtime as clock", "rowtime as offset")
 
 
@@ -63,7 +63,7 @@ def runner(spark: SparkSession, what: StreamStreamOperator) -> Evaluator:
 
 @dataclass(slots=True)
 class Kept:
-    """A row, and whether it waits to be told without counterpart."""
+    """A row, and whether it waits for its outer result."""
 
     k: str
     t: int
@@ -133,7 +133,7 @@ WIDTHS = dict(zip(NEARS, (55, 1, 26, 10_000, 4_001, 10_000), strict=True))
 
 @pytest.mark.parametrize("name", NEARS)
 def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
-    """Times are at the edges of chunks, or as far from them as rows still meet; else random. Mostly they rise."""
+    """Times are at the edges of chunks, or as far from them as rows are still joined; else random. Mostly they rise."""
     near, width = NEARS[name], WIDTHS[name]
     far = [sign * (reach + d) for sign in (-1, 1) for reach in (0, near.before, near.after) for d in (-1, 0, 1)]
     edges = st.builds(lambda n, d: max(0, n * width + d), st.integers(0, 12), st.sampled_from([0, 0, *far]))
@@ -150,7 +150,7 @@ def test_it_does_as_plain_python_does(spark: SparkSession, name: str) -> None:
         ordered = sorted(rows, key=lambda r: r[2] // (width * 4)) if rising else rows
         numbered = [(k, s, t, 100 + n, 0) for n, (k, s, t, _, _) in enumerate(ordered)]
         model = Model(near, outer)
-        assert runner(spark, meeting(near, outer))(numbered) == [list(model.put(row)) for row in numbered]
+        assert runner(spark, operator(near, outer))(numbered) == [list(model.put(row)) for row in numbered]
 
     holds()
 
@@ -160,54 +160,54 @@ SOON = JoinWindow(10, 10, 5, False)
 
 def test_partitions_have_clocks_of_their_own_unless_it_is_whole(spark: SparkSession) -> None:
     rows: list[Row] = [("a", 0, 100, 1, 0), ("b", 0, 100, 2, 1), ("c", 1, 116, 3, 1), ("d", 1, 117, 4, 0)]
-    apart = runner(spark, meeting(SOON, (True, False)))(rows)
+    apart = runner(spark, operator(SOON, (True, False)))(rows)
     assert apart == [[], [], [("b", 2, None, 100, 1)], [("a", 1, None, 100, 0)]]
-    together = runner(spark, meeting(SOON, (True, False), whole=True))(rows)
+    together = runner(spark, operator(SOON, (True, False), whole=True))(rows)
     assert together == [[], [], [("a", 1, None, 100, 1), ("b", 2, None, 100, 1)], []]
 
 
 def test_a_row_that_fails_is_logged_and_changes_nothing(spark: SparkSession) -> None:
-    """The second row met the first and could not be told: the first waits as before, the second is not kept."""
+    """The second row is near the first and cannot be joined: the first waits as before, the second is not stored."""
     sink.log_to_memory(spark, "q")
     rows: list[Row] = [("a", 0, 100, 1, 0), ("a", 1, 101, 13, 0), ("a", 0, 102, 2, 0), ("b", 0, 200, 3, 0)]
-    told = runner(spark, meeting(SOON, (True, True)))(rows)
-    assert told == [[], [], [], [("a", 1, None, 100, 0), ("a", 2, None, 102, 0)]]
+    emitted = runner(spark, operator(SOON, (True, True)))(rows)
+    assert emitted == [[], [], [], [("a", 1, None, 100, 0), ("a", 2, None, 102, 0)]]
     assert len(sink.drain_log(spark, "q")) == 1
 
 
 def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
-    """Rows of before the stop meet and are told after it: chunks, who waits, and clocks are read from the store."""
+    """Rows of before the stop are joined and emitted after it: chunks, who waits, and clocks are in the store."""
     rows: list[Row] = [
         *[(k, s, 100_000, n, 0) for n, (k, s) in enumerate((("a", 0), ("a", 1), ("b", 0), ("c", 1), ("d", 1)))],
         *[("e", 0, 100_000 + 10_000 * n, 10 + n, 0) for n in range(3)],
         *[(k, s, 119_000, n, 0) for n, (k, s) in enumerate((("c", 0), ("a", 0), ("e", 1)), 20)],
         ("z", 0, 200_000, 30, 0),
     ]
-    what = meeting(JoinWindow(20_000, 20_000, 5_000, False), (True, True))
+    what = operator(JoinWindow(20_000, 20_000, 5_000, False), (True, True))
     expected = [",".join(map(str, out)) for made in runner(spark, what)(rows) for out in made]
     assert len(expected) == 8
-    kafka.create_topic("meeting-in")
-    kafka.create_topic("meeting-out")
+    kafka.create_topic("stream-join-in")
+    kafka.create_topic("stream-join-out")
     for n, half in enumerate((rows[:8], rows[8:])):
         for row in half:
-            kafka.produce("meeting-in", row[0].encode(), ",".join(map(str, row)).encode())
+            kafka.produce("stream-join-in", row[0].encode(), ",".join(map(str, row)).encode())
         _run_live(spark, kafka, tmp_path, what, wanted=len(expected) if n else 1, batch=n)
-    values = [(r.value or b"").decode() for r in kafka.consume_all("meeting-out", kafka.ends("meeting-out"))]
+    values = [(r.value or b"").decode() for r in kafka.consume_all("stream-join-out", kafka.ends("stream-join-out"))]
     assert sorted(set(values)) == sorted(expected)
 
 
 def _run_live(
     spark: SparkSession, kafka: BrokerClient, folder: Path, what: StreamStreamOperator, wanted: int, batch: int
 ) -> None:
-    records = source.stream(spark, source.Topic("meeting-in", {"bootstrap.servers": kafka.bootstrap}))
+    records = source.stream(spark, source.Topic("stream-join-in", {"bootstrap.servers": kafka.bootstrap}))
     parts = records.selectExpr("split(string(value), ',') as p", "0 as partition")
     types = ("string", "int", "bigint", "bigint")
     read = [
         f"cast(p[{i}] as {type}) as {name}" for i, ((name, _), type) in enumerate(zip(COLUMNS, types, strict=False))
     ]
-    told = worked(timed(parts.selectExpr(*read, "partition")), what.texts(), live=True)
+    emitted = worked(timed(parts.selectExpr(*read, "partition")), what.texts(), live=True)
     fields = ", ".join(f"coalesce(string({name}), 'None')" for name in ("k", "l", "r", "t", "p"))
-    out = told.selectExpr(
+    out = emitted.selectExpr(
         "cast(null as binary) as key",
         f"encode(concat_ws(',', {fields}), 'UTF-8') as value",
         "0L as rowtime",
@@ -217,10 +217,10 @@ def _run_live(
     # One task: its clocks are those of all rows.
     tasks = str(spark.conf.get("spark.sql.shuffle.partitions"))
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    query = sink.run_realtime(out, "meeting-out", producer, str(folder), "meeting", "2 seconds")
+    query = sink.run_realtime(out, "stream-join-out", producer, str(folder), "stream-join", "2 seconds")
     spark.conf.set("spark.sql.shuffle.partitions", tasks)
     try:
-        wait_for(lambda: kafka.ends("meeting-out") >= wanted, f"{wanted} records")
+        wait_for(lambda: kafka.ends("stream-join-out") >= wanted, f"{wanted} records")
         wait_for(lambda: past_batch(query, batch), "a saved batch")
     finally:
         query.stop()
@@ -228,4 +228,4 @@ def _run_live(
 
 def test_rows_of_no_side_pass(spark: SparkSession) -> None:
     passing: Sequence[Row] = [("a", None, 100, 7, 3)]
-    assert runner(spark, meeting(SOON, (True, True)))(passing) == [[("a", 7, 7, -1, 3)]]
+    assert runner(spark, operator(SOON, (True, True)))(passing) == [[("a", 7, 7, -1, 3)]]

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{HashMap => JavaHashMap}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.types._
+
+/**
+ * The stateful operator of a bounded run: an expression that has states. Group and row come as bytes, the outputs are
+ * an array of structs, which `inline` makes rows of. Eval (Eval.scala) runs it as it runs any other expression.
+ */
+case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSpec[_ >: Null <: AnyRef])
+    extends BinaryExpression with Nondeterministic with CodegenFallback {
+  @transient private var task: OperatorTask = _
+  override def stateful: Boolean = true
+  override def nullable: Boolean = false
+  override def dataType: DataType = ArrayType(spec.out)
+  override def prettyName: String = "ms_operator"
+  override protected def initializeInternal(partition: Int): Unit = task = started(spec)
+  private def started[S >: Null <: AnyRef](spec: OperatorSpec[S]) = spec.task(new DriverStateMap[S])
+  override protected def evalInternal(in: InternalRow): Any = {
+    val row = StatefulOperator.row(right.eval(in).asInstanceOf[Array[Byte]], spec.row.size)
+    new GenericArrayData(task(left.eval(in).asInstanceOf[Array[Byte]], row).toArray[Any])
+  }
+  override protected def withNewChildrenInternal(left: Expression, right: Expression): BoundedOperator =
+    copy(left, right)
+}
+
+/** A struct as the bytes of an UnsafeRow. */
+case class StructBytes(child: Expression) extends UnaryExpression with CodegenFallback {
+  @transient private lazy val project = UnsafeProjection.create(child.dataType.asInstanceOf[StructType])
+  override def dataType: DataType = BinaryType
+  override def nullIntolerant: Boolean = true
+  override def nullSafeEval(in: Any): Any = in match {
+    case row: UnsafeRow => row.copy().getBytes
+    case row: InternalRow => project(row).copy().getBytes
+  }
+  override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
+}
+
+/** States in the driver's JVM, for one bounded run. */
+class DriverStateMap[S >: Null <: AnyRef] extends StateMap[S] {
+  private val states = new JavaHashMap[StateKey, S]
+  private val clocks = new JavaHashMap[Int, StreamClock]
+  override def get(key: Array[Byte]): S = states.get(new StateKey(key))
+  override def put(key: Array[Byte], state: S): Unit =
+    if (state == null) remove(key) else states.put(new StateKey(key), state)
+  override def remove(key: Array[Byte]): Unit = states.remove(new StateKey(key))
+  override def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = make(Iterator.empty)
+  override def clock(id: Int): StreamClock = clocks.computeIfAbsent(id, _ => new StreamClock(null))
+}

@@ -1,0 +1,203 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{ArrayList, Arrays}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.types._
+
+/**
+ * The fold: rows of a group change one state, in order of arrival, and stream time expires states.
+ *
+ *   COUNT(*) of 10 s windows with EMIT FINAL; a state has (k, w, n), and is due at w + 10:
+ *   row (k, clock)   subkey   state before → after              due queue         outputs
+ *   a, 1             w = 0    null         → (a, 0, 1)          10: a0
+ *   a, 4             w = 0    (a, 0, 1)    → (a, 0, 2)          10: a0
+ *   b, 12            w = 10   null         → (b, 10, 1)         20: b10           (a, 2): a0 was due at 10
+ *
+ * A row is folded first; then stream time, which it has moved, expires what is due, in the order of (due, order, key).
+ * Expressions are over the environment (state, row, new, clock): before the row, the row, after it, stream time.
+ */
+case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
+    update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
+    sharedClock: Boolean, override val tableInput: String) extends OperatorSpec[Array[Byte]] {
+  val clock: Int = at("clock")
+
+  override def codec: StateCodec[Array[Byte]] = ByteStates
+  override def task(states: StateMap[Array[Byte]]): OperatorTask = new FoldTask(this, states)
+  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset")
+  override protected def bounds: Seq[BoundExpression] =
+    Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
+  override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): FoldSpec =
+    copy(row = narrow, subkey = moved(subkey), update = moved(update), emit = moved(emit),
+      expiration = expiration.map(e => e.copy(moved(e.due), moved(e.update), moved(e.emit))))
+}
+
+/**
+ * What stream time alone does to a state: when it is `due` (with `order` among those of one time, and the partition
+ * whose time counts), which state stays, which rows come out. `fixed`: due does not change while there is the state.
+ */
+case class ExpirationSpec(due: BoundExpression, update: BoundExpression, emit: BoundExpression, fixed: Boolean)
+
+object FoldSpec {
+  private val Due = OperatorSpec.struct("struct<due: bigint, order: binary, partition: int>")
+
+  /** Of the texts that spark/fold.py writes. */
+  def of(in: DataFrame, texts: Map[String, String]): FoldSpec = {
+    val Seq(state, out) = Seq("state", "out").map(name => OperatorSpec.struct(texts(name)))
+    val environment =
+      new StructType().add("state", state).add("row", in.schema).add("new", state).add("clock", LongType)
+    def bound(name: String, result: DataType) = BoundExpression.of(in.sparkSession, environment, texts(name), result)
+    val rows = ArrayType(out)
+    val expiration = texts.get("due").map { _ =>
+      ExpirationSpec(bound("due", Due), bound("due_update", state), bound("due_emit", rows),
+        texts("fixed_due").toBoolean)
+    }
+    FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey", BinaryType), bound("update", state),
+      bound("emit", rows), expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"))
+  }
+}
+
+/** A fold in one task. */
+class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTask(spec) {
+  import spec.{clock, sharedClock}
+
+  /** What a row, or stream time, does to a state: the next one, and the rows that come out. */
+  private class Change(updateBy: BoundExpression, emitBy: BoundExpression) {
+    val update: InternalRow => UnsafeRow = StructProjection.one(updateBy, spec.state.size)
+    val emit: StructProjection.Rows = StructProjection.all(emitBy, spec.out.size)
+  }
+
+  private val subkey = spec.subkey.evaluator()
+  private val folding = new Change(spec.update, spec.emit)
+  private val expiring = spec.expiration.map(e => new Change(e.update, e.emit)).orNull
+  private val due = spec.expiration.map(e => StructProjection.one(e.due, 3)).orNull
+  private val expires = spec.expiration.nonEmpty
+  private val fixedDue = spec.expiration.exists(_.fixed)
+  private val environment = new GenericInternalRow(4)
+  private var (lastPartition, lastClock) = (0, states.clock(0))
+  private val queue = if (expires) states.derived(queueOf) else null
+
+  private def queueOf(states: Iterator[(Array[Byte], Array[Byte])]): ExpirationQueue = {
+    val queue = new ExpirationQueue
+    states.foreach { case (key, state) => Option(expirationOf(key, state)).foreach(queue.add) }
+    queue
+  }
+
+  override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    val partition = if (sharedClock || spec.partition < 0) 0 else in.getInt(spec.partition)
+    val now = advance(in, partition)
+    if (!spec.isPunctuation(in)) {
+      val key = keyOf(group, in)
+      guarded(in, outs) { change(key, in, now, folding, outs) }
+    }
+    if (expires && now != null) expire(in, partition, now, outs)
+    outs
+  }
+
+  /** A state's key: the group, and the row's subkey if it has one. */
+  private def keyOf(group: Array[Byte], in: UnsafeRow): Array[Byte] = {
+    set(null, in, null, null)
+    val part = subkey(environment)
+    if (part.isNullAt(0)) group
+    else {
+      val more = part.getBinary(0)
+      val key = Arrays.copyOf(group, group.length + more.length)
+      System.arraycopy(more, 0, key, group.length, more.length)
+      key
+    }
+  }
+
+  /** Stream time of a partition, with the row's; null while there is none. */
+  private def advance(in: UnsafeRow, partition: Int): java.lang.Long = {
+    if (lastPartition != partition) {
+      lastPartition = partition
+      lastClock = states.clock(partition)
+    }
+    if (clock < 0 || in.isNullAt(clock)) lastClock.time else lastClock.advance(in.getLong(clock))
+  }
+
+  /** Change one state; true where it is another now. Where an expression throws, the state is as it was. */
+  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: Change,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
+    val old = states.get(key)
+    val before = StatefulOperator.row(old, spec.state.size)
+    set(before, in, null, now)
+    val updated = by.update(environment)
+    val next = if (updated == null) null else if (updated eq before) old else updated.copy().getBytes
+    environment.update(2, StatefulOperator.row(next, spec.state.size))
+    by.emit(environment, out => outs += out.copy())
+    val changed = (old ne next) && !Arrays.equals(old, next)
+    if (changed) {
+      if (expires && next != null && !(old != null && fixedDue)) enqueue(key, old, next)
+      states.put(key, next)
+    }
+    changed
+  }
+
+  private def set(old: UnsafeRow, in: UnsafeRow, next: UnsafeRow, now: java.lang.Long): Unit = {
+    environment.update(0, old)
+    environment.update(1, in)
+    environment.update(2, next)
+    environment.update(3, now)
+  }
+
+  /** A state that is new, or due earlier or elsewhere than before, is queued; one due later when its turn comes. */
+  private def enqueue(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit = {
+    val (before, after) = (expirationOf(key, old), expirationOf(key, next))
+    if (after != null && (before == null || after.time < before.time || after.partition != before.partition))
+      queue.add(after)
+  }
+
+  /** When a state is due; null for never. */
+  private def expirationOf(key: Array[Byte], state: Array[Byte]): Expiration =
+    if (state == null) null
+    else {
+      set(StatefulOperator.row(state, spec.state.size), null, null, null)
+      val when = due(environment)
+      if (when.isNullAt(0)) null
+      else {
+        val order = if (when.isNullAt(1)) Array.emptyByteArray else when.getBinary(1)
+        new Expiration(when.getLong(0), order, if (sharedClock || when.isNullAt(2)) 0 else when.getInt(2), key)
+      }
+    }
+
+  /** Expire what stream time has reached, the earliest first. */
+  private def expire(in: UnsafeRow, partition: Int, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    var keys = queue.take(partition, now)
+    while (keys != null) {
+      val reached = dueBy(partition, queue.taken, keys)
+      reached.sort(null)
+      var last: Expiration = null
+      reached.forEach { one =>
+        if (last == null || last.compareTo(one) != 0) expireOne(one, in, now, outs)
+        last = one
+      }
+      keys = queue.take(partition, now)
+    }
+  }
+
+  /** Of keys that were queued at a time, those that are due by then; the others are queued at their own time. */
+  private def dueBy(partition: Int, time: Long, keys: ArrayList[Array[Byte]]): ArrayList[Expiration] = {
+    val reached = new ArrayList[Expiration]
+    keys.forEach { key =>
+      val one = expirationOf(key, states.get(key))
+      if (one != null && one.partition == partition) {
+        if (one.time <= time) reached.add(one) else queue.add(one)
+      }
+    }
+    reached
+  }
+
+  /** Where an expression throws, the state stays, and is tried again when it is twice as late. */
+  private def expireOne(one: Expiration, in: UnsafeRow, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    var changed = false
+    if (!guarded(in, outs) { changed = change(one.key, in, now, expiring, outs) })
+      queue.add(one.at(now + Math.max(1, now - one.time)))
+    else if (changed) Option(expirationOf(one.key, states.get(one.key))).foreach(queue.add)
+  }
+}

@@ -1,0 +1,107 @@
+package org.apache.spark.sql.millstream
+
+import java.time.{DateTimeException, LocalDate, LocalTime}
+import java.util.{Base64, Locale}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Casts between text and other types as ksqlDB does them; text that is no value of the type throws a Fault. */
+object CastFunctions extends Family {
+  import Texts.asSpark
+
+  override val functions: Seq[SqlFunction] = Seq(
+    fn("boolean", BooleanType),
+    fn("int", IntegerType),
+    fn("bigint", LongType),
+    fn("double", DoubleType),
+    fn("date", DateType),
+    fn("time", LongType),
+    fn("timestamp", TimestampType),
+    fn("base64", BinaryType),
+    fn("plain", StringType),
+    fn("timeText", StringType),
+    SqlFunction("ms_empty", _ => Literal.create(InternalRow(), StructType(Nil))))
+
+  private[millstream] def no(text: UTF8String, kind: String): Nothing = throw new Fault(s"'$text' is no $kind")
+
+  private def number[T](text: UTF8String, kind: String)(parse: String => T): T =
+    try parse(text.toString.trim) catch { case _: NumberFormatException => no(text, kind) }
+
+  // ---------------------------------------------------------------- text to values
+
+  /** The beginning of a word will do. */
+  def boolean(text: UTF8String): Boolean = {
+    val word = text.toString.trim.toLowerCase(Locale.ROOT)
+    def begins(words: String*) = word.nonEmpty && words.exists(_.startsWith(word))
+    begins("true", "yes") || !begins("false", "no") && no(text, "BOOLEAN")
+  }
+
+  def int(text: UTF8String): Int = number(text, "INTEGER")(Integer.parseInt)
+  def bigint(text: UTF8String): Long = number(text, "BIGINT")(java.lang.Long.parseLong)
+
+  /** As Java reads it, but without a type's letter behind it and with NaN and Infinity in any case. */
+  def double(text: UTF8String): Double = text.toString.trim.toLowerCase(Locale.ROOT) match {
+    case "nan" => Double.NaN
+    case "inf" | "infinity" | "+infinity" => Double.PositiveInfinity
+    case "-inf" | "-infinity" => Double.NegativeInfinity
+    case word if word.endsWith("d") || word.endsWith("f") => no(text, "DOUBLE")
+    case _ => number(text, "DOUBLE")(java.lang.Double.parseDouble)
+  }
+
+  def base64(text: UTF8String): Array[Byte] =
+    try Base64.getDecoder.decode(text.getBytes) catch { case _: IllegalArgumentException => no(text, "BYTES") }
+
+  private val Day = """(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"""
+  private val Clock = """(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"""
+  private val Zone = """(?:Z|([+-])(\d{2})(?::?(\d{2}))?)?"""
+  private val DayText = Day.r
+  private val ClockText = Clock.r
+  private val InstantText = s"$Day(?:[T ](?:$Clock$Zone)?)?".r
+
+  /** Epoch days of a date that may stop early. */
+  def date(text: UTF8String): Int = text.toString.trim match {
+    case DayText(year, month, day) => valid(text, "DATE")(epochDay(year, month, day).toInt)
+    case _ => no(text, "DATE")
+  }
+
+  /** Milliseconds of the day. */
+  def time(text: UTF8String): Long = text.toString.trim match {
+    case ClockText(hour, minute, second, fraction) => valid(text, "TIME")(ofDay(hour, minute, second, fraction))
+    case _ => no(text, "TIME")
+  }
+
+  /** Epoch microseconds of ISO text that may stop early; milliseconds count, UTC unless it names a zone. */
+  def timestamp(text: UTF8String): Long = text.toString.trim match {
+    case InstantText(year, month, day, hour, minute, second, fraction, sign, ahead, more) =>
+      valid(text, "TIMESTAMP") {
+        val offset = (digits(ahead, 0) * 60 + digits(more, 0)) * 60000L
+        val midnight = digits(hour, 0) == 24 && Seq(minute, second, fraction).forall(digits(_, 0) == 0)
+        val time = if (midnight) 86400000L else ofDay(hour, minute, second, fraction)
+        val local = epochDay(year, month, day) * 86400000L + time
+        (if (sign == "-") local + offset else local - offset) * 1000
+      }
+    case _ => no(text, "TIMESTAMP")
+  }
+
+  private def digits(text: String, otherwise: Int): Int = if (text == null) otherwise else Integer.parseInt(text)
+
+  private def epochDay(year: String, month: String, day: String): Long =
+    LocalDate.of(digits(year, 1970), digits(month, 1), digits(day, 1)).toEpochDay
+
+  private def ofDay(hour: String, minute: String, second: String, fraction: String): Long = {
+    val time = LocalTime.of(digits(hour, 0), digits(minute, 0), digits(second, 0))
+    time.toSecondOfDay * 1000L + digits((Option(fraction).getOrElse("") + "000").take(3), 0)
+  }
+
+  private def valid[T](text: UTF8String, kind: String)(value: => T): T =
+    try value catch { case _: DateTimeException => no(text, kind) }
+
+  // ---------------------------------------------------------------- values to text
+
+  def plain(value: Decimal): UTF8String = value.toJavaBigDecimal.toPlainString
+
+  def timeText(milliseconds: Long): UTF8String = LocalTime.ofNanoOfDay(milliseconds * 1000000L).toString
+}

@@ -1,0 +1,90 @@
+package org.apache.spark.sql.millstream
+
+import java.math.{BigDecimal, MathContext, RoundingMode}
+import java.math.RoundingMode.{DOWN, HALF_DOWN, HALF_UP, UNNECESSARY}
+
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Decimals: arithmetic without rounding, casts that round, and ROUND and TRUNC. */
+object DecimalFunctions extends Family {
+
+  /** A method whose last two arguments are the precision and scale of its result. */
+  private def sized(method: String): SqlFunction = SqlFunction(named(method), { args =>
+    val Seq(precision, scale) = args.takeRight(2).map(_.eval().asInstanceOf[Int])
+    StaticInvoke(getClass, DecimalType(precision, scale), method, args)
+  })
+
+  /** From a decimal and a number of decimals to a decimal of the same scale with room for all digits. */
+  private def sameScale(method: String): SqlFunction = SqlFunction(named(method), { args =>
+    val scale = args.head.dataType match { case t: DecimalType => t.scale; case _ => 0 }
+    val result = DecimalType(DecimalType.MAX_PRECISION, scale)
+    StaticInvoke(getClass, result, method, args, Seq(DecimalType, IntegerType), returnNullable = true)
+  })
+
+  override val functions: Seq[SqlFunction] =
+    Seq("decimalAdd", "decimalSubtract", "decimalMultiply", "decimalDivide", "decimalRemainder", "decimalOfText",
+      "decimalOfDouble", "decimalOfBigint", "decimalOfDecimal").map(sized) ++
+      Seq("roundDecimal", "truncDecimal").map(sameScale)
+
+  // ---------------------------------------------------------------- arithmetic
+
+  def decimalAdd(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal = exact(a, b, precision, scale)(_ add _)
+  def decimalSubtract(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
+    exact(a, b, precision, scale)(_ subtract _)
+  def decimalMultiply(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
+    exact(a, b, precision, scale)(_ multiply _)
+  def decimalDivide(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
+    exact(a, b, precision, scale)(_.divide(_, new MathContext(precision, UNNECESSARY)))
+  def decimalRemainder(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
+    exact(a, b, precision, scale)(_ remainder _)
+
+  /** A result without rounding: one with more digits than there is room for fails, as division by zero does. */
+  private def exact(a: Decimal, b: Decimal, precision: Int, scale: Int)(
+      compute: (BigDecimal, BigDecimal) => BigDecimal): Decimal =
+    try sized(compute(a.toJavaBigDecimal, b.toJavaBigDecimal), precision, scale, UNNECESSARY)
+    catch {
+      case e: ArithmeticException => throw new Fault(s"no DECIMAL($precision, $scale) is exact: ${e.getMessage}")
+    }
+
+  private def sized(value: BigDecimal, precision: Int, scale: Int, rounding: RoundingMode): Decimal = {
+    val scaled = value.setScale(scale, rounding)
+    if (scaled.precision > precision)
+      throw new Fault(s"${scaled.toPlainString} does not fit DECIMAL($precision, $scale)")
+    Decimal(new scala.math.BigDecimal(scaled), precision, scale)
+  }
+
+  // ---------------------------------------------------------------- casts
+
+  def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
+    val value =
+      try new BigDecimal(text.toString.trim)
+      catch { case _: NumberFormatException => CastFunctions.no(text, "DECIMAL") }
+    sized(value, precision, scale, HALF_UP)
+  }
+
+  /** As ksqlDB rounds: to `precision` digits, then to the scale. */
+  def decimalOfDouble(value: Double, precision: Int, scale: Int): Decimal = {
+    insist(!value.isNaN && !value.isInfinite, s"$value is no DECIMAL")
+    sized(new BigDecimal(value, new MathContext(precision)), precision, scale, HALF_UP)
+  }
+
+  def decimalOfBigint(value: Long, precision: Int, scale: Int): Decimal =
+    sized(BigDecimal.valueOf(value), precision, scale, HALF_UP)
+
+  def decimalOfDecimal(value: Decimal, precision: Int, scale: Int): Decimal =
+    sized(value.toJavaBigDecimal, precision, scale, HALF_UP)
+
+  // ---------------------------------------------------------------- ROUND and TRUNC
+
+  def roundDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, rounded(x.toJavaBigDecimal, decimals))
+  def truncDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, x.toJavaBigDecimal.setScale(decimals, DOWN))
+
+  /** Ties go up, whatever the sign. */
+  private[millstream] def rounded(x: BigDecimal, decimals: Int): BigDecimal =
+    x.setScale(decimals, if (x.signum > 0) HALF_UP else HALF_DOWN)
+
+  private def inScaleOf(source: Decimal, x: BigDecimal): Decimal =
+    Decimal(x.setScale(source.scale, DOWN), DecimalType.MAX_PRECISION, source.scale)
+}

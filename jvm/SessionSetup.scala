@@ -1,0 +1,38 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
+import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.StreamingQueryListener._
+import org.apache.spark.sql.types.DataType
+
+/** A function that SQL text can call: its name, and the expression made of its arguments. */
+case class SqlFunction(name: String, build: Seq[Expression] => Expression)
+
+object SqlFunction {
+
+  /** A method of an object that goes along with the plan, one for each task. No rule repeats it or leaves it out. */
+  def method(owner: AnyRef, name: String, result: DataType, args: Seq[Expression]): Expression =
+    Invoke(Literal.fromObject(owner), name, result, args, returnNullable = false, isDeterministic = false)
+}
+
+/** Sets up a session: the ms_ functions, which expr("ms_…(…)") then finds, and what its queries' runs need. */
+object SessionSetup {
+  private val functions: Seq[SqlFunction] =
+    Faults.functions ++ Functions.all ++ StreamTime.functions ++
+      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions
+
+  def apply(session: SparkSession): Unit = {
+    functions.foreach(SparkInternals.register(session, _))
+    session.streams.addListener(RunListener)
+  }
+
+  /** Counts what named queries read, and drops what the tasks of a run have shared. */
+  private object RunListener extends StreamingQueryListener {
+    override def onQueryStarted(event: QueryStartedEvent): Unit = ()
+    override def onQueryProgress(event: QueryProgressEvent): Unit =
+      Option(event.progress.name).flatMap(Counts.running).foreach(_.read(event.progress.numInputRows))
+    override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunScope.end(event.runId.toString)
+  }
+}

@@ -1,0 +1,274 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{Collections, UUID, WeakHashMap}
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{Column, DataFrame, Encoders, ForeachWriter, Row, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, SerializeFromObject, TransformWithState}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils, SparkSession => ClassicSession}
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult}
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreOps}
+import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.types._
+import org.apache.spark.util.CompletionIterator
+
+/**
+ * What Spark does not promise to keep: its private classes, and rules of ours that rest on how it plans and runs. A
+ * later Spark is met here; tests/spark/test_spark_internals.py names each assumption and says when one holds no more.
+ *
+ * How the stateful operator gets into a plan:
+ *
+ *   StatefulPlan             SerializeFromObject(TransformWithState(StatefulProcessor(spec)))     analysis, optimizer
+ *   Spark's strategies       SerializeFromObjectExec(TransformWithStateExec(…, Exchange))        exchange, state number
+ *   StatefulOperatorRule     StatefulExec(spec, stateInfo, Exchange)                              what runs
+ */
+object SparkInternals {
+  private def classic(session: SparkSession) = session.asInstanceOf[ClassicSession]
+  private def execution(frame: DataFrame) = frame.asInstanceOf[ClassicDataset[_]].queryExecution
+
+  def analyzed(frame: DataFrame): LogicalPlan = execution(frame).analyzed
+  def optimized(frame: DataFrame): LogicalPlan = execution(frame).optimizedPlan
+  def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
+  def expression(column: Column): Expression = ExpressionUtils.expression(column)
+  def column(expression: Expression): Column = ExpressionUtils.column(expression)
+
+  /** A frame without rows, which the optimizer cannot see to be empty. */
+  def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
+    session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
+
+  def register(session: SparkSession, function: SqlFunction): Unit =
+    classic(session).sessionState.functionRegistry
+      .createOrReplaceTempFunction(function.name, function.build, "built-in")
+
+  /** Start a real-time query. DataStreamWriter.foreach would turn each row into a Row of Scala objects first. */
+  def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String,
+      batch: String): StreamingQuery = {
+    val frame = rows.asInstanceOf[ClassicDataset[_]]
+    val table = ForeachWriterTable[InternalRow](writer, scala.util.Right(identity[InternalRow] _))
+    classic(frame.sparkSession).sessionState.streamingQueryManager.startQuery(userSpecifiedName = Some(name),
+      userSpecifiedCheckpointLocation = Some(checkpoint), df = frame, extraOptions = Map.empty, sink = table,
+      outputMode = OutputMode.Update(), useTempCheckpointLocation = false, recoverFromCheckpointLocation = true,
+      trigger = Trigger.RealTime(batch))
+  }
+}
+
+// ---------------------------------------------------------------- rules
+
+/** Named by `spark.sql.extensions`. Columnar rules run after Spark has given stateful operators their state numbers. */
+class Extensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    Seq(StatefulOperatorRule, TableBootstrapRule, FirstBatchRule).foreach { rule =>
+      extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
+    }
+}
+
+/** Puts StatefulExec in the place of the transformWithState that Spark has planned. */
+object StatefulOperatorRule extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case out @ SerializeFromObjectExec(_, planned: TransformWithStateExec) =>
+      (planned.statefulProcessor: Any) match {
+        case processor: StatefulProcessorOf =>
+          val (group, columns) = (planned.groupingAttributes, planned.dataAttributes)
+          val child = StreamTimePunctuation.routed(planned.child, planned.stateInfo.get.numPartitions)
+          StatefulExec(processor.spec, group, columns, out.output, planned.stateInfo, child)
+        case _ => out
+      }
+  }
+}
+
+/** Puts the operators of TableBootstrapExec.scala in the place of the filters that mark sources. */
+object TableBootstrapRule extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case FilterExec(BarrierMark(Nil, query), child) => BarrierHoldExec(query, child)
+    case FilterExec(BarrierMark(Seq(offset: Attribute), input), child) => BarrierProgressExec(input, offset, child)
+  }
+}
+
+/**
+ * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better
+ * done while the query still warms up. Where streams wait for tables, nothing would be warm yet, and waiting would be
+ * cut up.
+ */
+object FirstBatchRule extends Rule[SparkPlan] {
+  private val ShortMs = 15000L
+  private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Boolean])
+
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: RealTimeStreamScanExec if begun.put(scan.stream, true) == null && !plan.exists(isBarrier) =>
+      scan.copy(batchDurationMs = Math.min(ShortMs, scan.batchDurationMs))
+  }
+
+  private def isBarrier(plan: SparkPlan): Boolean = plan.isInstanceOf[SourceExec]
+}
+
+/** An operator over a source's scan that sees rows before anything else does. */
+trait SourceExec extends UnaryExecNode {
+  private def scan = child.collectFirst { case scan: RealTimeStreamScanExec => scan }
+  override def output: Seq[Attribute] = child.output
+  /** How long the scan reads, in ms. */
+  protected def batchMs: Option[Long] = scan.map(_.batchDurationMs)
+  /** What the scan's tasks read, in the order of their numbers. */
+  protected def tasks: Seq[InputPartition] = scan.toSeq.flatMap(_.inputPartitions)
+}
+
+// ---------------------------------------------------------------- the stateful operator
+
+/** The logical plan of a stateful operator: Spark's transformWithState, which Spark gives exchange and state number. */
+object StatefulPlan {
+  def apply(spec: OperatorSpec[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {
+    val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
+    val out = AttributeReference("out", ObjectType(classOf[Array[Byte]]), nullable = false)()
+    val never = Literal.create(null, BinaryType)
+    val group = spec.groupBy.map(name => child.output.find(_.name == name).get)
+    val processor = new StatefulProcessorOf(spec).asInstanceOf[StatefulProcessor[Any, Any, Any]]
+    val planned = TransformWithState(never, never, group, child.output, processor, TimeMode.None(), OutputMode.Update(),
+      binary, out, child, false, group, child.output, never, LocalRelation(child.output))
+    val fields = spec.out.map(field => Alias(OutputField(out, field.dataType, field.nullable), field.name)())
+    SerializeFromObject(fields, planned)
+  }
+}
+
+/** Stands for a column of the operator until StatefulOperatorRule has replaced it. */
+case class OutputField(child: Expression, dataType: DataType, override val nullable: Boolean)
+    extends UnaryExpression with Unevaluable {
+  override protected def withNewChildInternal(child: Expression): OutputField = copy(child = child)
+}
+
+/** Declares the column families of an operator and carries its spec through the planner; it is never run. */
+class StatefulProcessorOf(val spec: OperatorSpec[_ >: Null <: AnyRef])
+    extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
+  override def init(mode: OutputMode, time: TimeMode): Unit =
+    StateCache.Families.foreach(getHandle.getValueState[Array[Byte]](_, Encoders.BINARY, TTLConfig.NONE))
+
+  override def handleInputRows(key: Array[Byte], rows: Iterator[Array[Byte]],
+      timers: TimerValues): Iterator[Array[Byte]] =
+    throw new IllegalStateException("StatefulExec should run in the place of transformWithState")
+}
+
+/** The stateful operator (StatefulOperator.scala) in a physical plan: a row in, its outputs out. */
+case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attribute], columns: Seq[Attribute],
+    output: Seq[Attribute], stateInfo: Option[StatefulOperatorStateInfo], child: SparkPlan)
+    extends UnaryExecNode with StateStoreWriter {
+
+  /** Checkpoints have this name. */
+  override def shortName: String = "fold"
+
+  /** Nothing to do: Spark has validated the operator in whose place this one is. */
+  override def validateAndMaybeEvolveStateSchema(conf: Configuration, batch: Long,
+      version: Int): List[StateSchemaValidationResult] = Nil
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    metrics // the driver makes them
+    child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
+      NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
+      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => run(spec, store, rows) }
+  }
+
+  private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore,
+      rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val families = new StateFamilies(store, getStateInfo)
+    val cache = StateCaches.take(families, spec.codec)
+    val task = spec.task(cache)
+    val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
+    val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
+    val (ordered, tableInput) = (inOrder, TableBootstrapBarriers.input(spec.tableInput))
+    val all = rows.flatMap { row =>
+      val in = ordered(row)
+      // A copy: where the bytes of a projection's row fill its buffer they are the buffer, and the cache keeps them.
+      val outs = task(key(row).copy().getBytes, in)
+      if (tableInput != null && spec.isRight(in))
+        tableInput.arrived(in.getInt(spec.partition), in.getLong(spec.offset))
+      outRows += outs.size
+      outs.iterator
+    }
+    val places = output.map(column => spec.out.fieldIndex(column.name))
+    val outs = if (places == spec.out.indices) all else all.map(only(places))
+    CompletionIterator[InternalRow, Iterator[InternalRow]](outs, {
+      longMetric("allUpdatesTimeMs") += (System.nanoTime - began) / 1000000
+      longMetric("numUpdatedStateRows") += cache.updates
+      longMetric("numRemovedStateRows") += cache.removals
+      longMetric("commitTimeMs") += timeTakenMs { StateCaches.commit(cache, families) }
+      setStoreMetrics(store)
+      longMetric("numTotalStateRows").set(cache.rows)
+      setOperatorMetrics()
+    })
+  }
+
+  /** A row with its columns in the spec's order, which Spark may have changed. */
+  private def inOrder: InternalRow => UnsafeRow =
+    if (columns.map(_.exprId) == child.output.map(_.exprId)) _.asInstanceOf[UnsafeRow]
+    else {
+      val project = UnsafeProjection.create(columns, child.output)
+      row => project(row)
+    }
+
+  private def only(places: Seq[Int]): InternalRow => InternalRow =
+    UnsafeProjection.create(places.map(i => BoundReference(i, spec.out(i).dataType, spec.out(i).nullable)))
+
+  override protected def withNewChildInternal(child: SparkPlan): StatefulExec = copy(child = child)
+}
+
+// ---------------------------------------------------------------- the state store
+
+/** A commit of one partition's store: no other is the same. */
+final case class StateCommit(run: UUID, version: Long, id: Option[Seq[String]])
+
+/** One partition's state store in one batch, as maps from bytes to bytes. */
+final class StateFamilies(store: StateStore, info: StatefulOperatorStateInfo) {
+  import StateFamilies._
+  StateCache.Families.foreach(
+    store.createColFamilyIfAbsent(_, Schema, Schema, NoPrefixKeyStateEncoderSpec(Schema)))
+
+  private val (keys, values) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
+
+  def id: StateStoreId = store.id
+
+  /** The commit that the batch begins with. */
+  def base: StateCommit =
+    StateCommit(info.queryRunId, info.storeVersion,
+      info.getStateStoreCkptId(TaskContext.getPartitionId()).map(_.toSeq))
+
+  def get(family: String, key: Array[Byte]): Array[Byte] = {
+    val value = store.get(row(keys, key), family)
+    if (value == null) null else value.getBinary(0)
+  }
+  def put(family: String, key: Array[Byte], value: Array[Byte]): Unit =
+    store.put(row(keys, key), row(values, value), family)
+  def remove(family: String, key: Array[Byte]): Unit = store.remove(row(keys, key), family)
+
+  def scan[A](family: String)(read: Iterator[(Array[Byte], Array[Byte])] => A): A = {
+    val all = store.iterator(family)
+    try read(all.map(pair => (pair.key.getBinary(0), pair.value.getBinary(0)))) finally all.close()
+  }
+
+  def commit(): StateCommit = {
+    val version = store.commit()
+    StateCommit(info.queryRunId, version, store.getStateStoreCheckpointInfo().stateStoreCkptId.map(Seq(_)))
+  }
+}
+
+object StateFamilies {
+  val Schema: StructType = new StructType().add("value", BinaryType)
+
+  private def row(writer: UnsafeRowWriter, bytes: Array[Byte]): UnsafeRow = {
+    writer.reset()
+    writer.zeroOutNullBytes()
+    writer.write(0, bytes)
+    writer.getRow
+  }
+}

@@ -1,0 +1,246 @@
+package org.apache.spark.sql.millstream
+
+import java.lang.ref.SoftReference
+import java.nio.ByteBuffer
+import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, LinkedHashMap}
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.spark.TaskContext
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
+
+/** Where a task of the stateful operator has its states and its stream times. */
+trait StateMap[S >: Null <: AnyRef] {
+  def get(key: Array[Byte]): S
+  /** To be called for a state that was changed in place, too. */
+  def put(key: Array[Byte], state: S): Unit
+  def remove(key: Array[Byte]): Unit
+  /** What the task derives from all states and keeps in memory only; made when this map has none yet. */
+  def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
+  def clock(id: Int): StreamClock
+}
+
+/** A stream time; null while there is none. */
+final class StreamClock(var time: java.lang.Long) {
+  var moved = false
+
+  /** Stream time, with a row's own time. */
+  def advance(rowtime: Long): java.lang.Long = {
+    if (time == null || time < rowtime) {
+      time = rowtime
+      moved = true
+    }
+    time
+  }
+}
+
+/** A state's key, as the key of a map. */
+class StateKey(val key: Array[Byte], hash: Int) {
+  def this(key: Array[Byte]) =
+    this(key, Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42))
+  override def hashCode: Int = hash
+  override def equals(other: Any): Boolean = other match {
+    case that: StateKey => hash == that.hashCode && ((key eq that.key) || Arrays.equals(key, that.key))
+    case _ => false
+  }
+}
+
+/** A state in memory (null: the key has none), and whether the state store has one under its key. */
+final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) extends StateKey(at.key, at.hashCode) {
+  /** Whether the state store has it as it is here. */
+  var clean = true
+  /** The bytes of memory that it counts for. */
+  var weight = 0L
+}
+
+/**
+ * The states of a task's partition: the latest in memory, all in Spark's state store after `flush`. It serves one batch
+ * after the other, each with its own `store`:
+ *
+ *   batch 7   open(store 7)   get(a): read from the store   put(a) a thousand times: in memory   flush: one put
+ *   batch 8   open(store 8)   get(a): from memory           …
+ *
+ * States are written once a batch however often they change. This loses nothing: Spark commits the store with the
+ * offsets at the batch's end, and a task that fails before begins again from the last commit. `fresh`: the store is
+ * empty.
+ */
+class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
+  import StateCache._
+
+  private var store: StateFamilies = _
+  private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, true)
+  private val dirty = new ArrayList[CachedState[S]]
+  private var size = 0L
+  /** Every state of the store is in memory too: a key that is not there has no state. */
+  private var complete = fresh
+  private val clocks = new JavaHashMap[Int, StreamClock]
+  private var count = if (fresh) 0L else -1L
+  private var lastKey: StateKey = _
+  private var lastState: CachedState[S] = _
+  private var derivation: AnyRef = _
+  var updates, removals = 0L
+
+  /** How many states there are. */
+  def rows: Long = count
+
+  /** Begin a batch. */
+  def open(batch: StateFamilies): Unit = {
+    store = batch
+    lastKey = null
+    updates = 0
+    removals = 0
+    if (count < 0) {
+      val saved = store.get(Clocks, CountKey)
+      count = if (saved == null) 0 else ByteBuffer.wrap(saved).getLong
+    }
+  }
+
+  /** A missing key is not cached as missing while every state is in memory. */
+  override def get(key: Array[Byte]): S = {
+    val cached = lookup(key)
+    if (cached != null) cached.state else if (complete) null else load(key).state
+  }
+
+  /** What is in memory of a key; remembered, since a key that is read is mostly written next. */
+  private def lookup(key: Array[Byte]): CachedState[S] = {
+    if (lastKey == null || !(lastKey.key eq key)) {
+      lastKey = new StateKey(key)
+      lastState = latest.get(lastKey)
+    }
+    lastState
+  }
+
+  private def load(key: Array[Byte]): CachedState[S] = {
+    val cached = lookup(key)
+    if (cached != null) cached
+    else {
+      val saved = if (complete) null else store.get(States, key)
+      val loaded = new CachedState[S](lastKey, if (saved == null) null else codec.decode(saved), stored = saved != null)
+      latest.put(loaded, loaded)
+      lastState = loaded
+      weigh(loaded)
+      evict()
+      loaded
+    }
+  }
+
+  override def put(key: Array[Byte], state: S): Unit = {
+    val cached = load(key)
+    if (cached.state == null && state != null) count += 1
+    if (cached.state != null && state == null) count -= 1
+    if (state == null) removals += 1 else updates += 1
+    cached.state = state
+    weigh(cached)
+    if (cached.clean) dirty.add(cached)
+    cached.clean = false
+  }
+
+  override def remove(key: Array[Byte]): Unit = put(key, null)
+
+  private def weigh(cached: CachedState[S]): Unit = {
+    val now = cached.key.length + Overhead + (if (cached.state == null) 0 else codec.weight(cached.state))
+    size += now - cached.weight
+    cached.weight = now
+  }
+
+  /** Evict the least recently used states from memory until there is room; the newest, which is in use, stays. */
+  private def evict(): Unit =
+    if (size > StateCaches.room) {
+      val eldestFirst = latest.entrySet.iterator
+      while (size > StateCaches.room * 7 / 8 && latest.size > 1) {
+        val eldest = eldestFirst.next().getValue
+        write(eldest)
+        if (eldest.state != null) complete = false
+        size -= eldest.weight
+        eldestFirst.remove()
+      }
+      dirty.removeIf(_.clean)
+      lastKey = null
+    }
+
+  private def write(cached: CachedState[S]): Unit =
+    if (!cached.clean) {
+      if (cached.state != null) store.put(States, cached.key, codec.encode(cached.state))
+      else if (cached.stored) store.remove(States, cached.key)
+      cached.clean = true
+      cached.stored = cached.state != null
+    }
+
+  override def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = {
+    if (derivation == null) derivation =
+      if (fresh) make(Iterator.empty)
+      else store.scan(States)(all => make(all.map { case (key, state) => (key, codec.decode(state)) }))
+    derivation.asInstanceOf[A]
+  }
+
+  override def clock(id: Int): StreamClock = clocks.computeIfAbsent(id, _ => {
+    val saved = store.get(Clocks, bytes(id))
+    new StreamClock(if (saved == null) null else Long.box(ByteBuffer.wrap(saved).getLong))
+  })
+
+  /** Write everything that has changed to the store. */
+  def flush(): Unit = {
+    dirty.forEach { cached =>
+      write(cached)
+      if (cached.state == null) forget(cached)
+    }
+    dirty.clear()
+    clocks.forEach((id, clock) =>
+      if (clock.moved) {
+        store.put(Clocks, bytes(id), bytes(clock.time.longValue))
+        clock.moved = false
+      })
+    store.put(Clocks, CountKey, bytes(count))
+    evict()
+  }
+
+  /** A key without a state leaves memory, unless another entry has taken its place. */
+  private def forget(cached: CachedState[S]): Unit =
+    if (latest.get(cached) eq cached) {
+      latest.remove(cached)
+      size -= cached.weight
+      lastKey = null
+    }
+}
+
+object StateCache {
+  val States = "states"
+  val Clocks = "clocks"
+  val Families: Seq[String] = Seq(States, Clocks)
+  /** Among the clocks, the number of states. */
+  private val CountKey = Array.emptyByteArray
+  /** About what a state in memory costs beside key and value: three objects with headers, a place in the map. */
+  private val Overhead = 120L
+
+  private def bytes(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
+  private def bytes(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
+}
+
+/** The caches of this JVM between batches, by run. One serves on only from the very commit that it made itself. */
+object StateCaches {
+  private case class Kept(commit: StateCommit, cache: StateCache[_])
+  private val tasks = new AtomicInteger
+
+  /** The bytes of states that a task may have in memory: all tasks together a quarter of the heap. */
+  @volatile var room: Long = Runtime.getRuntime.maxMemory / 4
+
+  private def share(more: Int): Unit =
+    room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
+
+  /** The cache of the task's partition, open for its batch. */
+  def take[S >: Null <: AnyRef](store: StateFamilies, codec: StateCodec[S]): StateCache[S] = {
+    share(1)
+    TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
+    val kept = Option(RunScope.values.remove(store.id)).flatMap(r => Option(r.asInstanceOf[SoftReference[Kept]].get))
+    val current = kept.filter(_.commit == store.base).map(_.cache.asInstanceOf[StateCache[S]])
+    val cache = current.getOrElse(new StateCache(store.base.version == 0, codec))
+    cache.open(store)
+    cache
+  }
+
+  /** Write what the batch has changed, commit it, and keep the cache for the next batch. */
+  def commit(cache: StateCache[_], store: StateFamilies): Unit = {
+    cache.flush()
+    RunScope.values.put(store.id, new SoftReference(Kept(store.commit(), cache)))
+  }
+}

@@ -1,0 +1,134 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{Map => JavaMap}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types._
+
+/**
+ * The one stateful operator of all plans, with two kinds of work: a fold (FoldOperator.scala) and a stream-stream join
+ * (StreamStreamJoin.scala). Rows of a group go to one task; the task takes the group's bytes and a row, reads and
+ * changes the group's states, and gives output rows:
+ *
+ *   spark/fold.py, spark/stream_stream_join.py   SQL texts, as a map
+ *   → OperatorSpec                               the texts, compiled against the frame's columns
+ *   → StatefulExec, a StateCache                 live: an operator of Spark's plan (SparkInternals.scala)
+ *     or BoundedOperator, a DriverStateMap       bounded: an expression, with states in the driver's memory
+ *   → OperatorTask(group, row) = output rows     the same code for both
+ */
+object StatefulOperator {
+
+  /** Over a stream, in real time. */
+  def live(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
+    val (spec, columns) = specOf(in, texts).narrowed
+    val frame = in.select(columns.map(name => in(s"`$name`")): _*)
+    SparkInternals.frame(in.sparkSession, StatefulPlan(spec, SparkInternals.analyzed(frame)))
+  }
+
+  /** Over rows that the driver's evaluator gives: no job, the states are in memory. */
+  def bounded(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
+    val spec = specOf(in, texts)
+    val group = spec.groupBy.map(name => s"`$name`").mkString("struct(", ", ", ") as k")
+    val frame = in.selectExpr(group, "struct(*) as row")
+    val Seq(key, row) = Seq("k", "row").map(name => StructBytes(SparkInternals.expression(frame(name))))
+    frame.select(SparkInternals.column(BoundedOperator(key, row, spec)).as("outs")).selectExpr("inline(outs)")
+  }
+
+  private def specOf(in: DataFrame, texts: JavaMap[String, String]): OperatorSpec[_ >: Null <: AnyRef] =
+    if (texts.containsKey("join0")) JoinSpec.of(in, texts.asScala.toMap) else FoldSpec.of(in, texts.asScala.toMap)
+
+  /** The row that is in bytes; null for null. */
+  def row(bytes: Array[Byte], fields: Int): UnsafeRow =
+    if (bytes == null) null
+    else {
+      val row = new UnsafeRow(fields)
+      row.pointTo(bytes, bytes.length)
+      row
+    }
+}
+
+/** What the operator does, for the planner. `S` is what a state is in memory. */
+trait OperatorSpec[S >: Null <: AnyRef] {
+  /** The columns that are the group. */
+  def groupBy: Seq[String]
+  def row: StructType
+  def out: StructType
+  /** Under which failures go to the processing log: `<query id>.<operator>`. */
+  def label: String
+  def codec: StateCodec[S]
+  def task(states: StateMap[S]): OperatorTask
+
+  /** The table input (TableBootstrapBarrier.scala) of which rows with `side` 1 are; empty for none. */
+  def tableInput: String = ""
+  lazy val side: Int = at("side")
+  lazy val partition: Int = at("partition")
+  lazy val offset: Int = at("offset")
+  private lazy val punctuation = at(StreamTimePunctuation.Column)
+  /** Whether a row only carries stream time. */
+  def isPunctuation(in: UnsafeRow): Boolean = punctuation >= 0 && !in.isNullAt(punctuation)
+  def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
+
+  protected def bounds: Seq[BoundExpression]
+  protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): OperatorSpec[S]
+  /** The columns that the operator reads itself, by their names; a frame need not have all of them. */
+  protected def ownColumns: Seq[String]
+  protected def at(name: String): Int = row.getFieldIndex(name).getOrElse(-1)
+
+  /** The same over only those columns that it reads, and which these are. */
+  def narrowed: (OperatorSpec[S], Seq[String]) = {
+    val read = BoundExpression.union(bounds.map(_.fields(OperatorSpec.Row)))
+    val named = (groupBy ++ ownColumns).map(at).filter(_ >= 0)
+    val columns = read.fold(row.indices: Seq[Int])(fields => (fields ++ named).toSeq.sorted)
+    val (places, narrow) = (columns.zipWithIndex.toMap, StructType(columns.map(row(_))))
+    val moved = (b: BoundExpression) => if (read.isEmpty) b else b.narrowed(OperatorSpec.Row, narrow, places)
+    (over(narrow, moved), narrow.fieldNames.toSeq)
+  }
+}
+
+object OperatorSpec {
+  /** The place of `row` in an environment. */
+  val Row = 1
+
+  def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
+}
+
+/** The operator's work in one task: a row in, its output rows out. */
+abstract class OperatorTask(spec: OperatorSpec[_]) {
+  def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
+
+  /** Whether `body` went well; a failure is logged for row `in`, and takes back what `body` added to `outs`. */
+  protected def guarded(in: UnsafeRow, outs: mutable.ArrayBuffer[UnsafeRow])(body: => Unit): Boolean = {
+    val before = outs.size
+    try { body; true }
+    catch {
+      case e: Throwable =>
+        outs.takeInPlace(before)
+        Faults.caught(e, spec.label, number(in, spec.partition), number(in, spec.offset))
+        false
+    }
+  }
+
+  private def number(in: UnsafeRow, at: Int): Long =
+    if (at < 0 || in.isNullAt(at)) -1L
+    else if (spec.row(at).dataType == IntegerType) in.getInt(at).toLong
+    else in.getLong(at)
+}
+
+/** How a state that is an object in memory is written. */
+trait StateCodec[S] {
+  def encode(state: S): Array[Byte]
+  def decode(bytes: Array[Byte]): S
+  /** About how many bytes of memory it takes. */
+  def weight(state: S): Int
+}
+
+/** States that are bytes in memory too. */
+object ByteStates extends StateCodec[Array[Byte]] {
+  override def encode(state: Array[Byte]): Array[Byte] = state
+  override def decode(bytes: Array[Byte]): Array[Byte] = bytes
+  override def weight(state: Array[Byte]): Int = state.length
+}

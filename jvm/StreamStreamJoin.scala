@@ -1,0 +1,265 @@
+package org.apache.spark.sql.millstream
+
+import java.nio.ByteBuffer
+import java.util.Arrays
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.types._
+
+/**
+ * The join of two streams: rows of one group are joined that are near in time.
+ *
+ *   a LEFT JOIN b WITHIN 5 SECONDS GRACE PERIOD 2 SECONDS, all rows of one key; L is the left side, R the right
+ *   row         chunks after it    pending (outer result)   outputs
+ *   L1, 10 s    L: L1              L1, after 17 s
+ *   R1, 12 s    L: L1   R: R1                               (L1, R1)
+ *   L2, 30 s    L: L2   R: R1      L2, after 37 s           L1 is too old by the left side's time: its chunk is removed
+ *   R2, 40 s    L: L2   R: R2                               (L2, null), as stream time has passed 37 s
+ *
+ * A state is a JoinChunk. Expressions are over the environment (entry, row, t): what is stored of a row, the row at
+ * hand, the entry's time; spark/stream_stream_join.py says which is over what. As in Kafka Streams, outer results wait
+ * for stream time of both sides, and a side removes its rows by its own stream time.
+ */
+case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
+    sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean) extends OperatorSpec[JoinChunk] {
+  val Seq(clock, time) = Seq("clock", "rowtime").map(at)
+  /** How long a side has its rows, by its own time. */
+  val retention: Long = sides.head.before + sides.head.after + grace
+  /** The stretch of time of a chunk: what a row can be joined with is in two chunks at most. */
+  val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
+
+  override def codec: StateCodec[JoinChunk] = JoinChunk
+  override def task(states: StateMap[JoinChunk]): OperatorTask = new StreamStreamJoinTask(this, states)
+  override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset", "rowtime")
+  override protected def bounds: Seq[BoundExpression] =
+    forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
+  override protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): JoinSpec =
+    copy(row = narrow, forward = moved(forward), sides = sides.map(s => s.copy(stored = moved(s.stored),
+      joined = moved(s.joined), unmatched = moved(s.unmatched), order = moved(s.order))))
+}
+
+/**
+ * One side: how far `before` and `after` a row the other side's rows may be (ms); what is `stored` of a row, as an
+ * `entry`; the outputs of a row `joined` with an entry of the other side, and of an `unmatched` entry of an `outer`
+ * side, which are in `order` where times are equal.
+ */
+case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: StructType, stored: BoundExpression,
+    joined: BoundExpression, unmatched: BoundExpression, order: BoundExpression)
+
+object JoinSpec {
+  /** Of the texts that spark/stream_stream_join.py writes. */
+  def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
+    val out = OperatorSpec.struct(texts("out"))
+    val entries = Seq(0, 1).map(i => OperatorSpec.struct(texts(s"entry$i")))
+    def bound(entry: Int, name: String, result: DataType) = {
+      val environment = new StructType().add("entry", entries(entry)).add("row", in.schema).add("t", LongType)
+      BoundExpression.of(in.sparkSession, environment, texts(name), result)
+    }
+    val Seq(before, after, grace) = Seq("before", "after", "grace").map(texts(_).toLong)
+    val sides = Seq((before, after), (after, before)).zipWithIndex.map { case ((before, after), i) =>
+      JoinSideSpec(before, after, texts(s"outer$i").toBoolean, entries(i), bound(i, s"stored$i", entries(i)),
+        bound(1 - i, s"join$i", out), bound(i, s"unmatched$i", out), bound(i, s"order$i", BinaryType))
+    }
+    JoinSpec(texts("by").split(',').toSeq, in.schema, out, texts("label"), texts("shared_clock").toBoolean, sides,
+      bound(0, "forward", out), grace, texts("eager").toBoolean)
+  }
+}
+
+/** A stream-stream join in one task. */
+class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends OperatorTask(spec) {
+  import spec.{eager, grace, retention, width}
+
+  private val environment = new GenericInternalRow(3)
+
+  /** The expressions of a side, compiled. */
+  private class SideRuntime(val side: JoinSideSpec) {
+    private val store = StructProjection.one(side.stored, side.entry.size)
+    private val Seq(join, emitUnmatched) = Seq(side.joined, side.unmatched).map(StructProjection.one(_, spec.out.size))
+    private val order = side.order.evaluator()
+    private val pointer = new UnsafeRow(side.entry.size)
+    /** Whether rows wait for their outer result; eager ones have it at once. */
+    val waits: Boolean = side.outer && !eager
+    def stored(in: UnsafeRow): Array[Byte] = evaluate(store, null, in, 0).copy().getBytes
+    def joined(other: UnsafeRow, in: UnsafeRow, time: Long): UnsafeRow = evaluate(join, other, in, time).copy()
+    def unmatched(entry: Array[Byte], in: UnsafeRow, time: Long): UnsafeRow =
+      evaluate(emitUnmatched, point(entry), in, time).copy()
+    def pending(entry: Array[Byte], time: Long, arrival: Long, chunk: Array[Byte]): PendingRow =
+      PendingRow(time, evaluate(order, point(entry), null, time).getBinary(0), arrival, chunk)
+    def point(entry: Array[Byte]): UnsafeRow = {
+      pointer.pointTo(entry, entry.length)
+      pointer
+    }
+  }
+
+  private val sides = spec.sides.map(new SideRuntime(_)).toArray
+  private val forward = StructProjection.one(spec.forward, spec.out.size)
+  private val pending = states.derived(pendingOf)
+  private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
+
+  private def evaluate[A](expression: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
+    environment.update(0, entry)
+    environment.update(1, in)
+    environment.update(2, time)
+    expression(environment)
+  }
+
+  override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
+    val outs = new mutable.ArrayBuffer[UnsafeRow]
+    if (in.isNullAt(spec.side)) guarded(in, outs) { outs += evaluate(forward, null, in, 0).copy() }
+    else {
+      val (side, partition) = (in.getInt(spec.side), if (spec.sharedClock) 0 else in.getInt(spec.partition))
+      val clock = advance(partition, in)
+      val own = advance(StreamStreamJoinTask.sideClock(partition, side), in)
+      emitUnmatched(in, partition, clock, outs)
+      removeChunks(pending(partition)(side), own)
+      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(partition, side, clock, own), outs) }
+    }
+    outs
+  }
+
+  /** Where a row is, and stream time there: of both sides, and of its own. */
+  private case class Moment(partition: Int, side: Int, clock: Long, own: Long)
+
+  private def advance(clock: Int, in: UnsafeRow): Long = states.clock(clock).advance(in.getLong(spec.clock))
+
+  // ------------------------------------------------------------ the row at hand
+
+  /** All that may fail comes first: then nothing has changed. */
+  private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
+    val otherTime = states.clock(StreamStreamJoinTask.sideClock(at.partition, 1 - at.side)).time
+    // The other side has rows no longer than its own time allows.
+    val from = Math.max(time - side.side.before, (if (otherTime == null) 0L else otherTime.longValue) - retention + 1)
+    val to = time + side.side.after
+    findChunks(group, 1 - at.side, from, to)
+    chunksInReach.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
+    val unmatched = outs.size == before && side.side.outer
+    val late = time + side.side.after + grace < at.clock
+    val waits = unmatched && !eager && !late
+    val joinable = time > at.own - retention
+    val entry = if (unmatched || joinable) side.stored(in) else null
+    if (unmatched && !waits) outs += side.unmatched(entry, in, time)
+    if (sides(1 - at.side).waits)
+      chunksInReach.foreach { case (key, chunk) => settleJoined(key, chunk, 1 - at.side, from, to) }
+    if (waits || joinable) add(group, at, time, entry, waits)
+  }
+
+  /** The chunks of a side that have rows from a time to a time. */
+  private def findChunks(group: Array[Byte], side: Int, from: Long, to: Long): Unit = {
+    chunksInReach.clear()
+    var number = Math.floorDiv(from, width)
+    while (number * width <= to) {
+      val key = StreamStreamJoinTask.chunkKey(group, side, number)
+      val chunk = states.get(key)
+      if (chunk != null) chunksInReach += ((key, chunk))
+      number += 1
+    }
+  }
+
+  private def joinWith(chunk: JoinChunk, side: Int, in: UnsafeRow, from: Long, to: Long,
+      outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    val (own, other) = (sides(side), sides(1 - side))
+    var i = chunk.from(from)
+    while (i < chunk.size && chunk.time(i) <= to) {
+      outs += own.joined(other.point(chunk.entry(i)), in, chunk.time(i))
+      i += 1
+    }
+  }
+
+  /** Rows of a side that have been joined wait no more. */
+  private def settleJoined(key: Array[Byte], chunk: JoinChunk, side: Int, from: Long, to: Long): Unit = {
+    var (i, changed) = (chunk.from(from), false)
+    while (i < chunk.size && chunk.time(i) <= to) {
+      if (chunk.arrival(i) != 0) {
+        val row = sides(side).pending(chunk.entry(i), chunk.time(i), chunk.arrival(i), key)
+        pending(chunk.partition)(side).rows.remove(row)
+        chunk.settle(i)
+        changed = true
+      }
+      i += 1
+    }
+    if (changed) states.put(key, chunk)
+  }
+
+  private def add(group: Array[Byte], at: Moment, time: Long, entry: Array[Byte], waits: Boolean): Unit = {
+    val number = Math.floorDiv(time, width)
+    val key = StreamStreamJoinTask.chunkKey(group, at.side, number)
+    val known = states.get(key)
+    val chunk = if (known == null) new JoinChunk(at.partition) else known
+    val work = pending(chunk.partition)(at.side)
+    if (known == null) work.add(number, key)
+    if (waits) {
+      pending.arrivals += 1
+      work.rows.add(sides(at.side).pending(entry, time, pending.arrivals, key))
+    }
+    chunk.add(time, entry, if (waits) pending.arrivals else 0)
+    states.put(key, chunk)
+  }
+
+  // ------------------------------------------------------------ by stream time alone
+
+  /** Emit the rows whose window has closed without a match: the earliest first, of two at one time the right one. */
+  private def emitUnmatched(in: UnsafeRow, partition: Int, clock: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
+    val work = pending(partition)
+    def head(side: Int): PendingRow =
+      if (work(side).rows.isEmpty) null
+      else {
+        val first = work(side).rows.first
+        if (first.time + sides(side).side.after + grace < clock) first else null
+      }
+    def next(): Int = {
+      val (left, right) = (head(0), head(1))
+      if (left == null && right == null) -1 else if (right == null || left != null && left.time < right.time) 0 else 1
+    }
+    var side = next()
+    while (side >= 0) {
+      val row = work(side).rows.pollFirst()
+      val chunk = states.get(row.chunk)
+      val i = chunk.find(row.time, row.arrival)
+      chunk.settle(i)
+      states.put(row.chunk, chunk)
+      guarded(in, outs) { outs += sides(side).unmatched(chunk.entry(i), in, row.time) }
+      side = next()
+    }
+  }
+
+  /** Remove the chunks of which no row can be joined any more, by stream time of their side. */
+  private def removeChunks(work: PendingSide, own: Long): Unit =
+    while (!work.chunks.isEmpty && (work.chunks.firstKey + 1) * width - 1 + retention < own)
+      work.chunks.pollFirstEntry().getValue.forEach(states.remove(_))
+
+  /** What stream time will do to chunks that were written before. */
+  private def pendingOf(chunks: Iterator[(Array[Byte], JoinChunk)]): PendingWork = {
+    val all = new PendingWork
+    chunks.foreach { case (key, chunk) =>
+      val (side, number) = StreamStreamJoinTask.sideAndNumber(key)
+      val work = all(chunk.partition)(side)
+      work.add(number, key)
+      for (i <- 0 until chunk.size if chunk.arrival(i) != 0) {
+        work.rows.add(sides(side).pending(chunk.entry(i), chunk.time(i), chunk.arrival(i), key))
+        all.arrivals = Math.max(all.arrivals, chunk.arrival(i))
+      }
+    }
+    all
+  }
+}
+
+object StreamStreamJoinTask {
+  /** The number of a side's own clock; a partition's clock of both sides has the partition's number. */
+  private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side
+
+  private def chunkKey(group: Array[Byte], side: Int, number: Long): Array[Byte] = {
+    val key = Arrays.copyOf(group, group.length + 9)
+    ByteBuffer.wrap(key, group.length, 9).put(side.toByte).putLong(number)
+    key
+  }
+
+  private def sideAndNumber(key: Array[Byte]): (Int, Long) = {
+    val end = ByteBuffer.wrap(key, key.length - 9, 9)
+    (end.get.toInt, end.getLong)
+  }
+}

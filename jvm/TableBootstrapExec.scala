@@ -1,0 +1,86 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.types.{BooleanType, DataType}
+
+/**
+ * Marks a source, as the condition of a filter right over its scan: TableBootstrapRule puts an operator in the filter's
+ * place. Without columns it is a stream's and `name` is the query; with the column of the offset it is a table's and
+ * `name` is the table input.
+ */
+case class BarrierMark(children: Seq[Expression], name: String) extends Expression with CodegenFallback {
+  override lazy val deterministic: Boolean = false
+  override def foldable: Boolean = false
+  override def nullable: Boolean = false
+  override def dataType: DataType = BooleanType
+  override def eval(row: InternalRow): Any = true
+  override protected def withNewChildrenInternal(now: IndexedSeq[Expression]): BarrierMark = copy(children = now)
+}
+
+/**
+ * Holds a stream. Kafka is not polled meanwhile: where the batch ends before the barrier is lifted, no row was read,
+ * and the next batch begins where this one did.
+ */
+case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (rows, name) = (child.execute(), query)
+    // The scan has set its own end; this one is a little later.
+    val end = batchMs.fold(0L)(System.currentTimeMillis + _)
+    rows.mapPartitionsInternal(in => TableBootstrapBarriers.of(name).fold(in)(new HeldRows(in, _, end)))
+  }
+
+  override protected def withNewChildInternal(child: SparkPlan): BarrierHoldExec = copy(child = child)
+}
+
+final class HeldRows(rows: Iterator[InternalRow], barrier: TableBootstrapBarrier, end: Long)
+    extends Iterator[InternalRow] {
+  private var released = false
+  override def hasNext: Boolean = {
+    if (!released) {
+      barrier.await(end)
+      released = true
+    }
+    rows.hasNext
+  }
+  override def next(): InternalRow = rows.next()
+}
+
+/** Reports to the barrier how far each partition of a table has been read. */
+case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPlan) extends SourceExec {
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (rows, name, at) = (child.execute(), input, child.output.indexWhere(_.exprId == offset.exprId))
+    val partitions = tasks.collect { case KafkaInputPartition(KafkaPlace(_, _, topic, partition), from, _) =>
+      TableBootstrapBarriers.begin(name, topic.name, partition, from)
+      partition
+    }
+    rows.mapPartitionsWithIndexInternal { (task, in) =>
+      val table = TableBootstrapBarriers.input(name)
+      if (table == null) in else new ReportedRows(in, table, table.partition(partitions(task)), at)
+    }
+  }
+
+  override protected def withNewChildInternal(child: SparkPlan): BarrierProgressExec = copy(child = child)
+}
+
+/** Whoever asks for the next row has done with the last one: it was left out on the way, or sent to the operator. */
+final class ReportedRows(rows: Iterator[InternalRow], table: TableInput, partition: TablePartition, offset: Int)
+    extends Iterator[InternalRow] {
+  private var last = -1L
+  override def hasNext: Boolean =
+    if (table.isLifted) rows.hasNext
+    else {
+      partition.poll(System.currentTimeMillis, if (last < 0) partition.readTo else last + 1)
+      val more = rows.hasNext
+      if (more) partition.received()
+      more
+    }
+  override def next(): InternalRow = {
+    val row = rows.next()
+    last = row.getLong(offset)
+    row
+  }
+}

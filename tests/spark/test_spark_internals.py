@@ -1,0 +1,118 @@
+"""What jvm/SparkInternals.scala assumes of Spark beyond its promises: a test for each assumption says what broke."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.catalog import RelationKind
+from millstream.spark import jvm, sink, table_bootstrap
+from millstream.spark.fold import Fold, Punctuation, clock, fold
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+COUNT = Fold(
+    by=("k",),
+    state="struct<n: bigint>",
+    update="struct(coalesce(state.n, 0) + 1)",
+    emit="array(struct(row.k as k, new.n as n))",
+    out="struct<k: string, n: bigint>",
+    label="internals.count",
+    ticks=Punctuation(10, 10),
+)
+
+
+@pytest.fixture(scope="module")
+def query(
+    spark: SparkSession, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StreamingQuery]:
+    """A real-time query with all that is ours in its plan: a marked source, stream time, punctuations, a fold."""
+    source, target = kafka.create_topic(), kafka.create_topic()
+    kafka.produce(source, "a", "1")
+    raw = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
+    raw = raw.option("subscribe", source).option("startingOffsets", "earliest")
+    marked = table_bootstrap.source(raw.load(), "internals", RelationKind.STREAM, 0)
+    rows = marked.selectExpr("string(key) as k", "unix_millis(timestamp) as rowtime", "partition", "offset")
+    counted = fold(rows.selectExpr("*", f"{clock(live=True)} as clock"), COUNT, live=True)
+    records = counted.selectExpr(
+        "encode(k, 'UTF-8') as key", "encode(string(n), 'UTF-8') as value", "0L as rowtime",
+        "cast(null as array<struct<key: string, value: binary>>) as headers",
+    )  # fmt: skip
+    folder = str(tmp_path_factory.mktemp("internals"))
+    started = sink.run_realtime(
+        records, target, {"bootstrap.servers": kafka.bootstrap}, folder, "internals", "1 minute"
+    )
+    try:
+        wait_for(lambda: kafka.ends(target) >= 1, "a record of the query")
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def plan(query: StreamingQuery) -> Any:
+    """The physical plan of the query's running batch."""
+    java: Any = query._jsq
+    return java.streamingQuery().lastExecution().executedPlan()
+
+
+def operators(plan: Any) -> list[Any]:
+    """The operators of a plan, the last one first."""
+    children = plan.children()
+    return [plan] + [found for i in range(children.size()) for found in operators(children.apply(i))]
+
+
+def names(plan: Any) -> list[str]:
+    return [str(operator.nodeName()) for operator in operators(plan)]
+
+
+def the(plan: Any, name: str) -> Any:
+    """The operator of that name."""
+    (found,) = [operator for operator in operators(plan) if str(operator.nodeName()).startswith(name)]
+    return found
+
+
+def test_a_transform_with_state_is_replaced_by_our_operator(plan: Any) -> None:
+    assert "Stateful" in names(plan), (
+        "StatefulOperatorRule did not find SerializeFromObjectExec(TransformWithStateExec)"
+    )
+    assert "TransformWithState" not in " ".join(names(plan)), "Spark's own operator would run, which only throws"
+
+
+def test_columnar_rules_run_after_stateful_operators_have_their_state_numbers(plan: Any) -> None:
+    info = the(plan, "Stateful").stateInfo()
+    assert info.isDefined(), "a rule of injectColumnar ran before Spark gave the operator its place in the checkpoint"
+    assert info.get().numPartitions() == 2, "the number of tasks is not that of spark.sql.shuffle.partitions"
+
+
+def test_spark_puts_the_exchange_below_the_operator(plan: Any) -> None:
+    below = names(the(plan, "Stateful"))
+    assert "Exchange" in " ".join(below), "rows would not be sent to the task of their group"
+
+
+def test_a_punctuation_knows_how_many_tasks_there_are(plan: Any) -> None:
+    generator = the(plan, "Generate").generator()
+    assert generator.tasks() == 2, "StatefulOperatorRule did not reach the generator below the exchange"
+
+
+def test_a_filter_that_marks_a_source_is_right_over_its_scan(plan: Any) -> None:
+    below = names(the(plan, "BarrierHold"))
+    assert below[1].startswith("RealTimeStreamScan"), f"there is {below[1]} between a source's scan and its mark"
+
+
+def test_a_scan_has_its_duration_in_ms_and_its_tasks(plan: Any) -> None:
+    scan = the(plan, "RealTimeStreamScan")
+    assert scan.batchDurationMs() == 60_000, "FirstBatchRule and BarrierHoldExec take batchDurationMs for ms"
+    assert scan.inputPartitions().size() == 1, "BarrierProgressExec takes inputPartitions for the scan's tasks in order"
+
+
+def test_tasks_know_the_run_by_their_job_group_and_listeners_hear_of_its_end(
+    spark: SparkSession, query: StreamingQuery, plan: Any
+) -> None:
+    run = str(query.runId)
+    shared = jvm.module(spark, "RunScope")
+    assert shared.size(run) > 0, "a task's job group is not the run's id: what a run's tasks share has another owner"
+    query.stop()
+    wait_for(lambda: shared.size(run) == 0, "the end of a run: RunScope hears of it by onQueryTerminated's runId")
