@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import RelationKind
-from millstream.spark import jvm, sink, table_bootstrap
+from millstream.spark import jvm, sink, source, table_bootstrap
 from millstream.spark.fold import Fold, Punctuation, clock, fold
 from support.kafka import BrokerClient, wait_for
 
@@ -29,20 +29,19 @@ def query(
     spark: SparkSession, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[StreamingQuery]:
     """A real-time query with all that is ours in its plan: a marked source, stream time, punctuations, a fold."""
-    source, target = kafka.create_topic(), kafka.create_topic()
-    kafka.produce(source, "a", "1")
-    raw = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    raw = raw.option("subscribe", source).option("startingOffsets", "earliest")
-    marked = table_bootstrap.source(raw.load(), "internals", RelationKind.STREAM, 0)
-    rows = marked.selectExpr("string(key) as k", "unix_millis(timestamp) as rowtime", "partition", "offset")
+    topic, target = kafka.create_topic(), kafka.create_topic()
+    kafka.produce(topic, "a", "1")
+    records = source.stream(spark, source.Topic(topic, {"bootstrap.servers": kafka.bootstrap}))
+    marked = table_bootstrap.source(records, "internals", RelationKind.STREAM, 0)
+    rows = marked.selectExpr("string(key) as k", "rowtime", "partition", "offset")
     counted = fold(rows.selectExpr("*", f"{clock(live=True)} as clock"), COUNT, live=True)
-    records = counted.selectExpr(
+    outputs = counted.selectExpr(
         "encode(k, 'UTF-8') as key", "encode(string(n), 'UTF-8') as value", "0L as rowtime",
         "cast(null as array<struct<key: string, value: binary>>) as headers",
     )  # fmt: skip
     folder = str(tmp_path_factory.mktemp("internals"))
     started = sink.run_realtime(
-        records, target, {"bootstrap.servers": kafka.bootstrap}, folder, "internals", "1 minute"
+        outputs, target, {"bootstrap.servers": kafka.bootstrap}, folder, "internals", "1 minute"
     )
     try:
         wait_for(lambda: kafka.ends(target) >= 1, "a record of the query")
