@@ -25,7 +25,7 @@ object Registry {
   def register(spark: SparkSession): Unit = {
     val functions = spark.asInstanceOf[ClassicSession].sessionState.functionRegistry
     (Faults.entries ++ Functions.entries ++ Operators.entries ++ StreamTime.entries ++ Gates.entries ++
-      Ticks.entries ++ PythonFunctions.entries).foreach { entry =>
+      Ticks.entries ++ PythonFunctions.entries ++ Let.entries).foreach { entry =>
       functions.createOrReplaceTempFunction(entry.name, entry.build, "built-in")
     }
   }
