@@ -3,12 +3,22 @@
 import math
 from decimal import Decimal as Number
 
+from millstream.functions.operator_expressions import SparkSql, SqlConstant
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, DATE, INTEGER, TIME, TIMESTAMP, SqlType
 
 
-def constant(value: object, sql_type: SqlType | None) -> str:
-    """`value` (as in meaning.Const; dates and times are epoch days and milliseconds) as Spark SQL text."""
+def constant(value: object, sql_type: SqlType | None) -> SparkSql:
+    """`value` (as in typed_expressions.Constant; dates and times are epoch days and milliseconds) as Spark SQL text."""
+    return SparkSql(_constant(value, sql_type))
+
+
+def text_constant(text: str) -> SqlConstant:
+    """`text` as a literal of an operator's expressions."""
+    return SqlConstant(quoted(text))
+
+
+def _constant(value: object, sql_type: SqlType | None) -> str:
     if value is None:
         return f"CAST(NULL AS {spark_type(sql_type)})" if sql_type is not None else "NULL"
     match value:
@@ -26,9 +36,9 @@ def constant(value: object, sql_type: SqlType | None) -> str:
     return quoted(str(value))
 
 
-def quoted(text: str) -> str:
+def quoted(text: str) -> SparkSql:
     """`text` as a Spark string literal."""
-    return "'" + "".join(map(_character, text)) + "'"
+    return SparkSql("'" + "".join(map(_character, text)) + "'")
 
 
 def _character(char: str) -> str:

@@ -11,7 +11,10 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
+from millstream.functions.operator_expressions import SparkSql, null, spark_sql
 from millstream.spark import jvm
+
+_NO_BYTES = spark_sql(null("binary"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,11 @@ class Expiry:
     as long as there is a state, its `due` and `partition` do not change.
     """
 
-    due: str
-    partition: str
-    update: str
-    emit: str
-    order: str = "cast(null as binary)"
+    due: SparkSql
+    partition: SparkSql
+    update: SparkSql
+    emit: SparkSql
+    order: SparkSql = _NO_BYTES
     steady: bool = False
 
 
@@ -59,12 +62,12 @@ class Fold:
 
     by: Sequence[str]
     state: str
-    update: str
-    emit: str
+    update: SparkSql
+    emit: SparkSql
     out: str
     label: str
     expiry: Expiry | None = None
-    part: str = "cast(null as binary)"
+    part: SparkSql = _NO_BYTES
     whole: bool = False
     gate: str = ""
     ticks: Punctuation | None = None

@@ -11,6 +11,7 @@ from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType, Lowering
+from millstream.functions.operator_expressions import SparkSql
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -19,8 +20,8 @@ from millstream.model.types import (
     Decimal,
     Map,
     SqlType,
-    children,
     computed,
+    holds_map,
 )
 from millstream.spark.casts import cast, fails
 from millstream.spark.constants import constant, quoted
@@ -49,19 +50,19 @@ _SURROGATE = "\ue000"
 _HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
-def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> str:
+def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> SparkSql:
     """Spark SQL text that computes `meaning`, throwing where it fails.
 
     With a label, elements of constructors and calls as arguments guard themselves: one that fails is null by itself,
     and the label names it in the processing log. Without one nothing is guarded, and no column is needed.
     """
-    return _sql(meaning, label)
+    return SparkSql(_sql(meaning, label))
 
 
-def guarded(meaning: typed.TypedExpression, label: str) -> str:
+def guarded(meaning: typed.TypedExpression, label: str) -> SparkSql:
     """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `meaning` fails."""
     text = _sql(meaning, label)
-    return f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(meaning) else text
+    return SparkSql(f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(meaning) else text)
 
 
 def may_fail(meaning: typed.TypedExpression) -> bool:
@@ -261,7 +262,7 @@ def _(meaning: typed.TypedNegation, label: str | None) -> str:
 @_sql.register
 def _(meaning: typed.TypedComparison, label: str | None) -> str:
     left, right = _sql(meaning.left, label), _sql(meaning.right, label)
-    if meaning.left.type is not None and _has_map(meaning.left.type):
+    if holds_map(meaning.left.type):
         return _compared_maps(meaning.operator, left, right)
     if meaning.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
@@ -290,10 +291,6 @@ def _without_nan(text: str, meaning: typed.TypedComparison, left: str, right: st
         other = right if greater == left else left
         return f"({text} OR (isnan({greater}) AND {other} IS NOT NULL))"
     return f"({text} AND NOT isnan({greater}))"
-
-
-def _has_map(t: SqlType) -> bool:
-    return isinstance(t, Map) or any(map(_has_map, children(t)))
 
 
 def _compared_maps(operator: str, left: str, right: str) -> str:
@@ -335,7 +332,7 @@ def _asked(meaning: typed.TypedExpression, label: str | None) -> str:
 @_sql.register
 def _(meaning: typed.TypedInList, label: str | None) -> str:
     operand, items = meaning.operand, meaning.items
-    if operand.type is not None and _has_map(operand.type):
+    if holds_map(operand.type):
         equal = (_sql(typed.TypedComparison(meaning.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)

@@ -5,18 +5,13 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.signatures import fill, parse_signature, scalar
 from millstream.model.errors import StatementError
-from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, Map, SqlType, children
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType, holds_map
 
 Types = Sequence[SqlType | None]
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
     return scalar(name, "collections", description, signatures, example, answer)
-
-
-def holds_map(t: SqlType | None) -> bool:
-    """Whether values of `t` have maps in them, which Spark's own = does not compare."""
-    return isinstance(t, Map) or (t is not None and any(map(holds_map, children(t))))
 
 
 def same(left: str, right: str, t: SqlType | None) -> str:
