@@ -18,6 +18,7 @@ from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Serde, Source, Windowed
 from millstream.formats.spec import spec
+from millstream.formats.windowed_keys import BOUND_BYTES, bounds
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import (
@@ -68,11 +69,10 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
 
 
 def _windowed_key(window: Windowed | None) -> str:
-    """The key's bytes as Kafka Streams writes them: behind them the window's start, of a session its end and start."""
+    """The key's bytes with the window's bounds behind them (formats/windowed_keys.py)."""
     if window is None:
         return "k.bytes"
-    bounds = ("wend", "wstart") if window.size_ms is None else ("wstart",)
-    return f"concat(k.bytes, {', '.join(f'cast({b} as binary)' for b in bounds)})"
+    return f"concat(k.bytes, {', '.join(f'cast(w{bound} as binary)' for bound in bounds(window))})"
 
 
 def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
@@ -158,13 +158,16 @@ def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
     """The records with the window cut off their keys."""
     if window is None:
         return records
-    size = 16 if window.size_ms is None else 8
-    start = "conv(hex(substring(key, length(key) - 7, 8)), 16, 10)"
-    end = "conv(hex(substring(key, length(key) - 15, 8)), 16, 10)"
-    last = f"cast({end} as bigint)" if window.size_ms is None else f"cast({start} as bigint) + {window.size_ms}L"
-    kept = [c for c in RECORD if c != "key"]
-    cut = f"substring(key, 1, length(key) - {size}) as key"
-    return records.selectExpr(cut, *kept, f"cast({start} as bigint) as wstart", f"{last} as wend")
+    size = BOUND_BYTES * len(bounds(window))
+    places = {bound: size - 1 - BOUND_BYTES * i for i, bound in enumerate(bounds(window))}
+    texts = {
+        bound: f"cast(conv(hex(substring(key, length(key) - {place}, {BOUND_BYTES})), 16, 10) as bigint)"
+        for bound, place in places.items()
+    }
+    end = texts["end"] if window.size_ms is None else f"{texts['start']} + {window.size_ms}L"
+    rest = [c for c in RECORD if c != "key"]
+    key = f"substring(key, 1, length(key) - {size}) as key"
+    return records.selectExpr(key, *rest, f"{texts['start']} as wstart", f"{end} as wend")
 
 
 def _with_headers(origin: Source) -> str:
