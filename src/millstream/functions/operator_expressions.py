@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import singledispatch
 from typing import NewType, TypeAlias
 
-# Text that Spark parses. Made here, by spark/lower.py and spark/constants.py alone, so that mypy refuses other strings.
+# Text that Spark parses. It is made here, in spark/lower.py and spark/constants.py alone: mypy refuses other strings.
 SparkSql = NewType("SparkSql", str)
 
 
@@ -258,6 +258,24 @@ class SqlLet(OperatorExpression):
 
 
 # ---------------------------------------------------------------- constructors
+
+
+def quoted(text: str) -> SparkSql:
+    """`text` as a Spark string literal, whatever its characters."""
+    return SparkSql("'" + "".join(map(_character, text)) + "'")
+
+
+def _character(char: str) -> str:
+    """A dollar would begin a variable of Spark's, a quote end the literal."""
+    if char in "'\\$\"" or not char.isprintable():
+        code = ord(char)
+        return f"\\u{code:04x}" if code < 0x10000 else char
+    return char
+
+
+def text_constant(text: str) -> SqlConstant:
+    """A STRING literal."""
+    return SqlConstant(quoted(text))
 
 
 def column(name: str) -> SqlColumn:

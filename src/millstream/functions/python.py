@@ -26,7 +26,7 @@ from millstream.functions.declare import (
     Signature,
     argument,
 )
-from millstream.functions.operator_expressions import OperatorExpression, SparkSql, SqlConstant, call, column, null
+from millstream.functions.operator_expressions import OperatorExpression, call, column, null, text_constant
 from millstream.model.types import SqlType
 
 CATEGORY = "python"
@@ -82,11 +82,11 @@ def _lowering(function: UserFunction) -> Lowering:
 
 def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
     """The state is JSON text, null before the first row; a row that fails leaves it as it was."""
-    document, row = _literal(_document(function)), column("row")
+    document, row = text_constant(_document(function)), column("row")
     arguments = [argument(i) for i in range(len(function.parameters))]
 
     def step(what: str, *values: OperatorExpression) -> OperatorExpression:
-        called = call("ms_python", document, _literal(what), *values)
+        called = call("ms_python", document, text_constant(what), *values)
         return call("ms_guard", called, LABEL, row.field("partition"), row.field("offset"))
 
     def unless_failed(what: str, state: OperatorExpression, *values: OperatorExpression) -> OperatorExpression:
@@ -101,8 +101,3 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
         unless_failed("m", OLDER, NEWER) if "merge" in function.methods else None,
     )
     return lambda types, constants, settings: accumulator
-
-
-def _literal(text: str) -> SqlConstant:
-    """A text without any character that would have to be escaped."""
-    return SqlConstant(SparkSql(f"'{text}'"))

@@ -41,12 +41,12 @@ from millstream.functions.operator_expressions import (
     null,
     spark_sql,
     struct_of,
+    text_constant,
 )
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, known, leaves
 from millstream.spark.codec import EXPRESSION, report
-from millstream.spark.constants import text_constant
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lower import guarded
 

@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal as Number
 
-from millstream.functions.operator_expressions import SparkSql, SqlConstant
+from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, DATE, INTEGER, TIME, TIMESTAMP, SqlType
 
@@ -11,11 +11,6 @@ from millstream.model.types import BIGINT, DATE, INTEGER, TIME, TIMESTAMP, SqlTy
 def constant(value: object, sql_type: SqlType | None) -> SparkSql:
     """`value` (as in typed_expressions.Constant; dates and times are epoch days and milliseconds) as Spark SQL text."""
     return SparkSql(_constant(value, sql_type))
-
-
-def text_constant(text: str) -> SqlConstant:
-    """`text` as a literal of an operator's expressions."""
-    return SqlConstant(quoted(text))
 
 
 def _constant(value: object, sql_type: SqlType | None) -> str:
@@ -34,19 +29,6 @@ def _constant(value: object, sql_type: SqlType | None) -> str:
         case bytes():
             return f"X'{value.hex()}'"
     return quoted(str(value))
-
-
-def quoted(text: str) -> SparkSql:
-    """`text` as a Spark string literal."""
-    return SparkSql("'" + "".join(map(_character, text)) + "'")
-
-
-def _character(char: str) -> str:
-    """A dollar would begin a variable of Spark's, a quote end the literal."""
-    if char in "'\\$\"" or not char.isprintable():
-        code = ord(char)
-        return f"\\u{code:04x}" if code < 0x10000 else char
-    return char
 
 
 def _whole(value: int, sql_type: SqlType | None) -> str:

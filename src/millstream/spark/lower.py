@@ -4,14 +4,14 @@ What fails in the language throws here, and `guarded` turns that into null and a
 arithmetic fail too: arithmetic passes nulls on, so that one ms_need around the whole of it is enough.
 """
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal as Number
 from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
-from millstream.functions.declare import LambdaType, Lowering
-from millstream.functions.operator_expressions import SparkSql
+from millstream.functions.declare import LambdaType, Signature
+from millstream.functions.operator_expressions import SparkSql, quoted
+from millstream.functions.signatures import fill
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -24,7 +24,7 @@ from millstream.model.types import (
     holds_map,
 )
 from millstream.spark.casts import cast, fails
-from millstream.spark.constants import constant, quoted
+from millstream.spark.constants import constant
 
 _PLACES = {typed.ColumnPlace.KEY: "key.K{}", typed.ColumnPlace.VALUE: "value.V{}"}
 _NEVER_NULL = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.ROWPARTITION, typed.ColumnPlace.ROWOFFSET)
@@ -47,7 +47,6 @@ _DECIMALS = {
 _ORDER = ("<", "<=", ">", ">=")
 # From here on, characters of two units come before those of one.
 _SURROGATE = "\ue000"
-_HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
 def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> SparkSql:
@@ -405,7 +404,7 @@ def _(meaning: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
-    return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
+    return call_sql(meaning.chosen.signature, texts, types, meaning.type)
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:
@@ -418,8 +417,7 @@ def _argument_type(argument: typed.TypedExpression) -> SqlType | None:
     return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
 
 
-def _filled(template: str | Lowering, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
-    """The text of a call: a template with the arguments in its holes, or what its lowering makes of them."""
-    if not isinstance(template, str):
-        return template(texts, types, returns)
-    return _HOLE.sub(lambda hole: ", ".join(texts) if hole[1] == "*" else texts[int(hole[1])], template)
+def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:
+    """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types."""
+    spark = signature.spark
+    return SparkSql(fill(spark, texts) if isinstance(spark, str) else spark(texts, types, returns))

@@ -19,6 +19,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, 
 from millstream.catalog.catalog import RelationKind, Serde, Source, Windowed
 from millstream.formats.spec import spec
 from millstream.formats.windowed_keys import BOUND_BYTES, bounds
+from millstream.functions.operator_expressions import quoted
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import (
@@ -37,7 +38,6 @@ from millstream.plan.nodes import (
 )
 from millstream.spark import aggregates, joins
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
-from millstream.spark.constants import quoted
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 

@@ -24,14 +24,13 @@ from millstream.functions.declare import (
 )
 from millstream.functions.operator_expressions import (
     OperatorExpression,
-    SparkSql,
-    SqlConstant,
     array,
     bigint,
     call,
     if_,
     integer,
     struct,
+    text_constant,
 )
 from millstream.functions.python import declared
 from millstream.functions.signatures import parse_signature
@@ -191,7 +190,7 @@ def _added(terms: Sequence[OperatorExpression]) -> OperatorExpression:
 def _length(i: int, t: SqlType) -> OperatorExpression:
     if t != STRING:
         return call("coalesce", argument(i), bigint(0))
-    return call("ms_len", call("coalesce", argument(i), SqlConstant(SparkSql("''"))))
+    return call("ms_len", call("coalesce", argument(i), text_constant("")))
 
 
 def _whole_rows(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:

@@ -206,12 +206,14 @@ def _correlation() -> Accumulator:
 
 def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_list.limit"])
-    last = call("array_max", call("filter", _places(types[0]), function(("i",), lambda i: i.is_not_null())))
+
+    def place(element: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
+        return if_(_same(types[0], element, VALUE), i, integer(-1))
 
     def without(last: OperatorExpression) -> OperatorExpression:
-        others = call("filter", STATE, function(("element", "i"), lambda element, i: i.differs(last)))
-        return if_(last.is_null(), STATE, others)
+        return call("filter", STATE, function(("element", "i"), lambda element, i: i.differs(last)))
 
+    last = call("array_max", call("transform", STATE, function(("element", "i"), place)))
     return Accumulator(
         type,
         _empty(type),
@@ -219,15 +221,6 @@ def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator
         undo=let("last", last, without),
         merge=call("slice", call("concat", OLDER, NEWER), 1, most),
         nested=True,
-    )
-
-
-def _places(type: SqlType) -> OperatorExpression:
-    """The index of each element that is the value of the row, null for others."""
-    return call(
-        "transform",
-        STATE,
-        function(("element", "i"), lambda element, i: if_(_same(type, element, VALUE), i, null("int"))),
     )
 
 
