@@ -12,8 +12,8 @@ from millstream.functions.operator_expressions import (
     SqlVariable,
     bound,
     column,
-    spark_sql,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.settings import effective
 from millstream.model.types import STRING

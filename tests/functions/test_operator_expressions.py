@@ -1,5 +1,7 @@
 """The tree that operators are written in: its Spark SQL, what a let evaluates, and that names do not get mixed up."""
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -23,7 +25,7 @@ from millstream.functions.operator_expressions import (
     struct,
     text_constant,
 )
-from millstream.spark.session import beside
+from millstream.spark.session import SessionOptions, beside, settings
 
 ID = column("id")
 A, B = SqlVariable("a"), SqlVariable("b")
@@ -132,6 +134,8 @@ def test_a_struct_has_the_fields_of_its_layout_in_their_order() -> None:
         layout.new({"a": 1})
 
 
-def test_a_text_is_itself_in_spark(spark: SparkSession) -> None:
+def test_a_text_is_itself_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever Spark's own default is: the sessions pin how texts are read."""
+    assert settings(SessionOptions(tmp_path))["spark.sql.parser.escapedStringLiterals"] == "false"
     text = 'it\'s "${x}" \\ \\u0041 \n\t\0 \N{GRINNING FACE} %'
     assert spark.range(1).selectExpr(f"{quoted(text)} as value").collect()[0].value == text

@@ -10,7 +10,7 @@ from millstream.functions.declare import FunctionKind, Parameter, Signature
 from millstream.model.settings import effective
 from millstream.model.types import INTEGER, STRING, Decimal, Map
 from millstream.plan.nodes import Aggregate, PlanNode, inputs
-from millstream.spark.aggregates import AggregateRun, _GroupFolds
+from millstream.spark.aggregates import AggregateRun, _TableFolds
 from millstream.syntax.parser import split
 from millstream.tester.play import PlayResult, apply
 
@@ -89,5 +89,5 @@ def test_there_are_calls_of_all_aggregates_that_take_rows_back() -> None:
 def test_an_aggregate_over_a_table_is_short(call: str) -> None:
     node = aggregation(call)
     assert node.source.kind is RelationKind.TABLE
-    fold = _GroupFolds(node, AggregateRun("q", live=False, old=True)).of_table()
+    fold = _TableFolds(node, AggregateRun("q", live=False, old=True)).of_table()
     assert len(fold.update) + len(fold.emit) <= LONGEST

@@ -39,10 +39,10 @@ from millstream.functions.operator_expressions import (
     if_,
     let,
     null,
-    spark_sql,
     struct_of,
     text_constant,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, known, leaves
@@ -70,18 +70,18 @@ class AggregateRun:
 
 def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
     """The groups' rows: key, value, rowtime, headers, partition, offset, and what this module's text says."""
-    folds = _GroupFolds(node, run)
     if node.source.kind is RelationKind.TABLE:
+        folds = _TableFolds(node, run)
         changes = fold(folds.prepared(rows), folds.row_changes(), run.live)
         return fold(changes, folds.of_table(), run.live)
-    prepared = folds.prepared(rows.where("value is not null")).where("has_group").drop("has_group")
+    prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None:
-        return fold(prepared, folds.of_stream(), run.live)
+        return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
     timed = prepared.selectExpr("*", f"{clock(run.live)} as clock")
     if node.window.type == "SESSION":
-        return fold(timed, folds.in_sessions(node.window), run.live)
+        return fold(timed, _SessionFolds(node, run).in_sessions(node.window), run.live)
     windows = timed.selectExpr("*", f"{_starts(node.window)} as wstart")
-    return fold(windows, folds.in_windows(node.window), run.live)
+    return fold(windows, _WindowFolds(node, run).in_windows(node.window), run.live)
 
 
 def _starts(window: Window) -> str:
@@ -222,7 +222,9 @@ class _GroupFolds:
             label=self.label,
         )
 
-    # ------------------------------------------------------------ tables
+
+class _TableFolds(_GroupFolds):
+    """The two folds of an aggregation of a table."""
 
     def row_changes(self) -> Fold:
         """Keeps the last row of each key, and sends it with each new one: from its group, to its group.
@@ -264,7 +266,9 @@ class _GroupFolds:
         without = let("before", self._before(i), lambda before: if_(no_old, before, self._undone(i, before)))
         return let("without", without, lambda without: if_(no_new, without, self._added(i, without)))
 
-    # ------------------------------------------------------------ windows of fixed size
+
+class _WindowFolds(_GroupFolds):
+    """The fold of an aggregation in windows of fixed size."""
 
     def in_windows(self, window: Window) -> Fold:
         """A state for each group and window; a row that comes too late is left out."""
@@ -328,7 +332,9 @@ class _GroupFolds:
         key = _STATE.field("key")
         return call("concat", *(sorted_bytes(k.meaning.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys)))
 
-    # ------------------------------------------------------------ sessions
+
+class _SessionFolds(_WindowFolds):
+    """The fold of an aggregation in sessions."""
 
     def in_sessions(self, window: Window) -> Fold:
         """The sessions of a group that have not closed, in order; a row starts one, or joins those near it in one."""

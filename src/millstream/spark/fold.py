@@ -11,7 +11,11 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from millstream.functions.operator_expressions import SparkSql, null, spark_sql
+from millstream.functions.operator_expressions import (
+    SparkSql,
+    null,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.spark import jvm
 
 _NO_BYTES = spark_sql(null("binary"))

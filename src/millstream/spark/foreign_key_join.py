@@ -30,9 +30,9 @@ from millstream.functions.operator_expressions import (
     if_,
     integer,
     let,
-    spark_sql,
     struct_of,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Fold, fold
 from millstream.spark.join_step import PLACE, PLACE_TYPES, ROW, STATE, JoinStep, right_layout

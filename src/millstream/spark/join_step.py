@@ -14,9 +14,9 @@ from millstream.functions.operator_expressions import (
     if_,
     integer,
     null,
-    spark_sql,
     struct_of,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, PlanNode, leaves, windowed

@@ -29,8 +29,8 @@ from millstream.functions.operator_expressions import (
     call,
     if_,
     integer,
-    spark_sql,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Join, PlanNode
 from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold

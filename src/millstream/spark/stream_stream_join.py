@@ -23,8 +23,8 @@ from millstream.functions.operator_expressions import (
     call,
     column,
     null,
-    spark_sql,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import JoinWindow
 from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Punctuation, worked

@@ -86,8 +86,14 @@ def _element_in_order(types: Types) -> SqlType:
 _UPWARDS = ("array_sort({0})", "ms_text_sort({0}, false)")
 _DOWNWARDS = ("sort_array({0}, false)", "ms_text_sort({0}, true)")
 _DIRECTED = (
-    "case when upper({{1}}) in ('ASC', 'ASCENDING') then {} when upper({{1}}) in ('DESC', 'DESCENDING') then {} end"
+    "ms_let({{0}}, elements -> ms_let(upper({{1}}), direction -> case "
+    "when direction in ('ASC', 'ASCENDING') then {} when direction in ('DESC', 'DESCENDING') then {} end))"
 )
+
+
+def _directed(upwards: str, downwards: str) -> str:
+    """Spark SQL that sorts by the direction that the second argument says; either argument is evaluated once."""
+    return _DIRECTED.format(upwards.replace("{0}", "elements"), downwards.replace("{0}", "elements"))
 
 
 def _entries() -> tuple[Signature, ...]:
@@ -233,7 +239,7 @@ COLLECTIONS = (
             parse_signature("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
             parse_signature(
                 "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
-                _by_order(*(_DIRECTED.format(*ways) for ways in zip(_UPWARDS, _DOWNWARDS, strict=True))),
+                _by_order(*map(_directed, _UPWARDS, _DOWNWARDS)),
                 _ordered,
             ),
         ),
