@@ -338,8 +338,8 @@ def struct_of(values: Mapping[str, SqlOperand]) -> StructLiteral:
 
 def let(name: str, value: OperatorExpression, body: SqlBody) -> SqlLet:
     """What `body` makes of a variable that stands for `value`."""
-    made = function((name,), body)
-    return SqlLet((NamedValue(made.parameters[0], value),), made.body)
+    lambda_ = function((name,), body)
+    return SqlLet((NamedValue(lambda_.parameters[0], value),), lambda_.body)
 
 
 def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpression) -> SqlLet:
@@ -349,10 +349,10 @@ def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpres
 
 def function(names: tuple[str, ...], body: SqlBody) -> SqlLambda:
     """What `body` makes of variables: of these names, or of others where an expression inside binds one of them."""
-    made = body(*map(SqlVariable, names))
-    inner = set(_bound_names(made))
+    result = body(*map(SqlVariable, names))
+    inner = set(_bound_names(result))
     if inner.isdisjoint(names):
-        return SqlLambda(names, made)
+        return SqlLambda(names, result)
     return function(tuple(f"{name}_" if name in inner else name for name in names), body)
 
 

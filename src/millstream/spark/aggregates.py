@@ -243,8 +243,8 @@ class _TableFolds(_GroupFolds):
         nothing = self.arguments.null()
         before, after = _STATE.field("group_key"), _NEW.field("group_key")
         undone, added = _STATE.field("arguments"), _NEW.field("arguments")
-        taken = if_(_STATE.is_null(), array(), sent(before, undone, nothing))
-        given = if_(_NEW.is_null(), array(), sent(after, nothing, added))
+        leave = if_(_STATE.is_null(), array(), sent(before, undone, nothing))
+        enter = if_(_NEW.is_null(), array(), sent(after, nothing, added))
         in_place = if_(_NEW.is_null(), array(), sent(after, undone, added))
         return Fold(
             by=("key",),
@@ -252,7 +252,7 @@ class _TableFolds(_GroupFolds):
             update=spark_sql(
                 if_(_ROW.field("has_group"), kept.new({name: _ROW.field(name) for name in kept.types}), kept.null())
             ),
-            emit=spark_sql(if_(before.same_as(after), in_place, call("concat", taken, given))),
+            emit=spark_sql(if_(before.same_as(after), in_place, call("concat", leave, enter))),
             out=change.type,
             label=self.label,
         )
@@ -308,7 +308,7 @@ class _WindowFolds(_GroupFolds):
     def _closed(self, window: Window) -> OperatorExpression:
         """The output of a window that closes, as the store that Kafka Streams reads it from still has it.
 
-        A window older than the retention is gone.
+        A window older than the retention is no longer there.
         """
         start = _STATE.field("start")
         output = self._output(
@@ -389,7 +389,7 @@ class _SessionFolds(_WindowFolds):
         )
 
     def _session(self, touched: OperatorExpression, session: StructLayout) -> OperatorExpression:
-        """The session of the row: those it touches made one, and the row in it."""
+        """The session of the row: those it touches merged, and the row in it."""
         initial = {name: self._initial(i) for i, name in enumerate(self.states)}
         alone = session.new({"start": _ROWTIME, "end": _ROWTIME, **initial}).cast(session.type)
 

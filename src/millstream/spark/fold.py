@@ -1,4 +1,4 @@
-"""The one stateful operator: the rows of a group folded into one state, in order of arrival (DESIGN.md §4).
+"""The one stateful operator: the rows of a group folded into one state, in order of arrival.
 
 Its texts are Spark SQL over `state` (before the row; null where there is none), `row` (a struct of all columns
 of the frame), `new` (the state after it) and `clock` (stream time: the greatest column `clock` of the partition

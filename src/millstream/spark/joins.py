@@ -143,15 +143,15 @@ class TableTableJoin(_FoldJoin):
             "right": if_(is_right, _RIGHT, STATE.field("right")),
             "right_time": if_(is_right, _ROWTIME, STATE.field("right_time")),
         }
-        gone = values["left"].is_null() & values["right"].is_null()
+        empty = values["left"].is_null() & values["right"].is_null()
         return self.folded(
-            if_(gone, layout.null(), layout.new(values)),
+            if_(empty, layout.null(), layout.new(values)),
             if_(_IS_LEFT, self._change("left", "right"), self._change("right", "left")),
             layout,
         )
 
     def _change(self, own: str, other: str) -> OperatorExpression:
-        """What a row of one side gives: as Kafka Streams does, a tombstone too where the result was gone before."""
+        """What a row of one side gives: as Kafka Streams does, a tombstone too where there was no result before."""
         outer = self.join.outer
         own_outer, other_outer = (outer.left, outer.right) if own == "left" else (outer.right, outer.left)
         value = _LEFT if own == "left" else _RIGHT
@@ -163,7 +163,7 @@ class TableTableJoin(_FoldJoin):
         joined = array(self.row(key, self.value(sides["left"], sides["right"]), time))
         alone: OperatorExpression = array()
         if own_outer:
-            gone = if_(STATE.field(own).is_null(), array(), tombstone)
-            alone = if_(value.is_null(), gone, joined)
+            removed = if_(STATE.field(own).is_null(), array(), tombstone)
+            alone = if_(value.is_null(), removed, joined)
         both = joined if other_outer else if_(value.is_null(), tombstone, joined)
         return if_(no_counterpart, alone, both)

@@ -1,8 +1,8 @@
-"""A plan as a DataFrame: one function a node, the same for real-time and bounded runs (DESIGN.md §3, §8).
+"""A plan as a DataFrame: one function a node, the same for real-time and bounded runs.
 
 Records come in and go out as `RECORD`: key, value: binary, rowtime: bigint ms, headers, partition, offset.
 Between, a relation has the columns key (struct K0…), value (struct V0…, null for a null value), rowtime, headers,
-partition, offset, and wstart and wend (ms) where its keys have windows. User names are gone; only the codec's specs
+partition, offset, and wstart and wend (ms) where its keys have windows. They have no user names: only the codec's specs
 know them.
 """
 
@@ -53,7 +53,7 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
     """The records that a query writes, in the columns RECORD; partition and offset are those of the record in.
 
     `live`: the records are streams and the query runs in real time; else the driver evaluates it.
-    A record that cannot be read or written is left out and told to the processing log of `query`.
+    A record that cannot be read or written is left out and put into the processing log of `query`.
     """
     sink = plan.sink
     window = windowed(plan.source)
@@ -258,8 +258,8 @@ def _(node: Join, run: _QueryRun) -> DataFrame:
 def _(node: Flatten, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
     names = [f"x{i}" for i in range(len(node.functions))]
-    found = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
-    arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(found, names, strict=True)]
+    texts = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
+    arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]
     all_ = ("key", "value", "rowtime", *_rest(node))
     zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]
