@@ -139,17 +139,14 @@ class JoinStep:
 
     def forward(self, **more: OperatorExpression) -> OperatorExpression:
         """The row at hand, of an input of a later join, as it came; `more` are columns behind the others."""
-        values = {"input": ROW.field("input"), "key": self.own_key.null(), "value": self.joined.null()}
-        return self._output({**values, "rowtime": ROW.field("rowtime"), **self.forwarded_columns(), **more}, ROW)
-
-    def forwarded_columns(self) -> Mapping[str, OperatorExpression]:
-        """What the row at hand has of the inputs of later joins."""
-        return {name: ROW.field(name) for name in self.forwarded}
+        as_it_came = {name: ROW.field(name) for name in ("input", "rowtime", *self.forwarded)}
+        return self._output({**as_it_came, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
 
     def _output(self, values: Mapping[str, SqlOperand], window: OperatorExpression) -> OperatorExpression:
         rest = {name: ROW.field(name) for name in PLACE} | {name: window.field(name) for name in self.bounds}
         all_values = {**values, **rest}
-        return struct_of({name: all_values[name] for name in [*self.out.types, *(all_values.keys() - self.out.types)]})
+        more = [name for name in all_values if name not in self.out.types]
+        return struct_of({name: all_values[name] for name in (*self.out.types, *more)})
 
     def folded(self, update: OperatorExpression, emit: OperatorExpression, state: StructLayout) -> Fold:
         """The fold of a join; rows of the inputs of later joins are forwarded."""
