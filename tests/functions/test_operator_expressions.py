@@ -21,10 +21,10 @@ from millstream.functions.operator_expressions import (
     let,
     null,
     quoted,
-    spark_sql,
     struct,
     text_constant,
 )
+from millstream.functions.operator_sql import spark_sql
 from millstream.spark.session import SessionOptions, beside, settings
 
 ID = column("id")
