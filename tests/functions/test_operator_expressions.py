@@ -59,7 +59,7 @@ def test_the_text_of_a_node(expression: OperatorExpression, text: str) -> None:
         (SQUARED, "ms_let((id + 1L), x -> (x * x))"),
         (let("x", ID + 1, lambda x: x * 2), "((id + 1L) * 2L)"),
         (let("x", ID.field("a"), lambda x: x * x), "(id.a * id.a)"),
-        (let("x", ID + 1, lambda x: let("y", x, lambda y: y * y)), "ms_let((id + 1L), x -> (x * x))"),
+        (let("x", ID + 1, lambda x: let("y", x, lambda y: y * y)), "ms_let((id + 1L), y -> (y * y))"),
         (let("x", ID + 1, lambda x: ID.transform("y", lambda y: x)), "ms_let((id + 1L), x -> transform(id, y -> x))"),
     ],
     ids=["read twice", "read once", "a field", "another name for it", "read by each element"],

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NewType, TypeAlias
 
-# Text that Spark parses. It is made here, in spark/lower.py and spark/constants.py alone: mypy refuses other strings.
+# Text that Spark parses. It is made by constructors alone, here and in operator_sql.py, spark/lower.py and
+# spark/constants.py, so that mypy refuses any other string where an operator takes a text.
 SparkSql = NewType("SparkSql", str)
 
 
