@@ -71,7 +71,7 @@ def test_a_let_binds_what_is_read_more_than_once(expression: OperatorExpression,
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
-        (let("x", ID + 1, lambda x: let("x", x * x, lambda y: y * y + x)), 83),
+        (let("x", ID + 1, lambda x: let("x", x * x, lambda y: y * y + x)), 84),
         (let("id", ID + 1, lambda x: x * x + ID), 11),
         (let("x", SQUARED, lambda x: x * x), 81),
         (
