@@ -21,7 +21,7 @@ object SqlFunction {
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
     Faults.functions ++ Functions.all ++ StreamTime.functions ++
-      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions
+      TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions ++ Let.functions
 
   def apply(session: SparkSession): Unit = {
     functions.foreach(SparkInternals.register(session, _))

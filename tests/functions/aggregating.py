@@ -1,11 +1,19 @@
 """Aggregates over a few rows in one expression: `SUM(X) over X = 1, 2`; also in halves, and with rows taken back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from functions.calling import meant, shown
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import NameScope, ScopeColumn
-from millstream.functions.signatures import fill
+from millstream.functions.declare import NEWER, OLDER, STATE, argument
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlText,
+    SqlVariable,
+    bound,
+    column,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.settings import effective
 from millstream.model.types import STRING
@@ -40,7 +48,8 @@ class Aggregated:
     def merged(self) -> str:
         """The result of the first half and the rest, made one."""
         half = len(self.rows) // 2
-        merge = self._held(fill(self.how.merge, [], a="one", b="other"))
+        assert self.how.merge is not None
+        merge = self._held({OLDER: column("one"), NEWER: column("other")}, self.how.merge)
         one, other = self._state(self.rows[:half]), self._state(self.rows[half:])
         return self._result(f"aggregate(array({other}), {one}, (one, other) -> {merge})")
 
@@ -51,18 +60,20 @@ class Aggregated:
         return self._result(self._steps(self.how.undo, more, self.rows[:1]))
 
     def _result(self, state: str) -> str:
-        """A lambda binds the state, so that it is computed once."""
-        return shown(self.type, f"transform(array({state}), st -> {fill(self.how.result, [], s='st')})[0]")
+        """The state is computed once."""
+        result = spark_sql(bound({STATE: column("st")}, self.how.result))
+        return shown(self.type, f"ms_let({state}, st -> {result})")
 
     def _state(self, rows: Sequence[str]) -> str:
-        return self._steps(self.how.add, self._held(self.how.initial), rows)
+        return self._steps(self.how.add, self._held({}, self.how.initial), rows)
 
-    def _steps(self, text: str, state: str, rows: Sequence[str]) -> str:
-        step = self._held(fill(text, self.arguments, s="st"))
+    def _steps(self, change: OperatorExpression, state: str, rows: Sequence[str]) -> str:
+        arguments = {argument(i): SqlText(text) for i, text in enumerate(self.arguments)}
+        step = self._held({STATE: column("st"), **arguments}, change)
         return f"aggregate(array({', '.join(rows)}), {state}, (st, value) -> {step})" if rows else state
 
-    def _held(self, text: str) -> str:
-        return f"cast({text} as {self.how.state})"
+    def _held(self, values: Mapping[SqlVariable, OperatorExpression], change: OperatorExpression) -> str:
+        return spark_sql(bound(values, change).cast(self.how.state))
 
 
 def _column(index: int, name: str, values: typed.TypedExpression) -> ScopeColumn:

@@ -11,7 +11,6 @@ from millstream.analysis.expressions import function_call, type_expression
 from millstream.analysis.scope import NameScope
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.functions.signatures import lowered
 from millstream.model.types import STRING, Array, SqlType
 from millstream.spark.casts import cast
 from millstream.spark.lower import to_sql
@@ -67,8 +66,7 @@ def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None
     made = meant(call, scope)
     assert made.type is not None
     if isinstance(made, typed.TypedCall) and made.chosen.function.kind is FunctionKind.TABLE:
-        texts, types = list(map(to_sql, made.arguments)), [a.type for a in made.arguments]
-        return Array(made.type), lowered(made.chosen.signature, texts, types, made.type)
+        return Array(made.type), to_sql(made, label)
     return made.type, to_sql(made, label)
 
 

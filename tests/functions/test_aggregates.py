@@ -22,7 +22,7 @@ def undoable(one: Aggregated) -> bool:
     ("how", "takes"),
     [
         (Aggregated.added, lambda one: True),
-        (Aggregated.merged, lambda one: bool(one.how.merge)),
+        (Aggregated.merged, lambda one: one.how.merge is not None),
         (Aggregated.taken_back, undoable),
     ],
     ids=["row by row", "merged", "taken back"],

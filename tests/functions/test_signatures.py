@@ -12,10 +12,10 @@ from millstream.analysis import typed_expressions as typed
 from millstream.functions import FUNCTIONS
 from millstream.functions.declare import Function, LambdaType, Signature
 from millstream.functions.resolve import call_text
-from millstream.functions.signatures import lowered
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
 from millstream.model.types import STRING, SqlType, children
+from millstream.spark.lower import call_sql
 
 HERE = Path(__file__).parent
 Types = Sequence[SqlType | None]
@@ -97,7 +97,7 @@ def _way(signature: Signature, types: Types, result: SqlType) -> str:
     """The text of the signature for these types, without the names of the types in it."""
     texts = [f"<{i}>" for i in range(len(types))]
     if signature.accumulating is None:
-        text = lowered(signature, texts, types, result)
+        text: str = call_sql(signature, texts, types, result)
     else:
         how = signature.accumulating([t or STRING for t in types], [1] * len(types), SETTINGS)
         text = f"{how.add} {how.merge} {how.undo}"

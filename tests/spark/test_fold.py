@@ -27,7 +27,7 @@ COUNT = Fold(
 )
 WINDOWS = Fold(
     by=("k",),
-    part="cast(row.w as binary)",
+    subkey="cast(row.w as binary)",
     state="struct<k: string, p: int, w: bigint, n: bigint>",
     update="if(row.w + 10 <= clock, state, "
     "named_struct('k', row.k, 'p', row.partition, 'w', row.w, 'n', coalesce(state.n, 0) + 1))",
@@ -202,7 +202,7 @@ def test_stream_time_reaches_every_task(spark: SparkSession, kafka: BrokerClient
     """Rows of many groups, then of one alone; the checkpoint, not the session, says how many tasks there are."""
     topics = [kafka.create_topic() for _ in "io"]
     columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
-    punctuated = replace(WINDOWS, ticks=Punctuation(10, 10))
+    punctuated = replace(WINDOWS, punctuation=Punctuation(10, 10))
     emitted: set[bytes | None] = set()
     for n, (tasks, last) in enumerate([(3, 12), (2, 99)]):
         for key in "abcdefgh":

@@ -20,7 +20,7 @@ COUNT = Fold(
     emit="array(struct(row.k as k, new.n as n))",
     out="struct<k: string, n: bigint>",
     label="internals.count",
-    ticks=Punctuation(10, 10),
+    punctuation=Punctuation(10, 10),
 )
 
 

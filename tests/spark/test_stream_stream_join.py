@@ -13,7 +13,7 @@ from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.plan.nodes import JoinWindow
 from millstream.spark import sink, source
 from millstream.spark.evaluate import Evaluator, leaf
-from millstream.spark.fold import worked
+from millstream.spark.fold import stateful
 from millstream.spark.stream_stream_join import SideSql, StreamStreamOperator
 from support.kafka import BrokerClient, wait_for
 from support.spark import past_batch
@@ -29,27 +29,27 @@ Row = tuple[str, int | None, int, int, int]
 Out = tuple[str, int | None, int | None, int, int]
 
 
-def operator(near: JoinWindow, outer: tuple[bool, bool], whole: bool = False) -> StreamStreamOperator:
+def operator(near: JoinWindow, outer: tuple[bool, bool], shared_clock: bool = False) -> StreamStreamOperator:
     """Rows (k, v) joined by k; a row whose value is 13 cannot be joined."""
     place = "'p', row.partition"
     sides = []
     for side in (0, 1):
         texts = ("ms_need(if(row.v = 13, null, row.v))", "entry.v")
-        met = texts if side == 0 else texts[::-1]
+        values = texts if side == 0 else texts[::-1]
         none = ("entry.v", "null") if side == 0 else ("null", "entry.v")
         sides.append(
             SideSql(
                 outer=outer[side],
                 type="struct<v: bigint, k: string>",
-                keep="struct(row.v as v, row.k as k)",
-                meet=f"named_struct('k', row.k, 'l', {met[0]}, 'r', {met[1]}, 't', greatest(t, row.rowtime), {place})",
-                alone=f"named_struct('k', entry.k, 'l', {none[0]}, 'r', {none[1]}, 't', t, {place})",
+                stored="struct(row.v as v, row.k as k)",
+                joined=f"named_struct('k', row.k, 'l', {values[0]}, 'r', {values[1]}, 't', greatest(t, row.rowtime), {place})",
+                unmatched=f"named_struct('k', entry.k, 'l', {none[0]}, 'r', {none[1]}, 't', t, {place})",
                 order="encode(entry.k, 'UTF-8')",
             )
         )
-    passing = f"named_struct('k', row.k, 'l', row.v, 'r', row.v, 't', -1L, {place})"
+    forwarded = f"named_struct('k', row.k, 'l', row.v, 'r', row.v, 't', -1L, {place})"
     out = "struct<k: string, l: bigint, r: bigint, t: bigint, p: int>"
-    return StreamStreamOperator(("k",), near, sides[0], sides[1], passing, out, "q.join", whole)
+    return StreamStreamOperator(("k",), near, sides[0], sides[1], forwarded, out, "q.join", shared_clock)
 
 
 def timed(rows: DataFrame) -> DataFrame:
@@ -58,7 +58,7 @@ def timed(rows: DataFrame) -> DataFrame:
 
 
 def runner(spark: SparkSession, what: StreamStreamOperator) -> Evaluator:
-    return Evaluator(worked(timed(leaf(spark, COLUMNS)), what.texts(), live=False), [t for _, t in COLUMNS], OUT)
+    return Evaluator(stateful(timed(leaf(spark, COLUMNS)), what.texts(), live=False), [t for _, t in COLUMNS], OUT)
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ def test_partitions_have_clocks_of_their_own_unless_it_is_whole(spark: SparkSess
     rows: list[Row] = [("a", 0, 100, 1, 0), ("b", 0, 100, 2, 1), ("c", 1, 116, 3, 1), ("d", 1, 117, 4, 0)]
     apart = runner(spark, operator(SOON, (True, False)))(rows)
     assert apart == [[], [], [("b", 2, None, 100, 1)], [("a", 1, None, 100, 0)]]
-    together = runner(spark, operator(SOON, (True, False), whole=True))(rows)
+    together = runner(spark, operator(SOON, (True, False), shared_clock=True))(rows)
     assert together == [[], [], [("a", 1, None, 100, 1), ("b", 2, None, 100, 1)], []]
 
 
@@ -205,7 +205,7 @@ def _run_live(
     read = [
         f"cast(p[{i}] as {type}) as {name}" for i, ((name, _), type) in enumerate(zip(COLUMNS, types, strict=False))
     ]
-    emitted = worked(timed(parts.selectExpr(*read, "partition")), what.texts(), live=True)
+    emitted = stateful(timed(parts.selectExpr(*read, "partition")), what.texts(), live=True)
     fields = ", ".join(f"coalesce(string({name}), 'None')" for name in ("k", "l", "r", "t", "p"))
     out = emitted.selectExpr(
         "cast(null as binary) as key",
@@ -227,5 +227,5 @@ def _run_live(
 
 
 def test_rows_of_no_side_pass(spark: SparkSession) -> None:
-    passing: Sequence[Row] = [("a", None, 100, 7, 3)]
-    assert runner(spark, operator(SOON, (True, True)))(passing) == [[("a", 7, 7, -1, 3)]]
+    forwarded: Sequence[Row] = [("a", None, 100, 7, 3)]
+    assert runner(spark, operator(SOON, (True, True)))(forwarded) == [[("a", 7, 7, -1, 3)]]

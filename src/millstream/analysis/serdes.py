@@ -14,7 +14,7 @@ from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
-from millstream.model.types import Map, SqlType, children
+from millstream.model.types import holds_map
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
@@ -146,8 +146,3 @@ def _no_map(column: Column, at: Span) -> None:
             at,
             "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
         )
-
-
-def holds_map(type: SqlType) -> bool:
-    """Whether there is a MAP anywhere in the type, which no key may hold."""
-    return isinstance(type, Map) or any(map(holds_map, children(type)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from millstream.functions.operator_expressions import OperatorExpression, SqlVariable
 from millstream.model.types import Primitive, SqlType
 
 
@@ -62,22 +63,31 @@ TypeRule = Callable[[Sequence[SqlType | None]], SqlType]
 Lowering = Callable[[Sequence[str], Sequence[SqlType | None], SqlType], str]
 
 
+# The parameters of an accumulator's expressions.
+STATE, OLDER, NEWER, LABEL = map(SqlVariable, ("accumulator", "older", "newer", "label"))
+
+
+def argument(index: int) -> SqlVariable:
+    """The argument of an aggregate at a row, as a parameter of an accumulator's expressions."""
+    return SqlVariable(f"argument{index}")
+
+
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """How an aggregate is computed: its state's type in Spark's words, and Spark SQL text for what happens to it.
+    """How an aggregate is computed: the Spark type of its state, and an expression for what happens to it.
 
-    In the texts {s} is the state, {0}, {1} … the arguments of a row, {a} and {b} two states: `add` takes a row in,
-    `undo` takes one back (None: it cannot), `merge` makes one state of two, the older first; {label} names the
-    aggregate in the processing log, and `row` is the row at hand. `nested`: a state that a format without nested types
-    has no room for.
+    `add` (over STATE and the arguments of a row) takes a row in; `undo` takes one back (None: it cannot); `result`
+    (over STATE) is the aggregate's value; `merge` (over OLDER and NEWER) makes one state of two (None: it cannot).
+    LABEL is what names the aggregate in the processing log, the column `row` the row at hand. `nested`: a format
+    without nested types has no room for the state.
     """
 
     state: str
-    initial: str
-    add: str
-    result: str = "{s}"
-    undo: str | None = None
-    merge: str = ""
+    initial: OperatorExpression
+    add: OperatorExpression
+    result: OperatorExpression = STATE
+    undo: OperatorExpression | None = None
+    merge: OperatorExpression | None = None
     nested: bool = False
 
 

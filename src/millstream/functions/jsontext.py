@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from millstream.functions.operator_expressions import quoted
 from millstream.model.types import BYTES, DATE, DOUBLE, STRING, TIME, TIMESTAMP, Array, Decimal, Map, SqlType, Struct
 
 # JSON has no such numbers: they are written as text. \\u0024 is a dollar, with which Spark would begin a variable.
@@ -31,7 +32,7 @@ def _json(value: str, t: SqlType, depth: int) -> str:
             return f"concat('{{', array_join(transform(map_entries({value}), {e} -> {inner}), ','), '}}')"
         case Struct(fields):
             parts = [
-                f"concat({_literal(json.dumps(f.name, ensure_ascii=False) + ':')},"
+                f"concat({quoted(json.dumps(f.name, ensure_ascii=False) + ':')},"
                 f" {_or_null(f'{e}.F{i}', f.type, depth + 1)})"
                 for i, f in enumerate(fields)
             ]
@@ -56,8 +57,3 @@ def _plain(value: str, t: SqlType) -> str:
     if t == DOUBLE:
         return f"ms_regexp_replace(cast({value} as string), {_NO_NUMBER})"
     return f"cast({value} as string)"
-
-
-def _literal(text: str) -> str:
-    """A Spark SQL text literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -13,7 +13,20 @@ from functools import lru_cache, singledispatch
 from millstream.catalog.functions import UserFunction
 from millstream.formats.spec import document_of
 from millstream.functions import Library
-from millstream.functions.declare import Accumulator, Function, FunctionKind, Lowering, Parameter, Signature
+from millstream.functions.declare import (
+    LABEL,
+    NEWER,
+    OLDER,
+    STATE,
+    Accumulator,
+    Function,
+    FunctionKind,
+    Lowering,
+    Parameter,
+    Signature,
+    argument,
+)
+from millstream.functions.operator_expressions import OperatorExpression, call, column, null, text_constant
 from millstream.model.types import SqlType
 
 CATEGORY = "python"
@@ -69,19 +82,22 @@ def _lowering(function: UserFunction) -> Lowering:
 
 def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
     """The state is JSON text, null before the first row; a row that fails leaves it as it was."""
-    document = _document(function)
-    arguments = "".join(f", {{{i}}}" for i in range(len(function.parameters)))
+    document, row = text_constant(_document(function)), column("row")
+    arguments = [argument(i) for i in range(len(function.parameters))]
 
-    def call(what: str, given: str) -> str:
-        return f"ms_guard(ms_python('{document}', '{what}', {given}), {{label}}, row.partition, row.offset)"
+    def step(what: str, *values: OperatorExpression) -> OperatorExpression:
+        called = call("ms_python", document, text_constant(what), *values)
+        return call("ms_guard", called, LABEL, row.field("partition"), row.field("offset"))
 
-    undo = f"coalesce({call('u', '{s}' + arguments)}, {{s}})" if "undo" in function.methods else None
-    made = Accumulator(
+    def unless_failed(what: str, state: OperatorExpression, *values: OperatorExpression) -> OperatorExpression:
+        return call("coalesce", step(what, state, *values), state)
+
+    accumulator = Accumulator(
         "string",
-        "cast(null as string)",
-        f"coalesce({call('a', '{s}' + arguments)}, {{s}})",
-        call("r", "{s}"),
-        undo,
-        f"coalesce({call('m', '{a}, {b}')}, {{a}})" if "merge" in function.methods else "",
+        null("string"),
+        unless_failed("a", STATE, *arguments),
+        step("r", STATE),
+        unless_failed("u", STATE, *arguments) if "undo" in function.methods else None,
+        unless_failed("m", OLDER, NEWER) if "merge" in function.methods else None,
     )
-    return lambda types, constants, settings: made
+    return lambda types, constants, settings: accumulator

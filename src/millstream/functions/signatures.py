@@ -131,13 +131,6 @@ def fill(template: str, texts: Sequence[str], **names: str) -> str:
     return re.sub(r"\{(\w+|\*)\}", lambda found: values[found[1]], template)
 
 
-def lowered(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types."""
-    if isinstance(signature.spark, str):
-        return fill(signature.spark, texts)
-    return signature.spark(texts, types, result)
-
-
 def scalar(
     name: str, category: str, description: str, signatures: Sequence[Signature], example: str, answer: str
 ) -> Function:

@@ -1,4 +1,4 @@
-"""Spark's name for a SQL type (DESIGN.md §3): times are milliseconds of the day, fields are numbered."""
+"""Spark's name for a SQL type: times are milliseconds of the day, fields are numbered."""
 
 from millstream.model.errors import NotSupported
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed

@@ -131,3 +131,8 @@ def children(t: SqlType) -> Iterator[SqlType]:
         yield from (t.key, t.value)
     elif isinstance(t, Struct):
         yield from (f.type for f in t.fields)
+
+
+def holds_map(t: SqlType | None) -> bool:
+    """Whether there is a MAP anywhere in `t`: no key may hold one, and Spark's own = compares none."""
+    return isinstance(t, Map) or (t is not None and any(map(holds_map, children(t))))

@@ -231,7 +231,7 @@ def _check_merging(
     if window is None or window.kind is not tree.WindowKind.SESSION:
         return
     for call, made in zip(calls, aggregations, strict=True):
-        if not made.accumulator.merge:
+        if made.accumulator.merge is None:
             fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
             raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
-from millstream.analysis.serdes import holds_map
 from millstream.analysis.typed_expressions import bare
 from millstream.analysis.views import part_of
 from millstream.catalog.catalog import RelationKind
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
+from millstream.model.types import holds_map
 from millstream.plan.aggregation import DAY, WINDOW_COLUMNS
 from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
 from millstream.syntax import tree
@@ -471,7 +471,7 @@ def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed
             join.condition.span,
             "CAST one side",
         )
-    if one.type is not None and holds_map(one.type):
+    if holds_map(one.type):
         raise StatementError(
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
             f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",

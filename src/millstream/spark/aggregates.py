@@ -1,31 +1,67 @@
-"""Groups as folds: aggregates of streams and of tables, in windows or without (DESIGN.md §4, §9).
+"""Aggregation as folds (fold.py): of streams and of tables, in windows or without.
 
-The frames that come in are a pipeline's relations. What comes out has besides, where it is asked for, `old`: the
-value that the group had before; and in windows `wstart` and `wend`.
+`SELECT g, SUM(v) FROM s GROUP BY g`, and the same with WINDOW SESSION (10 SECONDS), where s is a stream:
+
+    record      state after it                          row     sessions after it        rows
+    a 1 @1000   {latest: 1000, aggregate0: 1}           a=1     [1000-1000: 1]           a@1000-1000=1
+    a 2 @9000   {latest: 9000, aggregate0: 3}           a=3     [1000-9000: 3]           a@1000-1000=null a@1000-9000=3
+    a 4 @5000   {latest: 9000, aggregate0: 7}           a=7     [1000-9000: 7]           a@1000-9000=null a@1000-9000=7
+
+and where s is a table, of which a first fold keeps each key's last row, so as to take it back from its group:
+
+    record      the key's row after it   for the groups                     state of the group         rows
+    1: a 10     {a, 10}                  a: arguments 10                    a: {aggregate0: 10}        a=10
+    1: b 10     {b, 10}                  a: undone 10; b: arguments 10      a: {0}, b: {10}            a=0 b=10
+    1: b 15     {b, 15}                  b: undone 10, arguments 15         b: {15}                    b=15
+
+The frames that come in are a pipeline's relations. What comes out has besides, where it is asked for, `old`: the value
+that the group had before; and in windows `wstart` and `wend`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from millstream.catalog.catalog import RelationKind
+from millstream.functions.declare import LABEL, NEWER, OLDER, STATE, argument
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlOperand,
+    SqlText,
+    StructLayout,
+    array,
+    bound,
+    call,
+    column,
+    function,
+    if_,
+    let,
+    null,
+    struct_of,
+    text_constant,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, AggregateCall, Window, known, leaves
+from millstream.plan.nodes import Aggregate, Window, known, leaves
 from millstream.spark.codec import EXPRESSION, report
-from millstream.spark.constants import quoted
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lower import guarded
 
 HEADERS = "array<struct<key: string, value: binary>>"
-_PLACE = ("rowtime", "headers", "partition", "offset")
+# What a row brings along beside its key and value.
+_REST = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
+_WINDOW = {"wstart": "bigint", "wend": "bigint"}
+# What an operator's expressions are over, as fold.py says.
+_ROW, _STATE, _NEW, _CLOCK = map(column, ("row", "state", "new", "clock"))
+_ROWTIME, _PARTITION = _ROW.field("rowtime"), _ROW.field("partition")
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateRun:
-    """Where a group runs: the query, whether in real time, and whether its rows tell what was there before."""
+    """Where a group runs: the query, whether in real time, and whether its rows have the group's value before them."""
 
     query: str
     live: bool
@@ -34,18 +70,18 @@ class AggregateRun:
 
 def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
     """The groups' rows: key, value, rowtime, headers, partition, offset, and what this module's text says."""
-    made = _Texts(node, run)
     if node.source.kind is RelationKind.TABLE:
-        changes = fold(made.given(rows), made.remembering(), run.live)
-        return fold(changes, made.table(), run.live)
-    given = made.given(rows.where("value is not null")).where("there").drop("there")
+        folds = _TableFolds(node, run)
+        changes = fold(folds.prepared(rows), folds.row_changes(), run.live)
+        return fold(changes, folds.of_table(), run.live)
+    prepared = _GroupFolds(node, run).prepared(rows.where("value is not null")).where("has_group").drop("has_group")
     if node.window is None:
-        return fold(given, made.stream(), run.live)
+        return fold(prepared, _GroupFolds(node, run).of_stream(), run.live)
+    timed = prepared.selectExpr("*", f"{clock(run.live)} as clock")
     if node.window.type == "SESSION":
-        return fold(given.selectExpr("*", f"{clock(run.live)} as clock"), made.sessions(node.window), run.live)
-    timed = given.selectExpr("*", f"{clock(run.live)} as clock")
+        return fold(timed, _SessionFolds(node, run).in_sessions(node.window), run.live)
     windows = timed.selectExpr("*", f"{_starts(node.window)} as wstart")
-    return fold(windows, made.windows(node.window), run.live)
+    return fold(windows, _WindowFolds(node, run).in_windows(node.window), run.live)
 
 
 def _starts(window: Window) -> str:
@@ -57,268 +93,355 @@ def _starts(window: Window) -> str:
     return f"explode(sequence({first} - {first} % {window.advance}L, {last}, {window.advance}L))"
 
 
-class _Texts:
-    """The texts of a group's folds. A state is `t`, the latest rowtime, and s0… of the aggregates."""
+class _GroupFolds:
+    """The folds of one aggregation. A state has the fields `aggregate0`, `aggregate1` … of its aggregates."""
 
     def __init__(self, node: Aggregate, run: AggregateRun) -> None:
         self.node, self.run = node, run
         self.calls = node.aggregations
         self.label = f"{run.query}.aggregate"
-        self.key = _struct_type("K", [spark_type(known(k.meaning)) for k in node.keys])
-        self.value = _struct_type("V", [spark_type(a.type) for a in self.calls])
-        self.states = ", ".join(f"s{i}: {a.accumulator.state}" for i, a in enumerate(self.calls))
-        self.out = (
-            f"struct<key: {self.key}, value: {self.value}{f', old: {self.value}' if run.old else ''}, "
-            f"rowtime: bigint, headers: {HEADERS}, partition: int, offset: bigint"
-        )
+        self.key = StructLayout({f"K{i}": spark_type(known(k.meaning)) for i, k in enumerate(node.keys)})
+        self.value = StructLayout({f"V{i}": spark_type(a.type) for i, a in enumerate(self.calls)})
+        self.states = {f"aggregate{i}": a.accumulator.state for i, a in enumerate(self.calls)}
+        types = {f"a{i}_{j}": spark_type(known(a)) for i, c in enumerate(self.calls) for j, a in enumerate(c.arguments)}
+        self.arguments = StructLayout(types or {"none": "boolean"})
+        old = {"old": self.value.type} if run.old else {}
+        self.output = {"key": self.key.type, "value": self.value.type, **old, **_REST}
 
     # ------------------------------------------------------------ the rows that go in
 
-    def given(self, rows: DataFrame) -> DataFrame:
-        """Only what a fold reads: `k` the group, `a` the aggregates' arguments, whether there is a row."""
-        keys = _named("K", [guarded(k.meaning, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys])
-        columns = [f"{keys} as k", f"{self._arguments()} as a", "value is not null as given", *_PLACE]
+    def prepared(self, rows: DataFrame) -> DataFrame:
+        """Only what a fold reads: `group_key`, the aggregates' `arguments`, and whether the row `has_group`."""
+        keys = [guarded(k.meaning, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
+        key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
+        arguments = spark_sql(self._arguments())
+        columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_REST]
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
-        made = rows.selectExpr(*columns)
-        missing = " or ".join(f"k.K{i} is null" for i in range(len(self.node.keys)))
+        prepared = rows.selectExpr(*columns)
+        missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
         why = "a row of which a GROUP BY expression is null belongs to no group: it is left out"
-        error = F.when(F.expr(f"given and ({missing})"), F.lit(why))
-        topic = leaves(self.node)[0].origin.topic
-        there = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", topic, None)
-        return made.withColumn("there", F.col("given") & there).drop("given")
+        error = F.when(F.expr(f"is_row and ({missing})"), F.lit(why))
+        fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
+        return prepared.withColumn("has_group", F.col("is_row") & fine).drop("is_row")
 
-    def _arguments(self) -> str:
-        texts = [(i, j, a) for i, call in enumerate(self.calls) for j, a in enumerate(call.arguments)]
-        fields = [f"'a{i}_{j}', {guarded(a, self._label(i))}" for i, j, a in texts]
-        return f"named_struct({', '.join(fields)})" if fields else "named_struct('none', false)"
-
-    # ------------------------------------------------------------ what becomes of a state
-
-    def _initial(self) -> str:
-        return ", ".join(f"'s{i}', {self._begin(a)}" for i, a in enumerate(self.calls))
-
-    @staticmethod
-    def _begin(call: AggregateCall) -> str:
-        return f"cast({call.accumulator.initial} as {call.accumulator.state})"
-
-    def _add(self, i: int, state: str, arguments: str = "row.a") -> str:
-        call = self.calls[i]
-        return self._filled(i, call.accumulator.add, state, arguments)
-
-    def _undo(self, i: int, state: str, arguments: str) -> str:
-        call = self.calls[i]
-        assert call.accumulator.undo is not None
-        return self._filled(i, call.accumulator.undo, state, arguments)
-
-    def _filled(self, i: int, text: str, state: str, arguments: str) -> str:
-        given = [f"{arguments}.a{i}_{j}" for j in range(len(self.calls[i].arguments))]
-        return text.format(*given, s=f"({state})", label=quoted(self._label(i)))
+    def _arguments(self) -> OperatorExpression:
+        arguments = [a for call in self.calls for a in call.arguments]
+        labels = [self._label(i) for i, call in enumerate(self.calls) for _ in call.arguments]
+        texts: list[SqlOperand] = [SqlText(guarded(a, label)) for a, label in zip(arguments, labels, strict=True)]
+        return self.arguments.new(dict(zip(self.arguments.types, texts or [False], strict=True)))
 
     def _label(self, i: int) -> str:
         """What names an aggregate in the processing log."""
         return f"{self.label}|{self.calls[i].text}"
 
-    def _before(self, i: int) -> str:
-        return f"if(state is null, {self._begin(self.calls[i])}, state.s{i})"
+    def _topic(self) -> str:
+        return leaves(self.node)[0].origin.topic
 
-    def _result(self, state: str) -> str:
-        results = [a.accumulator.result for a in self.calls]
-        return _named("V", [self._filled(i, text, f"{state}.s{i}", "row.a") for i, text in enumerate(results)])
+    # ------------------------------------------------------------ what becomes of an aggregate's state
 
-    def _row(self, key: str, value: str, old: str, time: str, window: str = "") -> str:
-        """An output, the row at hand giving the rest."""
-        before = f"'old', {old}, " if self.run.old else ""
-        return (
-            f"named_struct('key', {key}, 'value', {value}, {before}'rowtime', {time}, "
-            f"'headers', row.headers, 'partition', row.partition, 'offset', row.offset{window})"
+    def _initial(self, i: int) -> OperatorExpression:
+        accumulator = self.calls[i].accumulator
+        return accumulator.initial.cast(accumulator.state)
+
+    def _before(self, i: int) -> OperatorExpression:
+        """The state before the row."""
+        return if_(_STATE.is_null(), self._initial(i), _STATE.field(f"aggregate{i}"))
+
+    def _changed(
+        self, i: int, change: OperatorExpression, state: OperatorExpression, arguments: OperatorExpression
+    ) -> OperatorExpression:
+        values = {argument(j): arguments.field(f"a{i}_{j}") for j in range(len(self.calls[i].arguments))}
+        return bound({STATE: state, LABEL: text_constant(self._label(i)), **values}, change)
+
+    def _added(self, i: int, state: OperatorExpression) -> OperatorExpression:
+        """The state with the row taken in."""
+        return self._changed(i, self.calls[i].accumulator.add, state, _ROW.field("arguments"))
+
+    def _undone(self, i: int, state: OperatorExpression) -> OperatorExpression:
+        """The state with the key's row before this one taken back."""
+        undo = self.calls[i].accumulator.undo
+        assert undo is not None
+        return self._changed(i, undo, state, _ROW.field("undone"))
+
+    def _merged(self, i: int, older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
+        """One state of two."""
+        merge = self.calls[i].accumulator.merge
+        assert merge is not None
+        return bound({OLDER: older, NEWER: newer, LABEL: text_constant(self._label(i))}, merge)
+
+    def _each(self, state: OperatorExpression) -> Mapping[str, OperatorExpression]:
+        """The aggregates' states in a struct that has them as fields, with the row taken into each."""
+        return {name: self._added(i, state.field(name)) for i, name in enumerate(self.states)}
+
+    def _results(self, state: OperatorExpression) -> OperatorExpression:
+        """The value of a group by its state."""
+        arguments = _ROW.field("arguments")
+        results = (
+            self._changed(i, self.calls[i].accumulator.result, state.field(name), arguments)
+            for i, name in enumerate(self.states)
         )
+        return self.value.new(dict(zip(self.value.types, results, strict=True)))
 
-    _LATEST = "'t', greatest(state.t, row.rowtime)"
+    def _old(self) -> OperatorExpression:
+        """The value of the group before the row."""
+        return if_(_STATE.is_null(), self.value.null(), self._results(_STATE))
+
+    def _output(
+        self,
+        key: OperatorExpression,
+        value: OperatorExpression,
+        old: OperatorExpression,
+        rowtime: OperatorExpression,
+        window: Mapping[str, OperatorExpression] | None = None,
+    ) -> OperatorExpression:
+        """An output; the row at hand gives its headers, partition and offset."""
+        before = {"old": old} if self.run.old else {}
+        rest = {name: _ROW.field(name) for name in _REST}
+        return struct_of({"key": key, "value": value, **before, **rest, "rowtime": rowtime, **(window or {})})
+
+    def _update(self) -> OperatorExpression:
+        """The output for a group as it is now."""
+        return self._output(_ROW.field("group_key"), self._results(_NEW), self._old(), _NEW.field("latest"))
 
     # ------------------------------------------------------------ streams without windows
 
-    def stream(self) -> Fold:
+    def of_stream(self) -> Fold:
         """A row in, a row out."""
-        added = ", ".join(f"'s{i}', {self._add(i, self._before(i))}" for i in range(len(self.calls)))
-        row = self._row("row.k", self._result("new"), f"if(state is null, null, {self._result('state')})", "new.t")
+        states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
+        return self._without_windows(states)
+
+    def _without_windows(self, states: Mapping[str, OperatorExpression]) -> Fold:
+        layout = StructLayout({"latest": "bigint", **self.states})
         return Fold(
-            by=("k",),
-            state=f"struct<t: bigint, {self.states}>",
-            update=f"named_struct({self._LATEST}, {added})",
-            emit=f"array({row})",
-            out=f"{self.out}>",
+            by=("group_key",),
+            state=layout.type,
+            update=spark_sql(layout.new({"latest": _latest(), **states})),
+            emit=spark_sql(array(self._update())),
+            out=StructLayout(self.output).type,
             label=self.label,
         )
 
-    # ------------------------------------------------------------ tables
 
-    def remembering(self) -> Fold:
-        """The last row of each key, to give with each new one the one to take back: from its group, to its group."""
-        arguments = ", ".join(
-            f"a{i}_{j}: {spark_type(known(a))}"
-            for i, call in enumerate(self.calls)
-            for j, a in enumerate(call.arguments)
-        )
-        state = f"struct<k: {self.key}, a: struct<{arguments or 'none: boolean'}>>"
-        rest = "'rowtime', row.rowtime, 'headers', row.headers, 'partition', row.partition, 'offset', row.offset"
-        moved = f"array(named_struct('k', new.k, 'undo', state.a, 'a', new.a, {rest}))"
-        undone = f"array(named_struct('k', state.k, 'undo', state.a, 'a', new.a, {rest}))"
-        taken = f"if(state is null, array(), {undone.replace('new.a', 'null')})"
-        given = f"if(new is null, array(), {moved.replace('state.a', 'null')})"
+class _TableFolds(_GroupFolds):
+    """The two folds of an aggregation of a table."""
+
+    def row_changes(self) -> Fold:
+        """Keeps the last row of each key, and sends it with each new one: from its group, to its group.
+
+        Where the group stays the same, one row has both; else one row takes back and another adds.
+        """
+        kept = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
+        change = StructLayout({**kept.types, "undone": self.arguments.type, **_REST})
+
+        def sent(
+            group: OperatorExpression, undone: OperatorExpression, added: OperatorExpression
+        ) -> OperatorExpression:
+            rest = {name: _ROW.field(name) for name in _REST}
+            return array(change.new({"group_key": group, "undone": undone, "arguments": added, **rest}))
+
+        nothing = self.arguments.null()
+        before, after = _STATE.field("group_key"), _NEW.field("group_key")
+        undone, added = _STATE.field("arguments"), _NEW.field("arguments")
+        leave = if_(_STATE.is_null(), array(), sent(before, undone, nothing))
+        enter = if_(_NEW.is_null(), array(), sent(after, nothing, added))
+        in_place = if_(_NEW.is_null(), array(), sent(after, undone, added))
         return Fold(
             by=("key",),
-            state=state,
-            update="if(row.there, named_struct('k', row.k, 'a', row.a), null)",
-            emit=f"if(state.k <=> new.k, if(new is null, array(), {moved}), concat({taken}, {given}))",
-            out=f"struct<k: {self.key}, undo: struct<{arguments or 'none: boolean'}>, "
-            f"a: struct<{arguments or 'none: boolean'}>, rowtime: bigint, headers: {HEADERS}, "
-            "partition: int, offset: bigint>",
+            state=kept.type,
+            update=spark_sql(
+                if_(_ROW.field("has_group"), kept.new({name: _ROW.field(name) for name in kept.types}), kept.null())
+            ),
+            emit=spark_sql(if_(before.same_as(after), in_place, call("concat", leave, enter))),
+            out=change.type,
             label=self.label,
         )
 
-    def table(self) -> Fold:
+    def of_table(self) -> Fold:
         """Takes the old row back, then adds the new one: one row out."""
-        after = []
-        for i in range(len(self.calls)):
-            undone = f"if(row.undo is null, {self._before(i)}, {self._undo(i, self._before(i), 'row.undo')})"
-            after.append(f"'s{i}', if(row.a is null, {undone}, {self._add(i, undone)})")
-        row = self._row("row.k", self._result("new"), f"if(state is null, null, {self._result('state')})", "new.t")
-        return Fold(
-            by=("k",),
-            state=f"struct<t: bigint, {self.states}>",
-            update=f"named_struct({self._LATEST}, {', '.join(after)})",
-            emit=f"array({row})",
-            out=f"{self.out}>",
-            label=self.label,
-        )
+        return self._without_windows({name: self._replaced(i) for i, name in enumerate(self.states)})
 
-    # ------------------------------------------------------------ windows of fixed size
+    def _replaced(self, i: int) -> OperatorExpression:
+        no_old, no_new = _ROW.field("undone").is_null(), _ROW.field("arguments").is_null()
+        without = let("before", self._before(i), lambda before: if_(no_old, before, self._undone(i, before)))
+        return let("without", without, lambda without: if_(no_new, without, self._added(i, without)))
 
-    def windows(self, window: Window) -> Fold:
+
+class _WindowFolds(_GroupFolds):
+    """The fold of an aggregation in windows of fixed size."""
+
+    def in_windows(self, window: Window) -> Fold:
         """A state for each group and window; a row that comes too late is left out."""
-        late = f"row.wstart + {window.size + window.grace}L <= clock"
-        added = ", ".join(f"'s{i}', {self._add(i, self._before(i))}" for i in range(len(self.calls)))
-        kept = ("'k', row.k, ", f"k: {self.key}, ") if window.final else ("", "")
-        state = f"struct<t: bigint, p: int, w: bigint, {kept[1]}{self.states}>"
-        bounds = ", 'wstart', {0}, 'wend', {0} + " + f"{window.size}L"
-        row = self._row(
-            "row.k",
-            self._result("new"),
-            f"if(state is null, null, {self._result('state')})",
-            "new.t",
-            bounds.format("row.wstart"),
+        closing = window.size + window.grace
+        key = {"key": self.key.type} if window.final else {}
+        layout = StructLayout({"latest": "bigint", "partition": "int", "start": "bigint", **key, **self.states})
+        start, late = _ROW.field("wstart"), _ROW.field("wstart") + closing <= _CLOCK
+        fields = {
+            "latest": _latest(),
+            "partition": if_(_STATE.is_null(), _PARTITION, _STATE.field("partition")),
+            "start": start,
+            **{name: _ROW.field("group_key") for name in key},
+            **{name: self._added(i, self._before(i)) for i, name in enumerate(self.states)},
+        }
+        output = self._output(
+            _ROW.field("group_key"), self._results(_NEW), self._old(), _NEW.field("latest"), _bounds(start, window)
         )
-        closed = self._row("state.k", self._result("state"), "null", "state.t", bounds.format("state.w"))
-        place = "'p', if(state is null, row.partition, state.p)"
-        # As the store that Kafka Streams reads it from: what is older than the retention is gone.
-        alive = f"state.w >= clock - clock % {window.advance}L - {window.retention}L"
         return Fold(
-            by=("k",),
-            part="cast(row.wstart as binary)",
-            state=state,
-            update=f"if({late}, state, named_struct({self._LATEST}, {place}, 'w', row.wstart, {kept[0]}{added}))",
-            emit=f"if({late}, {self._late()}, {'array()' if window.final else f'array({row})'})",
-            out=f"{self.out}, wstart: bigint, wend: bigint>",
+            by=("group_key",),
+            subkey=spark_sql(start.cast("binary")),
+            state=layout.type,
+            update=spark_sql(if_(late, _STATE, layout.new(fields))),
+            emit=spark_sql(if_(late, self._late(), array() if window.final else array(output))),
+            out=StructLayout({**self.output, **_WINDOW}).type,
             label=self.label,
             expiry=Expiry(
-                due=f"state.w + {window.size + window.grace}L",
-                partition="state.p",
-                update="null",
-                emit=f"if({alive}, array({closed}), array())" if window.final else "array()",
-                order=self._order() if window.final else "cast(null as binary)",
-                steady=True,
+                due=spark_sql(_STATE.field("start") + closing),
+                partition=spark_sql(_STATE.field("partition")),
+                update=spark_sql(layout.null()),
+                emit=spark_sql(self._closed(window) if window.final else array()),
+                order=spark_sql(self._order() if window.final else null("binary")),
+                fixed_due=True,
             ),
-            ticks=Punctuation(window.size + window.grace, window.advance) if window.final else None,
+            punctuation=Punctuation(closing, window.advance) if window.final else None,
         )
 
-    def _late(self) -> str:
+    def _closed(self, window: Window) -> OperatorExpression:
+        """The output of a window that closes, as the store that Kafka Streams reads it from still has it.
+
+        A window older than the retention is no longer there.
+        """
+        start = _STATE.field("start")
+        output = self._output(
+            _STATE.field("key"),
+            self._results(_STATE),
+            self.value.null(),
+            _STATE.field("latest"),
+            _bounds(start, window),
+        )
+        return if_(start >= _CLOCK - _CLOCK % window.advance - window.retention, array(output), array())
+
+    def _late(self) -> OperatorExpression:
         """No output, and an entry in the processing log."""
-        topic = leaves(self.node)[0].origin.topic
         why = "the row comes after its window and the grace period have passed: it is left out"
-        words = ", ".join(map(quoted, (why, self.label, "value", topic)))
-        return (
-            f"if(ms_report({EXPRESSION}, {words}, row.partition, row.offset, cast(null as binary)), array(), array())"
-        )
+        words = map(text_constant, (why, self.label, "value", self._topic()))
+        logged = call("ms_report", EXPRESSION, *words, _PARTITION, _ROW.field("offset"), null("binary"))
+        return if_(logged, array(), array())
 
-    def _order(self) -> str:
+    def _order(self) -> OperatorExpression:
         """Windows that end together come in the order of their keys' bytes."""
-        return (
-            f"concat({', '.join(sorted_bytes(k.meaning.type, f'state.k.K{i}') for i, k in enumerate(self.node.keys))})"
+        key = _STATE.field("key")
+        return call("concat", *(sorted_bytes(k.meaning.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys)))
+
+
+class _SessionFolds(_WindowFolds):
+    """The fold of an aggregation in sessions."""
+
+    def in_sessions(self, window: Window) -> Fold:
+        """The sessions of a group that have not closed, in order; a row starts one, or joins those near it in one."""
+        gap, closing = window.size, window.size + window.grace
+        session = StructLayout({"start": "bigint", "end": "bigint", **self.states})
+        sessions = f"array<{session.type}>"
+        key = {"key": self.key.type} if window.final else {}
+        layout = StructLayout({**key, "partition": "int", "sessions": sessions})
+
+        open_sessions = call("coalesce", _STATE.field("sessions"), array().cast(sessions))
+        before = open_sessions.filter("session", lambda session: session.field("end") < _ROWTIME - gap)
+        touched = open_sessions.filter(
+            "session",
+            lambda session: (session.field("end") >= _ROWTIME - gap) & (session.field("start") <= _ROWTIME + gap),
         )
-
-    # ------------------------------------------------------------ sessions
-
-    def sessions(self, window: Window) -> Fold:
-        """The sessions of a group that have not passed, in order; a row starts one, or joins those near it in one."""
-        one = f"struct<b: bigint, e: bigint, {self.states}>"
-        near = f"x9.e >= row.rowtime - {window.size}L and x9.b <= row.rowtime + {window.size}L"
-        all_ = f"coalesce(state.sessions, cast(array() as array<{one}>))"
-        touched = f"filter({all_}, x9 -> {near})"
-        merged = self._merged(touched, one)
-        closing = f"{window.grace + window.size}L"
-        late = f"array_max(array_append(transform({touched}, x9 -> x9.e), row.rowtime)) + {closing} < clock"
-        before = f"filter({all_}, x9 -> x9.e < row.rowtime - {window.size}L)"
-        after = f"filter({all_}, x9 -> x9.b > row.rowtime + {window.size}L)"
-        left = f"filter(state.sessions, x9 -> x9.e + {closing} >= clock)"
-        shut = f"filter(state.sessions, x9 -> x9.e + {closing} < clock)"
-        closed = self._session("state.k", "x9", "null")
-        key = ("'k', row.k, ", f"k: {self.key}, ") if window.final else ("", "")
-        kept = "'k', state.k, " if window.final else ""
+        after = open_sessions.filter("session", lambda session: session.field("start") > _ROWTIME + gap)
+        ends = call("array_append", touched.transform("session", lambda session: session.field("end")), _ROWTIME)
+        late = call("array_max", ends) + closing < _CLOCK
+        fields = {
+            **{name: _ROW.field("group_key") for name in key},
+            "partition": _PARTITION,
+            "sessions": call("concat", before, array(self._session(touched, session)), after),
+        }
         return Fold(
-            by=("k",),
-            state=f"struct<{key[1]}p: int, sessions: array<{one}>>",
-            update=f"if({late}, state, named_struct({key[0]}'p', row.partition, 'sessions', "
-            f"concat({before}, array({merged}), {after})))",
-            emit=f"if({late}, {self._late()}, {'array()' if window.final else self._session_rows(touched)})",
-            out=f"{self.out}, wstart: bigint, wend: bigint>",
+            by=("group_key",),
+            state=layout.type,
+            update=spark_sql(if_(late, _STATE, layout.new(fields))),
+            emit=spark_sql(if_(late, self._late(), array() if window.final else self._session_changes(touched))),
+            out=StructLayout({**self.output, **_WINDOW}).type,
             label=self.label,
-            expiry=Expiry(
-                due=f"state.sessions[0].e + {closing} + 1L",
-                partition="state.p",
-                update=f"if(size({left}) = 0, null, named_struct({kept}'p', state.p, 'sessions', {left}))",
-                emit=f"transform({shut}, x9 -> {closed})" if window.final else "array()",
-                order=self._order() if window.final else "cast(null as binary)",
-            ),
-            ticks=Punctuation(window.size + window.grace + 1, 1) if window.final else None,
+            expiry=self._session_expiry(layout, closing, window.final),
+            punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
 
-    def _merged(self, touched: str, one: str) -> str:
-        """The session of the row: those it touches made one, and the row in it."""
-        zero = f"cast(named_struct('b', row.rowtime, 'e', row.rowtime, {self._initial()}) as {one})"
-        merging = ", ".join(
-            f"'s{i}', {a.accumulator.merge.format(a=f'a9.s{i}', b=f'x9.s{i}', label=quoted(self._label(i)))}"
-            for i, a in enumerate(self.calls)
-        )
-        both = f"named_struct('b', least(a9.b, x9.b), 'e', greatest(a9.e, x9.e), {merging})"
-        adding = ", ".join(f"'s{i}', {self._add(i, f'm9.s{i}')}" for i in range(len(self.calls)))
-        whole = f"aggregate({touched}, {zero}, (a9, x9) -> cast({both} as {one}))"
-        return f"transform(array({whole}), m9 -> cast(named_struct('b', m9.b, 'e', m9.e, {adding}) as {one}))[0]"
+    def _session_expiry(self, layout: StructLayout, closing: int, final: bool) -> Expiry:
+        """A session closes when stream time is more than gap and grace past its end; a state without sessions goes."""
+        sessions = _STATE.field("sessions")
+        left = sessions.filter("session", lambda session: session.field("end") + closing >= _CLOCK)
+        closed = sessions.filter("session", lambda session: session.field("end") + closing < _CLOCK)
+        outputs = closed.transform("session", lambda session: self._session_output(_STATE.field("key"), session))
 
-    def _session_rows(self, touched: str) -> str:
+        def kept(left: OperatorExpression) -> OperatorExpression:
+            fields = {name: _STATE.field(name) for name in layout.types}
+            return if_(call("size", left).equals(0), layout.null(), layout.new({**fields, "sessions": left}))
+
+        return Expiry(
+            due=spark_sql(sessions.item(0).field("end") + closing + 1),
+            partition=spark_sql(_STATE.field("partition")),
+            update=spark_sql(let("left", left, kept)),
+            emit=spark_sql(outputs if final else array()),
+            order=spark_sql(self._order() if final else null("binary")),
+        )
+
+    def _session(self, touched: OperatorExpression, session: StructLayout) -> OperatorExpression:
+        """The session of the row: those it touches merged, and the row in it."""
+        initial = {name: self._initial(i) for i, name in enumerate(self.states)}
+        alone = session.new({"start": _ROWTIME, "end": _ROWTIME, **initial}).cast(session.type)
+
+        def merged(older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
+            states = {n: self._merged(i, older.field(n), newer.field(n)) for i, n in enumerate(self.states)}
+            start = call("least", older.field("start"), newer.field("start"))
+            end = call("greatest", older.field("end"), newer.field("end"))
+            return session.new({"start": start, "end": end, **states}).cast(session.type)
+
+        def with_row(merged: OperatorExpression) -> OperatorExpression:
+            bounds = {"start": merged.field("start"), "end": merged.field("end")}
+            return session.new({**bounds, **self._each(merged)}).cast(session.type)
+
+        return let("merged", call("aggregate", touched, alone, function(("merged", "session"), merged)), with_row)
+
+    def _session_changes(self, touched: OperatorExpression) -> OperatorExpression:
         """The tombstones of the sessions that became part of another, then that one."""
-        mine = "filter(new.sessions, x9 -> x9.b <= row.rowtime and x9.e >= row.rowtime)"
-        gone = f"transform({touched}, x9 -> {self._session('row.k', 'x9', self._result('x9'), gone=True)})"
-        made = f"transform({mine}, x9 -> {self._session('row.k', 'x9', 'null')})"
-        return f"concat(if({mine}[0].b = {mine}[0].e, array(), {gone}), {made})"
+        own = _NEW.field("sessions").filter(
+            "session", lambda session: (session.field("start") <= _ROWTIME) & (session.field("end") >= _ROWTIME)
+        )
+        key = _ROW.field("group_key")
+        tombstones = touched.transform("session", lambda session: self._session_output(key, session, tombstone=True))
 
-    def _session(self, key: str, at: str, old: str, gone: bool = False) -> str:
-        value = f"if(true, null, {self._result(at)})" if gone else self._result(at)
-        return self._row(key, value, old, f"{at}.e", f", 'wstart', {at}.b, 'wend', {at}.e")
+        def outputs(own: OperatorExpression) -> OperatorExpression:
+            alone = own.item(0).field("start").equals(own.item(0).field("end"))
+            changed = own.transform("session", lambda session: self._session_output(key, session))
+            return call("concat", if_(alone, array(), tombstones), changed)
+
+        return let("own", own, outputs)
+
+    def _session_output(
+        self, key: OperatorExpression, session: OperatorExpression, tombstone: bool = False
+    ) -> OperatorExpression:
+        nothing = self.value.null()
+        old, value = (self._results(session), nothing) if tombstone else (nothing, self._results(session))
+        window = {"wstart": session.field("start"), "wend": session.field("end")}
+        return self._output(key, value, old, session.field("end"), window)
 
 
-def _named(prefix: str, texts: Sequence[str]) -> str:
-    return "named_struct(" + ", ".join(f"'{prefix}{i}', {text}" for i, text in enumerate(texts)) + ")"
+def _latest() -> OperatorExpression:
+    """The latest rowtime of a group's rows."""
+    return call("greatest", _STATE.field("latest"), _ROWTIME)
 
 
-def _struct_type(prefix: str, types: Sequence[str]) -> str:
-    return "struct<" + ", ".join(f"{prefix}{i}: {t}" for i, t in enumerate(types)) + ">"
+def _bounds(start: OperatorExpression, window: Window) -> Mapping[str, OperatorExpression]:
+    return {"wstart": start, "wend": start + window.size}
 
 
-def sorted_bytes(type: SqlType | None, at: str) -> str:
+def sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
     """A key's column as bytes that sort as its serialised form does, where that is easy to say."""
     if type in (INTEGER, BIGINT, STRING, BYTES):
-        return f"cast({at} as binary)"
+        return value.cast("binary")
     if type == DATE:
-        return f"cast(unix_date({at}) as binary)"
-    return f"encode(to_json(struct({at})), 'UTF-8')"
+        return call("unix_date", value).cast("binary")
+    return call("encode", call("to_json", call("struct", value)), text_constant("UTF-8"))

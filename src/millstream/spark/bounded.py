@@ -1,4 +1,4 @@
-"""Bounded runs: the same plans over records that are given, with no broker and no job (DESIGN.md §8)."""
+"""Bounded runs: the same plans over a list of records, with no broker and no job."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -48,15 +48,15 @@ class Bounded:
         self._answering: dict[ClientOutput, Evaluator] = {}
         self._lock = threading.Lock()
 
-    def run(self, step: StartQuery, given: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
+    def run(self, step: StartQuery, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
         """What the query writes for records in order of arrival, each with the index of the record it comes from.
 
-        A record is given with the place, among the plan's leaves, where it is read.
+        A record comes with the place, among the plan's leaves, where it is read.
         """
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
         evaluator = Evaluator(frame, _TYPES, _TYPES)
-        made = evaluator([_wire(record) for _, record in given], [lane for lane, _ in given])
-        for index, group in enumerate(made):
+        outputs = evaluator([_wire(record) for _, record in records], [leaf for leaf, _ in records])
+        for index, group in enumerate(outputs):
             for key, value, rowtime, headers, partition, offset in group:
                 named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())
                 yield index, Record(key, value, rowtime, named, partition, offset)
@@ -64,19 +64,19 @@ class Bounded:
     def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[bytes]]:
         """What turns records of a table into the rows of an answer, as pipeline.as_records writes them.
 
-        Records that cannot be read are told to the processing log of PULL. The same plan is prepared once.
+        Records that cannot be read are put into the processing log of PULL. The same plan is prepared once.
         """
         evaluator = self._answering.get(plan) or self._prepared(plan)
-        return lambda given: [row[0] for made in evaluator([_wire(r) for r in given]) for row in made]
+        return lambda records: [row[0] for rows in evaluator([_wire(r) for r in records]) for row in rows]
 
     def _prepared(self, plan: ClientOutput) -> Evaluator:
         answered = pipeline.answered(plan, lambda read: self._records(), PULL).where("not tombstone")
-        made = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
+        prepared = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
         with self._lock:
             while len(self._answering) >= PREPARED:
                 del self._answering[next(iter(self._answering))]
-            self._answering[plan] = made
-        return made
+            self._answering[plan] = prepared
+        return prepared
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """What expressions without columns come to. Raises EvaluationFailed."""
@@ -85,21 +85,23 @@ class Bounded:
     def constant(self, row: InsertRow, now: int) -> Record:
         """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
-        given = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
-        types = [*(c.type for c in (*keys, *values)), BIGINT][: len(given)]
-        held = evaluate(self._session, [to_sql(n.meaning) for n in given], types)
-        key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, held))
-        value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(_row(values, held[len(keys) :]))
-        return Record(key, value, held[-1] if row.rowtime else now)
+        columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
+        types = [*(c.type for c in (*keys, *values)), BIGINT][: len(columns)]
+        computed = evaluate(self._session, [to_sql(n.meaning) for n in columns], types)
+        key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
+        value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(
+            _row(values, computed[len(keys) :])
+        )
+        return Record(key, value, computed[-1] if row.rowtime else now)
 
     def _records(self) -> DataFrame:
         frame = leaf(self._session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
         return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
 
 
-def _row(columns: Sequence[Column], held: Sequence[Any]) -> dict[str, Any]:
+def _row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
     """The first values as those of the columns."""
-    return {c.name: value for c, value in zip(columns, held, strict=False)}
+    return {c.name: value for c, value in zip(columns, values, strict=False)}
 
 
 def _wire(record: Record) -> tuple[object, ...]:

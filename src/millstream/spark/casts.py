@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from millstream.functions.operator_expressions import quoted
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import (
     BIGINT,
@@ -20,7 +21,7 @@ from millstream.model.types import (
     Struct,
     computed,
 )
-from millstream.spark.constants import constant, quoted
+from millstream.spark.constants import constant
 
 _FROM_TEXT: dict[SqlType, str] = {
     BOOLEAN: "ms_boolean",

@@ -43,8 +43,8 @@ def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[s
 
 
 def _batch(name: str) -> int:
-    found = _BATCH.match(name)
-    return int(found[1]) if found else -1
+    match = _BATCH.match(name)
+    return int(match[1]) if match else -1
 
 
 def files(session: SparkSession, url: str) -> Sequence[str]:

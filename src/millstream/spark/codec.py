@@ -64,9 +64,9 @@ def keep_read(frame: DataFrame, query: str, topic: str, fatal: bool = False) -> 
     label = f"{query}.source.deserializer"
     fine = F.lit(True)
     for side, target in (("k", "key"), ("v", "value")):
-        told = report(READ, f"{side}.error", label, target, topic, f"raw_{target}")
+        readable = report(READ, f"{side}.error", label, target, topic, f"raw_{target}")
         death = F.raise_error(F.concat(F.lit(f"cannot read {target} of topic {topic}: "), f"{side}.error"))
-        fine = fine & (F.when(told, F.lit(True)).otherwise(death.cast("boolean")) if fatal else told)
+        fine = fine & (F.when(readable, F.lit(True)).otherwise(death.cast("boolean")) if fatal else readable)
     return frame.where(fine)
 
 
@@ -79,7 +79,7 @@ def keep_written(frame: DataFrame, query: str, topic: str) -> DataFrame:
 
 
 def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
-    """The rows that have a key; the others, of which a table can make nothing, go to the processing log (type 1)."""
+    """The rows that have a key; the others, which a table cannot store, go to the processing log (type 1)."""
     error = F.when(F.col("key").isNull(), F.lit(f"a record of the table's topic {topic} has no key: it is skipped"))
     return frame.where(report(EXPRESSION, error, f"{query}.source", "key", topic, None))
 

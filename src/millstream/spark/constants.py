@@ -3,12 +3,17 @@
 import math
 from decimal import Decimal as Number
 
+from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, DATE, INTEGER, TIME, TIMESTAMP, SqlType
 
 
-def constant(value: object, sql_type: SqlType | None) -> str:
-    """`value` (as in meaning.Const; dates and times are epoch days and milliseconds) as Spark SQL text."""
+def constant(value: object, sql_type: SqlType | None) -> SparkSql:
+    """`value` (as in typed_expressions.Constant; dates and times are epoch days and milliseconds) as Spark SQL text."""
+    return SparkSql(_constant(value, sql_type))
+
+
+def _constant(value: object, sql_type: SqlType | None) -> str:
     if value is None:
         return f"CAST(NULL AS {spark_type(sql_type)})" if sql_type is not None else "NULL"
     match value:
@@ -24,19 +29,6 @@ def constant(value: object, sql_type: SqlType | None) -> str:
         case bytes():
             return f"X'{value.hex()}'"
     return quoted(str(value))
-
-
-def quoted(text: str) -> str:
-    """`text` as a Spark string literal."""
-    return "'" + "".join(map(_character, text)) + "'"
-
-
-def _character(char: str) -> str:
-    """A dollar would begin a variable of Spark's, a quote end the literal."""
-    if char in "'\\$\"" or not char.isprintable():
-        code = ord(char)
-        return f"\\u{code:04x}" if code < 0x10000 else char
-    return char
 
 
 def _whole(value: int, sql_type: SqlType | None) -> str:

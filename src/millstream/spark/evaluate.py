@@ -1,4 +1,4 @@
-"""Expressions and whole narrow plans evaluated in the driver's JVM without a job (DESIGN.md §7)."""
+"""Expressions and whole narrow plans evaluated in the driver's JVM without a job."""
 
 import json
 from collections.abc import Sequence
@@ -23,28 +23,28 @@ class EvaluationFailed(ValueError):
 class Evaluator:
     """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
 
-    Values are Python's as types.to_wire says. A frame with folds remembers the rows it was given.
+    Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before.
     """
 
     def __init__(self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType]) -> None:
         self._source, self._result = source, result
-        made = jvm.module(frame.sparkSession, "Eval")
-        self._eval = made.of(jvm.java_frame(frame), _columns(source), _columns(result))
+        module = jvm.module(frame.sparkSession, "Eval")
+        self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result))
 
-    def __call__(self, rows: Sequence[Sequence[Any]], lanes: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
-        """For each row, the rows made of it: one by a projection, none or more through filters, generators and folds.
+    def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
+        """For each row, its outputs: one by a projection, none or more through filters, generators and folds.
 
-        `lanes` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
+        `leaves` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
         Raises EvaluationFailed where an expression throws that no guard catches.
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
         try:
-            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(lanes)))
+            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(leaves)))
         except Py4JJavaError as error:
             raise EvaluationFailed(str(error.java_exception.getMessage())) from error
         except PySparkException as error:
             raise EvaluationFailed(str(error)) from error
-        return [[self._row(made) for made in group] for group in json.loads(answer, parse_float=Decimal)]
+        return [[self._row(output) for output in group] for group in json.loads(answer, parse_float=Decimal)]
 
     def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(from_wire(v, t) for v, t in zip(wire, self._result, strict=True))

@@ -1,22 +1,60 @@
 """Foreign-key joins of tables: three folds.
 
-The first, by the left table's key, knows where its row was subscribed and moves the subscription; the second, by the
-foreign key, has the right table's row and the subscriptions, and tells every change; the third, by the left's key
-again, leaves out what a task has told after another already knew better: answers to a row that was replaced since.
+The first, by the left table's key, stores the foreign key of its row and moves the row's subscription; the second, by
+the foreign key, stores the right table's row and the subscriptions, and emits every change; the third, by the left's
+key again, drops what a task emits after another has emitted newer: answers to a row that was replaced since.
+`SELECT * FROM orders o JOIN users u ON o.user = u.id`:
+
+    record             state 1, by o.id    to u.id                       state 2, by u.id              rows
+    user u1: Ann       none                the row itself                u1: Ann, no subscriptions     none
+    order o1: {u1}     o1: u1              u1: FIND o1                   u1: Ann, [o1]                 o1: {u1, Ann}
+    user u1: Bea       none                the row itself                u1: Bea, [o1]                 o1: {u1, Bea}
+    order o1: {u2}     o1: u2              u1: DELETE o1; u2: ANSWER o1  u1: Bea, []; u2: null, [o1]   o1: tombstone
+    user u2: Cy        none                the row itself                u2: Cy, [o1]                  o1: {u2, Cy}
+    order o1: null     none                u2: RETRACT o1                u2: Cy, []                    o1: tombstone
 """
 
-from collections.abc import Sequence
+from enum import IntEnum
 
 from pyspark.sql import DataFrame
 
-from millstream.spark.aggregates import HEADERS, sorted_bytes
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlOperand,
+    StructLayout,
+    array,
+    bigint,
+    call,
+    case,
+    column,
+    if_,
+    integer,
+    let,
+    struct_of,
+)
+from millstream.functions.operator_sql import spark_sql
+from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Fold, fold
-from millstream.spark.join_step import PLACE, JoinStep, right_type
+from millstream.spark.join_step import PLACE, PLACE_TYPES, ROW, STATE, JoinStep, right_layout
 from millstream.spark.lower import guarded
 
-# What becomes of a subscription: it goes, silently or with a tombstone; it stands, and tells a row in any case, or
-# only where the right has one; a row without foreign key, or the end of one, is told without it.
-_GONE, _END, _STAND, _FIND, _ALONE = range(5)
+
+class _Subscription(IntEnum):
+    """What a row of the left table asks of the fold by the foreign key."""
+
+    # The subscription ends: without an output, or with a tombstone.
+    DELETE = 0
+    RETRACT = 1
+    # There is a subscription, and an output: in any case, or only where the right table has a row.
+    ANSWER = 2
+    FIND = 3
+    # There is none; the output is the left row alone, or a tombstone where it is null.
+    ALONE = 4
+
+
+_FORWARDED = -1
+_ROWTIME, _VALUE, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("right")
+_REST_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 
 
 class ForeignKeyJoin(JoinStep):
@@ -24,158 +62,209 @@ class ForeignKeyJoin(JoinStep):
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        sent = fold(self._left_rows(frame), self._subscribing(), self.live)
-        told = fold(self._all_rows(sent), self._telling(), self.live)
-        return fold(told.selectExpr("*", *self._own(self.passing)), self._latest(), self.live)
+        messages = fold(self._left_rows(frame), self._subscribing(), self.live)
+        answers = fold(self._all_rows(messages), self._answering(), self.live)
+        return fold(answers.selectExpr("*", *self._left_group(self.spread())), self._latest(), self.live)
 
-    # ------------------------------------------------------------ texts
+    # ------------------------------------------------------------ the subscription of a left row
 
-    def _passed(self) -> list[str]:
-        """The lanes that pass the first fold: the right table's too."""
-        return [f"r{self.place}", *self.passing]
-
-    def _lanes_type(self, names: list[str]) -> str:
-        joins = dict(zip([f"r{self.place}", *self.passing], (self.join, *self.later), strict=True))
-        return "".join(f", {name}: {right_type(joins[name])}" for name in names)
-
-    def _rest(self, rowtime: str = "row.rowtime") -> str:
-        return ", ".join([f"'rowtime', {rowtime}", *(f"'{c}', row.{c}" for c in PLACE)])
-
-    _REST_TYPE = f"rowtime: bigint, headers: {HEADERS}, partition: int, offset: bigint"
-
-    # ------------------------------------------------------------ where a row is subscribed
+    def _rights(self) -> dict[str, StructLayout]:
+        """The inputs whose rows the first fold forwards: the right table's too."""
+        return {f"right{self.place}": right_layout(self.join), **self.forwarded}
 
     def _left_rows(self, frame: DataFrame) -> DataFrame:
         key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        fk = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as fk"
-        return frame.selectExpr(
-            "input", "key", "value", fk, "rowtime", *PLACE, *self._passed(), *self._own(self._passed())
-        )
+        foreign_key = f"if(input = 0 and value is not null, named_struct('K0', {key}), null) as foreign_key"
+        keys = ", ".join(f"{name}.join_key" for name in self._rights())
+        group = self._left_group(f"xxhash64({keys})")
+        return frame.selectExpr("input", "key", "value", foreign_key, "rowtime", *PLACE, *self._rights(), *group)
 
-    def _own(self, passing: Sequence[str]) -> tuple[str, str]:
-        """The left row's group: its key, and what spreads the rows of lanes that pass."""
-        return "if(input = 0, key, null) as k", f"if(input = 0, 0L, {self.spread(passing)}) as h"
+    @staticmethod
+    def _left_group(spread: str) -> tuple[str, str]:
+        """The left row's group: its key, and what spreads the rows that are forwarded."""
+        return "if(input = 0, key, null) as left_key", f"if(input = 0, 0L, {spread}) as spread"
 
-    def _message(self, what: int, fk: str, value: str = "row.value") -> str:
-        return self._sent("0", str(what), fk, "row.key", value, [f"cast(null as {t})" for t in self._passed_types()])
+    def _message_layout(self) -> StructLayout:
+        rights = {name: layout.type for name, layout in self._rights().items()}
+        own = {"foreign_key": self.key.type, "key": self.own_key.type, "value": self.left.type}
+        return StructLayout({"input": "int", "subscription": "int", **own, **rights, **_REST_TYPES})
 
-    def _passed_types(self) -> list[str]:
-        return [right_type(j) for j in (self.join, *self.later)]
-
-    def _sent(self, lane: str, what: str, fk: str, key: str, value: str, passed: list[str]) -> str:
-        fields = [f"'input', {lane}", f"'what', {what}", f"'fk', {fk}", f"'key', {key}", f"'value', {value}"]
-        fields += [f"'{name}', {text}" for name, text in zip(self._passed(), passed, strict=True)]
-        return f"named_struct({', '.join(fields)}, {self._rest()})"
+    def _message(self, subscription: _Subscription, foreign_key: OperatorExpression) -> OperatorExpression:
+        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in ("key", "value", *_REST_TYPES)}
+        values |= {name: layout.null() for name, layout in self._rights().items()}
+        values |= {"input": integer(0), "subscription": integer(subscription), "foreign_key": foreign_key}
+        return array(self._message_layout().new(values))
 
     def _subscribing(self) -> Fold:
-        passed = [f"row.{p}" for p in self._passed()]
-        nothing = f"cast(null as {self.key})"
-        passing = self._sent("row.input", "-1", nothing, "row.key", "row.value", passed)
+        """By the left's key: the state is the foreign key that its row is subscribed to."""
+        layout = StructLayout({"foreign_key": self.key.type})
+        message = self._message_layout()
+        values: dict[str, SqlOperand] = {name: ROW.field(name) for name in message.types if name != "subscription"}
+        forwarded = message.new({**values, "subscription": integer(_FORWARDED), "foreign_key": self.key.null()})
+        is_left = ROW.field("input").equals(integer(0))
+        stored = layout.new({"foreign_key": ROW.field("foreign_key")})
         return Fold(
-            by=("k", "h"),
-            state=f"struct<fk: {self.key}>",
-            update="if(row.input <> 0 or row.value is null, null, named_struct('fk', row.fk))",
-            emit=f"if(row.input <> 0, array({passing}), {self._moves()})",
-            out=f"struct<input: int, what: int, fk: {self.key}, key: {self.own}, value: {self.left}"
-            f"{self._lanes_type(self._passed())}, {self._REST_TYPE}>",
-            label=f"{self.query}.join",
+            by=("left_key", "spread"),
+            state=layout.type,
+            update=spark_sql(if_(~is_left | _VALUE.is_null(), layout.null(), stored)),
+            emit=spark_sql(if_(~is_left, array(forwarded), self._moves())),
+            out=message.type,
+            label=self.label,
         )
 
-    def _moves(self) -> str:
+    def _moves(self) -> OperatorExpression:
         """What a row of the left table does to subscriptions."""
         outer = self.join.outer.left
-        stand, find = f"array({self._message(_STAND, 'row.fk')})", f"array({self._message(_FIND, 'row.fk')})"
-        end = f"array({self._message(_END, 'state.fk')})"
-        alone = f"array({self._message(_ALONE, 'row.fk')})" if outer else "array()"
-        gone = f"array({self._message(_GONE, 'state.fk')})"
-        subscribed, wants = "state.fk.K0 is not null", "row.fk.K0 is not null"
-        return (
-            f"case when row.value is null and state is null then array() "
-            f"when row.value is null then if({subscribed}, {end}, {alone}) "
-            f"when {subscribed} and {wants} then if(state.fk <=> row.fk, {stand}, concat({gone}, {stand})) "
-            f"when {wants} then {stand if outer else find} "
-            f"when {subscribed} then {f'concat({gone}, {alone})' if outer else end} "
-            f"else {alone} end"
+        old, new = STATE.field("foreign_key"), ROW.field("foreign_key")
+        subscribed, subscribes = old.field("K0").is_not_null(), new.field("K0").is_not_null()
+        answer = self._message(_Subscription.ANSWER, new)
+        find = self._message(_Subscription.FIND, new)
+        retract = self._message(_Subscription.RETRACT, old)
+        delete = self._message(_Subscription.DELETE, old)
+        alone = self._message(_Subscription.ALONE, new) if outer else array()
+        return case(
+            (_VALUE.is_null() & STATE.is_null(), array()),
+            (_VALUE.is_null(), if_(subscribed, retract, alone)),
+            (subscribed & subscribes, if_(old.same_as(new), answer, call("concat", delete, answer))),
+            (subscribes, answer if outer else find),
+            (subscribed, call("concat", delete, alone) if outer else retract),
+            otherwise=alone,
         )
 
-    # ------------------------------------------------------------ what is told
+    # ------------------------------------------------------------ the right row and its subscriptions
 
-    def _all_rows(self, sent: DataFrame) -> DataFrame:
-        lane = f"r{self.place}"
+    def _all_rows(self, messages: DataFrame) -> DataFrame:
+        right = f"right{self.place}"
         side = f"case when input = 0 then 0 when input = {self.place} then 1 end as side"
-        order = ", ".join(sorted_bytes(c.type, f"key.K{i}") for i, c in enumerate(self.join.left.schema.key))
-        columns = ["input", "what", f"if(input = {self.place}, {lane}.j, fk) as j", "key", "value", f"{lane}.v as rv"]
-        made = sent.selectExpr(*columns, side, f"concat({order}) as sorted", "rowtime", *PLACE, *self.passing)
-        spread = f"if(input = 0, xxhash64(key), {self.spread(self.passing)})"
-        return made.selectExpr("*", f"if(j is null, {spread}, 0L) as h")
+        key = f"if(input = {self.place}, {right}.join_key, foreign_key) as join_key"
+        left_key = enumerate(self.join.left.schema.key)
+        order = call("concat", *(sorted_bytes(c.type, column("key").field(f"K{i}")) for i, c in left_key))
+        columns = ("input", "subscription", key, "key", "value", f"{right}.value as right", side)
+        rest = ("rowtime", *PLACE, *self.forwarded)
+        rows = messages.selectExpr(*columns, f"{spark_sql(order)} as key_order", *rest)
+        spread = f"if(input = 0, xxhash64(key), {self.spread()})"
+        return rows.selectExpr("*", f"if(join_key is null, {spread}, 0L) as spread")
 
-    def _telling(self) -> Fold:
-        entry = f"struct<o: binary, k: {self.own}, v: {self.left}, t: bigint, n: bigint>"
-        subscribed = f"coalesce(state.s, cast(array() as array<{entry}>))"
-        new = "named_struct('o', row.sorted, 'k', row.key, 'v', row.value, 't', row.rowtime, 'n', row.offset)"
-        before, after = (f"filter({subscribed}, x9 -> x9.o {op} row.sorted)" for op in "<>")
-        stands = f"row.what in ({_STAND}, {_FIND})"
-        left = f"if({stands}, concat({before}, array({new}), {after}), concat({before}, {after}))"
-        both = f"named_struct('r', state.r, 'rt', state.rt, 's', {left})"
-        right = f"named_struct('r', row.rv, 'rt', row.rowtime, 's', {subscribed})"
-        made = f"(case row.side when 0 then {both} when 1 then {right} end)"
-        nothing = f"size({made}.s) = 0 and {made}.r is null"
+    def _answering(self) -> Fold:
+        """By the foreign key: the state is the right's row, its time, and the left rows in the order of their keys."""
+        subscription = StructLayout(
+            {
+                "key_order": "binary",
+                "key": self.own_key.type,
+                "value": self.left.type,
+                "rowtime": "bigint",
+                "offset": "bigint",
+            }
+        )
+        entries = f"array<{subscription.type}>"
+        layout = StructLayout({"right": self.right.type, "right_time": "bigint", "subscriptions": entries})
+        subscriptions = call("coalesce", STATE.field("subscriptions"), array().cast(entries))
+        of_left = {
+            "right": STATE.field("right"),
+            "right_time": STATE.field("right_time"),
+            "subscriptions": self._subscriptions(subscriptions, subscription),
+        }
+        of_right = {"right": _RIGHT, "right_time": _ROWTIME, "subscriptions": subscriptions}
+        side = ROW.field("side")
+        forwarded = side.is_null() | ROW.field("join_key").is_null()
         return Fold(
-            by=("j", "h"),
-            state=f"struct<r: {self.right}, rt: bigint, s: array<{entry}>>",
-            update=f"if(row.side is null or row.j is null or ({nothing}), null, {made})",
-            emit=f"case row.side when 0 then {self._of_left()} when 1 then {self._of_right()} "
-            f"else array({self._pass()}) end",
-            out=self._told_type(),
-            label=f"{self.query}.join",
+            by=("join_key", "spread"),
+            state=layout.type,
+            update=spark_sql(
+                case(
+                    (forwarded, layout.null()),
+                    (side.equals(integer(0)), _unless_empty(layout, of_left)),
+                    otherwise=_unless_empty(layout, of_right),
+                )
+            ),
+            emit=spark_sql(
+                case(
+                    (side.equals(integer(0)), self._answers_to_left()),
+                    (side.equals(integer(1)), self._answers_to_right()),
+                    otherwise=array(self.forward(number=bigint(0))),
+                )
+            ),
+            out=StructLayout({**self.out.types, "number": "bigint"}).type,
+            label=self.label,
         )
 
-    def _told_type(self) -> str:
-        return self.out[:-1] + ", n: bigint>"
+    def _subscriptions(self, subscriptions: OperatorExpression, layout: StructLayout) -> OperatorExpression:
+        """The subscriptions with that of the row at hand, or without it where it ends."""
+        own = ROW.field("key_order")
+        before = subscriptions.filter("entry", lambda entry: entry.field("key_order") < own)
+        after = subscriptions.filter("entry", lambda entry: entry.field("key_order") > own)
+        new = array(layout.new({name: ROW.field(name) for name in layout.types}))
+        subscription = ROW.field("subscription")
+        subscribes = subscription.equals(integer(_Subscription.ANSWER)) | subscription.equals(
+            integer(_Subscription.FIND)
+        )
+        return if_(subscribes, call("concat", before, new, after), call("concat", before, after))
 
-    def _told(self, key: str, value: str, rowtime: str, number: str) -> str:
-        return self.row(key, value, rowtime)[:-1] + f", 'n', {number})"
+    def _answer(
+        self,
+        key: OperatorExpression,
+        value: OperatorExpression,
+        rowtime: OperatorExpression,
+        number: OperatorExpression,
+    ) -> OperatorExpression:
+        """A row of the result; `number` is the offset of the left row that it is an answer to."""
+        return self.row(key, value, rowtime, number=number)
 
-    def _pass(self) -> str:
-        nothing = f"cast(null as {self.own})", self.gone()
-        passing = [f"'{p}', row.{p}" for p in self.passing]
-        return self.output("row.input", *nothing, "row.rowtime", [*passing, "'n', 0L"])
-
-    def _none(self) -> str:
-        return f"cast(null as {self.right})"
-
-    def _of_left(self) -> str:
-        time = "greatest(row.rowtime, state.rt)"
-        met = f"array({self._told('row.key', self.value('row.value', 'state.r'), time, 'row.offset')})"
-        padded = self._told("row.key", self.value("row.value", self._none()), "row.rowtime", "row.offset")
-        gone = self._told("row.key", self.gone(), "row.rowtime", "row.offset")
-        missing = padded if self.join.outer.left else gone
-        return (
-            f"case row.what when {_GONE} then array() when {_END} then array({gone}) "
-            f"when {_STAND} then if(state.r is null, array({missing}), {met}) "
-            f"when {_FIND} then if(state.r is null, array(), {met}) "
-            f"else array(if(row.value is null, {gone}, {padded})) end"
+    def _answers_to_left(self) -> OperatorExpression:
+        key, offset, right = ROW.field("key"), ROW.field("offset"), STATE.field("right")
+        time = call("greatest", _ROWTIME, STATE.field("right_time"))
+        joined = array(self._answer(key, self.value(_VALUE, right), time, offset))
+        alone = self._answer(key, self.value(_VALUE, self.right.null()), _ROWTIME, offset)
+        tombstone = self._answer(key, self.joined.null(), _ROWTIME, offset)
+        missing = alone if self.join.outer.left else tombstone
+        answers = {
+            _Subscription.DELETE: array(),
+            _Subscription.RETRACT: array(tombstone),
+            _Subscription.ANSWER: if_(right.is_null(), array(missing), joined),
+            _Subscription.FIND: if_(right.is_null(), array(), joined),
+        }
+        asked = ROW.field("subscription")
+        return case(
+            *((asked.equals(integer(subscription)), answer) for subscription, answer in answers.items()),
+            otherwise=array(if_(_VALUE.is_null(), tombstone, alone)),
         )
 
-    def _of_right(self) -> str:
-        """A row of the right table is told to all who subscribed to it, in the order of their keys."""
-        time = "greatest(row.rowtime, x9.t)"
-        met = self._told("x9.k", self.value("x9.v", "row.rv"), time, "x9.n")
-        missing = self.value("x9.v", self._none()) if self.join.outer.left else self.gone()
-        alone = self._told("x9.k", missing, time, "x9.n")
-        return f"coalesce(transform(state.s, x9 -> if(row.rv is null, {alone}, {met})), array())"
+    def _answers_to_right(self) -> OperatorExpression:
+        """A row of the right table joins every left row that is subscribed to it, in the order of their keys."""
 
-    # ------------------------------------------------------------ what still holds
+        def answer(entry: OperatorExpression) -> OperatorExpression:
+            key, left, number = entry.field("key"), entry.field("value"), entry.field("offset")
+            time = call("greatest", _ROWTIME, entry.field("rowtime"))
+            missing = self.value(left, self.right.null()) if self.join.outer.left else self.joined.null()
+            joined = self._answer(key, self.value(left, _RIGHT), time, number)
+            return if_(_RIGHT.is_null(), self._answer(key, missing, time, number), joined)
+
+        return call("coalesce", STATE.field("subscriptions").transform("entry", answer), array())
+
+    # ------------------------------------------------------------ what is still the newest answer
 
     def _latest(self) -> Fold:
-        """The left row's offset numbers what is told of it: what is older than the newest known is left out."""
-        passing = [f"'{p}', row.{p}" for p in self.passing]
-        row = self.output("row.input", "row.key", "row.value", "row.rowtime", passing)
+        """By the left's key: the state is the greatest number of its answers; one with a lesser number is dropped."""
+        layout = StructLayout({"number": "bigint"})
+        number, newest = ROW.field("number"), STATE.field("number")
+        is_left = ROW.field("input").equals(integer(0))
+        row = struct_of({name: ROW.field(name) for name in self.out.types})
+        stale = is_left & (number < call("coalesce", newest, number))
         return Fold(
-            by=("k", "h"),
-            state="struct<n: bigint>",
-            update="if(row.input <> 0, null, named_struct('n', greatest(row.n, state.n)))",
-            emit=f"if(row.input = 0 and row.n < coalesce(state.n, row.n), array(), array({row}))",
-            out=self.out,
-            label=f"{self.query}.join",
+            by=("left_key", "spread"),
+            state=layout.type,
+            update=spark_sql(if_(~is_left, layout.null(), layout.new({"number": call("greatest", number, newest)}))),
+            emit=spark_sql(if_(stale, array(), array(row))),
+            out=self.out.type,
+            label=self.label,
         )
+
+
+def _unless_empty(layout: StructLayout, values: dict[str, OperatorExpression]) -> OperatorExpression:
+    """The state, or none where it has neither a right row nor subscriptions."""
+
+    def state(subscriptions: OperatorExpression) -> OperatorExpression:
+        empty = call("size", subscriptions).equals(0) & values["right"].is_null()
+        return if_(empty, layout.null(), layout.new({**values, "subscriptions": subscriptions}))
+
+    return let("subscriptions", values["subscriptions"], state)

@@ -1,10 +1,22 @@
-"""What the joins of a chain have in common: lanes, types, and the rows that pass (see joins.py)."""
+"""What the joins of a chain have in common: inputs, types, and the rows that a join forwards (see joins.py)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlOperand,
+    StructLayout,
+    array,
+    column,
+    if_,
+    integer,
+    null,
+    struct_of,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.schema import Column
 from millstream.plan.nodes import Join, PlanNode, leaves, windowed
@@ -14,113 +26,139 @@ from millstream.spark.fold import Fold
 from millstream.spark.lower import guarded
 
 PLACE = ("headers", "partition", "offset")
+PLACE_TYPES = {"headers": HEADERS, "partition": "int", "offset": "bigint"}
+# What an operator's expressions are over, as fold.py says.
+ROW, STATE = column("row"), column("state")
 
 
 def bounds_of(node: PlanNode) -> tuple[str, ...]:
-    """The columns of a node's rows that tell their window."""
+    """The columns of a node's rows that have their window's bounds."""
     return ("wstart", "wend") if windowed(node) else ()
 
 
-def struct_type(prefix: str, columns: Sequence[Column]) -> str:
-    """Spark's type of a key or value with these columns; a struct needs a field."""
-    fields = [f"{prefix}{i}: {spark_type(c.type)}" for i, c in enumerate(columns)] or [f"{prefix}0: int"]
-    return f"struct<{', '.join(fields)}>"
+def columns_layout(prefix: str, columns: Sequence[Column]) -> StructLayout:
+    """The layout of a key or value with these columns; a struct needs a field."""
+    types = {f"{prefix}{i}": spark_type(c.type) for i, c in enumerate(columns)}
+    return StructLayout(types or {f"{prefix}0": "int"})
 
 
-def right_type(join: Join) -> str:
-    key = Column(join.name, join.right_key.type) if join.right_key.type else join.right.schema.key[0]
-    return f"struct<j: {struct_type('K', [key])}, v: {struct_type('V', join.right.schema.value)}, c: bigint>"
+def compared_key(join: Join) -> StructLayout:
+    """The key that a join compares, on either side."""
+    type = join.right_key.type or join.right.schema.key[0].type
+    return columns_layout("K", [Column(join.name, type)])
+
+
+def right_layout(join: Join) -> StructLayout:
+    """What a row has of the right input of a join: the key compared, the value, and stream time."""
+    value = columns_layout("V", join.right.schema.value)
+    return StructLayout({"join_key": compared_key(join).type, "value": value.type, "clock": "bigint"})
 
 
 def with_key(rows: DataFrame, missing: str, side: PlanNode, query: str) -> DataFrame:
-    """The rows of an input of a join but those whose key is `missing`, of which the processing log is told."""
-    why = "a row whose join key is null meets nothing: it is left out"
+    """The rows of an input of a join but those whose key is `missing`, which are put into the processing log."""
+    why = "a row whose join key is null joins nothing: it is left out"
     error = F.when(F.expr(missing), F.lit(why))
     return rows.where(report(EXPRESSION, error, f"{query}.join", "key", leaves(side)[0].origin.topic, None))
 
 
 class JoinStep:
-    """One join of a chain: `place` is its lane, `later` are the joins whose lanes pass."""
+    """One join of a chain: `place` is the number of its right input; the rows of the `later` joins' are forwarded.
+
+    What its operator reads has the columns `join_key` (null for a row that is forwarded), `side` (0, 1, null), `value`
+    (of a left row), `right` (of a right row: its value) and `own_key` (the key of a left row).
+    """
 
     def __init__(self, join: Join, place: int, later: Sequence[Join], query: str, live: bool) -> None:
         self.join, self.place, self.later, self.query, self.live = join, place, later, query, live
         self.bounds = bounds_of(join)
-        self.passing = [f"r{place + i}" for i, _ in enumerate(later, 1)]
-        compared = join.right_key.type or join.right.schema.key[0].type
-        self.key = struct_type("K", [Column(join.name, compared)])
-        self.left = struct_type("V", join.left.schema.value)
-        self.right = struct_type("V", join.right.schema.value)
-        self.own = struct_type("K", join.schema.key)
-        self.out = self._out_type()
+        self.forwarded = {f"right{place + i}": right_layout(right) for i, right in enumerate(later, 1)}
+        self.key = compared_key(join)
+        self.left = columns_layout("V", join.left.schema.value)
+        self.right = columns_layout("V", join.right.schema.value)
+        self.joined = columns_layout("V", join.schema.value)
+        self.own_key = columns_layout("K", join.schema.key)
+        self.out = StructLayout(self._out_types())
         self.label = f"{query}.join"
 
-    def _out_type(self) -> str:
-        value = struct_type("V", self.join.schema.value)
-        fields = ["input: int", f"key: {self.own}", f"value: {value}", "rowtime: bigint", f"headers: {HEADERS}"]
-        fields += ["partition: int", "offset: bigint", *(f"{b}: bigint" for b in self.bounds)]
-        fields += [f"{name}: {right_type(join)}" for name, join in zip(self.passing, self.later, strict=True)]
-        return f"struct<{', '.join(fields)}>"
+    def _out_types(self) -> Mapping[str, str]:
+        types = {"input": "int", "key": self.own_key.type, "value": self.joined.type, "rowtime": "bigint"}
+        bounds = dict.fromkeys(self.bounds, "bigint")
+        return {**types, **PLACE_TYPES, **bounds, **{name: layout.type for name, layout in self.forwarded.items()}}
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
         raise NotImplementedError
 
-    def given(self, frame: DataFrame) -> DataFrame:
-        """What the fold reads: `j` the key that is compared, null in a lane that passes; `side` 0 or 1."""
-        lane = f"r{self.place}"
-        text = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
-        j = f"case input when 0 then named_struct('K0', {text}) when {self.place} then {lane}.j end as j"
+    def prepared(self, frame: DataFrame) -> DataFrame:
+        """What the operator reads, as the class says, with `clock` and, where rows are forwarded, `spread`."""
+        right = f"right{self.place}"
+        left_key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
+        key = f"case input when 0 then named_struct('K0', {left_key}) when {self.place} then {right}.join_key end"
         side = f"case input when 0 then 0 when {self.place} then 1 end as side"
         own = "clock" if self.place == 1 else "rowtime"
-        clock = f"case input when 0 then {own} when {self.place} then {lane}.c end as clock"
-        rest = ("rowtime", *PLACE, *self.bounds, *self.passing)
-        made = frame.selectExpr("input", j, side, "value", f"{lane}.v as rv", "key as own_key", *rest, clock)
-        made = with_key(made, "side is not null and j.K0 is null", self.join.left, self.query)
-        return made.selectExpr("*", f"if(j is null, {self.spread(self.passing)}, 0L) as h") if self.passing else made
-
-    # ------------------------------------------------------------ texts
+        clock = f"case input when 0 then {own} when {self.place} then {right}.clock end as clock"
+        rest = ("rowtime", *PLACE, *self.bounds, *self.forwarded)
+        values = (f"{key} as join_key", side, "value", f"{right}.value as right", "key as own_key")
+        rows = frame.selectExpr("input", *values, *rest, clock)
+        rows = with_key(rows, "side is not null and join_key.K0 is null", self.join.left, self.query)
+        spread = f"if(join_key is null, {self.spread()}, 0L) as spread"
+        return rows.selectExpr("*", spread) if self.forwarded else rows
 
     def by(self) -> tuple[str, ...]:
-        """The group; rows that pass are spread over the tasks by what they will be joined on."""
+        """The group; rows that are forwarded are spread over the tasks by what they will be joined on."""
         sized = windowed(self.join)
-        # Windows of fixed size are told by their start, whatever their sizes.
+        # Windows of fixed size are identified by their start, whatever their sizes.
         bounds = self.bounds if sized is None or sized.size_ms is None else self.bounds[:1]
-        return ("j", *(["h"] if self.passing else []), *bounds)
+        return ("join_key", *(["spread"] if self.forwarded else []), *bounds)
 
-    @staticmethod
-    def spread(passing: Sequence[str]) -> str:
-        """What spreads rows of lanes that pass."""
-        return f"xxhash64({', '.join(f'{p}.j' for p in passing)})" if passing else "0L"
+    def spread(self) -> str:
+        """Spark SQL of the number that spreads rows that are forwarded over the tasks."""
+        keys = ", ".join(f"{name}.join_key" for name in self.forwarded)
+        return f"xxhash64({keys})" if keys else "0L"
 
-    def value(self, left: str, right: str) -> str:
+    # ------------------------------------------------------------ what an operator emits
+
+    def value(self, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
         """The joined value of two structs, either of them maybe null."""
-        texts = [f"{left}.V{i}" for i in range(len(self.join.left.schema.value))]
-        texts += [f"{right}.V{i}" for i in range(len(self.join.right.schema.value))]
-        fields = texts or ["cast(null as int)"]
-        named = ", ".join(f"'V{i}', {text}" for i, text in enumerate(fields))
-        return f"named_struct({named})"
+        values = [left.field(f"V{i}") for i in range(len(self.join.left.schema.value))]
+        values += [right.field(f"V{i}") for i in range(len(self.join.right.schema.value))]
+        return struct_of({f"V{i}": value for i, value in enumerate(values or [null("int")])})
 
-    def row(self, key: str, value: str, rowtime: str, window: str = "row") -> str:
-        """An output in lane 0; `window` has the bounds."""
-        nothing = [f"'{p}', cast(null as {right_type(j)})" for p, j in zip(self.passing, self.later, strict=True)]
-        return self.output("0", key, value, rowtime, nothing, window)
+    def row(
+        self,
+        key: OperatorExpression,
+        value: OperatorExpression,
+        rowtime: OperatorExpression,
+        window: OperatorExpression = ROW,
+        **more: OperatorExpression,
+    ) -> OperatorExpression:
+        """A row of the join's result; `window` has the bounds, and `more` are columns behind the others."""
+        values: dict[str, SqlOperand] = {"input": integer(0), "key": key, "value": value, "rowtime": rowtime}
+        nothing = {name: layout.null() for name, layout in self.forwarded.items()}
+        return self._output({**values, **nothing, **more}, window)
 
-    def output(self, lane: str, key: str, value: str, rowtime: str, passing: Sequence[str], window: str = "row") -> str:
-        fields = [f"'input', {lane}", f"'key', {key}", f"'value', {value}", f"'rowtime', {rowtime}"]
-        fields += [f"'{c}', row.{c}" for c in PLACE] + [f"'{b}', {window}.{b}" for b in self.bounds]
-        return f"named_struct({', '.join([*fields, *passing])})"
+    def forward(self, **more: OperatorExpression) -> OperatorExpression:
+        """The row at hand, of an input of a later join, as it came; `more` are columns behind the others."""
+        as_it_came = {name: ROW.field(name) for name in ("input", "rowtime", *self.forwarded)}
+        return self._output({**as_it_came, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
 
-    def gone(self) -> str:
-        return f"cast(null as {struct_type('V', self.join.schema.value)})"
+    def _output(self, values: Mapping[str, SqlOperand], window: OperatorExpression) -> OperatorExpression:
+        rest = {name: ROW.field(name) for name in PLACE} | {name: window.field(name) for name in self.bounds}
+        all_values = {**values, **rest}
+        more = [name for name in all_values if name not in self.out.types]
+        return struct_of({name: all_values[name] for name in (*self.out.types, *more)})
 
-    def passed(self) -> str:
-        """The output of a row of a lane that passes."""
-        passing = [f"'{p}', row.{p}" for p in self.passing]
-        return self.output("row.input", f"cast(null as {self.own})", self.gone(), "row.rowtime", passing)
-
-    def made(self, update: str, emit: str, state: str) -> Fold:
-        """The fold of a join; rows of other lanes pass by."""
-        if self.passing:
-            update = f"if(row.side is null, null, {update})"
-            emit = f"if(row.side is null, array({self.passed()}), {emit})"
-        return Fold(self.by(), state, update, emit, self.out, self.label, whole=any(self.join.moves))
+    def folded(self, update: OperatorExpression, emit: OperatorExpression, state: StructLayout) -> Fold:
+        """The fold of a join; rows of the inputs of later joins are forwarded."""
+        if self.forwarded:
+            no_side = ROW.field("side").is_null()
+            update, emit = if_(no_side, state.null(), update), if_(no_side, array(self.forward()), emit)
+        return Fold(
+            self.by(),
+            state.type,
+            spark_sql(update),
+            spark_sql(emit),
+            self.out.type,
+            self.label,
+            shared_clock=any(self.join.moves),
+        )

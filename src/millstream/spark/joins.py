@@ -1,8 +1,19 @@
-"""Joins as folds over the union of their inputs (DESIGN.md §4).
+"""Joins as folds over the union of their inputs.
 
-Spark wants every union before the first stateful step. So all inputs of a chain of joins are one frame from the
-start: a row has its `input`, the number of the input it comes from, and what is in it stands in `key` and `value` for
-lane 0, in `r<n>` for lane n. Join n folds lanes 0 and n into lane 0 and lets the later lanes pass.
+Spark wants every union before the first stateful step. So all inputs of a chain of joins are one frame from the start:
+a row has its `input`, the number of the input that it comes from. What is in it is in `key` and `value` for input 0,
+in `right<n>` for input n. Join n folds inputs 0 and n into input 0 and forwards the rows of the later inputs.
+
+`SELECT * FROM orders o LEFT JOIN users u ON o.user = u.id LEFT JOIN items i ON o.item = i.id`, orders a stream:
+
+    row that comes in                       state of join 1, by u.id   row after join 1, before join 2 (state by i.id)
+    input 1, right1 {u1, Ann}               u1: {right: Ann}           none
+    input 2, right2 {i7, pen}               none: it is forwarded      input 2, right2 {i7, pen}   i7: {right: pen}
+    input 0, value {u1, i7}                 u1: {right: Ann}           input 0, value {u1, i7, Ann}
+                                                                       after join 2: {u1, i7, Ann, i7, pen}
+    input 1, right1 {u1, null}              none                       none
+    input 0, value {u1, i7}                 none                       input 0, value {u1, i7, null}
+                                                                       after join 2: {u1, i7, null, i7, pen}
 """
 
 from collections.abc import Callable, Sequence
@@ -11,13 +22,25 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from millstream.catalog.catalog import RelationKind
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    StructLayout,
+    array,
+    call,
+    if_,
+    integer,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import Join, PlanNode
 from millstream.spark import table_bootstrap
 from millstream.spark.fold import Fold, clock, fold
 from millstream.spark.foreign_key_join import ForeignKeyJoin
-from millstream.spark.join_step import PLACE, JoinStep, bounds_of, right_type, struct_type, with_key
+from millstream.spark.join_step import PLACE, ROW, STATE, JoinStep, bounds_of, columns_layout, right_layout, with_key
 from millstream.spark.lower import guarded
 from millstream.spark.stream_stream_join import StreamStreamJoin
+
+_ROWTIME, _LEFT, _RIGHT = ROW.field("rowtime"), ROW.field("value"), ROW.field("right")
+_IS_LEFT = ROW.field("side").equals(integer(0))
 
 
 def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
@@ -50,21 +73,24 @@ def _clock(join: Join, live: bool) -> str:
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
     first, bounds = chain[0].left, bounds_of(chain[0])
     rest = ("rowtime", *PLACE, *bounds)
-    key, value = struct_type("K", first.schema.key), struct_type("V", first.schema.value)
-    kept = "value is not null" if first.kind is RelationKind.STREAM else "true"
-    empty = [f"cast(null as {right_type(j)}) as r{i}" for i, j in enumerate(chain, 1)]
+    key, value = (
+        spark_sql(columns_layout(p, c).null()) for p, c in (("K", first.schema.key), ("V", first.schema.value))
+    )
+    present = "value is not null" if first.kind is RelationKind.STREAM else "true"
+    no_rights = [f"{spark_sql(right_layout(j).null())} as right{i}" for i, j in enumerate(chain, 1)]
     own = f"{_key_of(first)} as key"
-    frame = rows(first).where(kept).selectExpr("0 as input", own, "value", *rest, _clock(chain[0], live), *empty)
+    frame = rows(first).where(present).selectExpr("0 as input", own, "value", *rest, _clock(chain[0], live), *no_rights)
     for place, join in enumerate(chain, 1):
-        lanes = list(empty)
+        rights = list(no_rights)
         right_key = guarded(join.right_key, f"{query}.join|{join.text}")
-        lanes[place - 1] = f"named_struct('j', named_struct('K0', {right_key}), 'v', value, 'c', clock) as r{place}"
-        nothing = (f"{place} as input", f"cast(null as {key}) as key", f"cast(null as {value}) as value")
+        fields = f"'join_key', named_struct('K0', {right_key}), 'value', value, 'clock', clock"
+        rights[place - 1] = f"named_struct({fields}) as right{place}"
+        nothing = (f"{place} as input", f"{key} as key", f"{value} as value")
         right = rows(join.right).where("value is not null" if join.right.kind is RelationKind.STREAM else "true")
-        made = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *lanes)
-        lane = with_key(made, f"r{place}.j.K0 is null", join.right, query)
-        waited = live and _kind(join) is StreamTableJoin
-        frame = frame.union(table_bootstrap.sent(lane, query, place) if waited else lane)
+        timed = right.selectExpr("*", _clock(join, live)).selectExpr(*nothing, *rest, "clock", *rights)
+        keyed = with_key(timed, f"right{place}.join_key.K0 is null", join.right, query)
+        awaited = live and _kind(join) is StreamTableJoin
+        frame = frame.union(table_bootstrap.sent(keyed, query, place) if awaited else keyed)
     return frame
 
 
@@ -78,7 +104,7 @@ class _FoldJoin(JoinStep):
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        return fold(self.given(frame), self.fold(), self.live)
+        return fold(self.prepared(frame), self.fold(), self.live)
 
     def fold(self) -> Fold:
         """The fold of this kind of join."""
@@ -86,47 +112,58 @@ class _FoldJoin(JoinStep):
 
 
 class StreamTableJoin(_FoldJoin):
-    """A stream and a table: the state is the table's row; only rows of the stream are told."""
+    """A stream and a table: the state is the table's row; only rows of the stream are joined."""
 
     def fold(self) -> Fold:
-        right = "state.v"
-        row = f"array({self.row('row.j', self.value('row.value', right), 'row.rowtime')})"
-        told = row if self.join.outer.left else f"if({right} is null, array(), {row})"
-        made = self.made(
-            "if(row.side = 0, state, if(row.rv is null, null, named_struct('v', row.rv)))",
-            f"if(row.side = 0, {told}, array())",
-            f"struct<v: {self.right}>",
+        """The state of a key is the value of the table's row."""
+        layout = StructLayout({"right": self.right.type})
+        stored = STATE.field("right")
+        joined = array(self.row(ROW.field("join_key"), self.value(_LEFT, stored), _ROWTIME))
+        emitted = joined if self.join.outer.left else if_(stored.is_null(), array(), joined)
+        fold = self.folded(
+            if_(_IS_LEFT, STATE, if_(_RIGHT.is_null(), layout.null(), layout.new({"right": _RIGHT}))),
+            if_(_IS_LEFT, emitted, array()),
+            layout,
         )
-        return replace(made, gate=table_bootstrap.table_input(self.query, self.place)) if self.live else made
+        return replace(fold, table_input=table_bootstrap.table_input(self.query, self.place)) if self.live else fold
 
 
 class TableTableJoin(_FoldJoin):
     """Two tables by their keys: the state is the last row of either side, and its time."""
 
     def fold(self) -> Fold:
-        left = "if(row.side = 0, row.value, state.l)"
-        right = "if(row.side = 1, row.rv, state.r)"
-        times = "if(row.side = 0, row.rowtime, state.lt)", "if(row.side = 1, row.rowtime, state.rt)"
-        state = f"'l', {left}, 'lt', {times[0]}, 'r', {right}, 'rt', {times[1]}"
-        return self.made(
-            f"if(({left}) is null and ({right}) is null, null, named_struct({state}))",
-            f"if(row.side = 0, {self._change('l', 'r')}, {self._change('r', 'l')})",
-            f"struct<l: {self.left}, lt: bigint, r: {self.right}, rt: bigint>",
+        """The state of a key is the value of either side's row and its rowtime."""
+        layout = StructLayout(
+            {"left": self.left.type, "left_time": "bigint", "right": self.right.type, "right_time": "bigint"}
+        )
+        is_right = ROW.field("side").equals(integer(1))
+        values = {
+            "left": if_(_IS_LEFT, _LEFT, STATE.field("left")),
+            "left_time": if_(_IS_LEFT, _ROWTIME, STATE.field("left_time")),
+            "right": if_(is_right, _RIGHT, STATE.field("right")),
+            "right_time": if_(is_right, _ROWTIME, STATE.field("right_time")),
+        }
+        empty = values["left"].is_null() & values["right"].is_null()
+        return self.folded(
+            if_(empty, layout.null(), layout.new(values)),
+            if_(_IS_LEFT, self._change("left", "right"), self._change("right", "left")),
+            layout,
         )
 
-    def _change(self, own: str, other: str) -> str:
-        """What a row of one side gives: as Kafka Streams does, a tombstone too where the result was gone before."""
+    def _change(self, own: str, other: str) -> OperatorExpression:
+        """What a row of one side gives: as Kafka Streams does, a tombstone too where there was no result before."""
         outer = self.join.outer
-        alone, theirs = (outer.left, outer.right) if own == "l" else (outer.right, outer.left)
-        new = "row.value" if own == "l" else "row.rv"
-        both = {own: new, other: f"state.{other}"}
-        value = self.value(both["l"], both["r"])
-        time = f"greatest(row.rowtime, if(state.{other} is null, row.rowtime, state.{other}t))"
-        tombstone = f"array({self.row('row.j', self.gone(), time)})"
-        joined = f"array({self.row('row.j', value, time)})"
-        missing = "array()"
-        if alone:
-            was = f"if(state.{own} is null, array(), {tombstone})"
-            missing = f"if({new} is null, {was}, {joined})"
-        met = joined if theirs else f"if({new} is null, {tombstone}, {joined})"
-        return f"if(state.{other} is null, {missing}, {met})"
+        own_outer, other_outer = (outer.left, outer.right) if own == "left" else (outer.right, outer.left)
+        value = _LEFT if own == "left" else _RIGHT
+        sides = {own: value, other: STATE.field(other)}
+        no_counterpart = STATE.field(other).is_null()
+        time = call("greatest", _ROWTIME, if_(no_counterpart, _ROWTIME, STATE.field(f"{other}_time")))
+        key = ROW.field("join_key")
+        tombstone = array(self.row(key, self.joined.null(), time))
+        joined = array(self.row(key, self.value(sides["left"], sides["right"]), time))
+        alone: OperatorExpression = array()
+        if own_outer:
+            removed = if_(STATE.field(own).is_null(), array(), tombstone)
+            alone = if_(value.is_null(), removed, joined)
+        both = joined if other_outer else if_(value.is_null(), tombstone, joined)
+        return if_(no_counterpart, alone, both)

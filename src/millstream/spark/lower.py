@@ -4,13 +4,14 @@ What fails in the language throws here, and `guarded` turns that into null and a
 arithmetic fail too: arithmetic passes nulls on, so that one ms_need around the whole of it is enough.
 """
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal as Number
 from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
-from millstream.functions.declare import LambdaType, Lowering
+from millstream.functions.declare import LambdaType, Signature
+from millstream.functions.operator_expressions import SparkSql, quoted
+from millstream.functions.signatures import fill
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -19,11 +20,11 @@ from millstream.model.types import (
     Decimal,
     Map,
     SqlType,
-    children,
     computed,
+    holds_map,
 )
 from millstream.spark.casts import cast, fails
-from millstream.spark.constants import constant, quoted
+from millstream.spark.constants import constant
 
 _PLACES = {typed.ColumnPlace.KEY: "key.K{}", typed.ColumnPlace.VALUE: "value.V{}"}
 _NEVER_NULL = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.ROWPARTITION, typed.ColumnPlace.ROWOFFSET)
@@ -46,53 +47,52 @@ _DECIMALS = {
 _ORDER = ("<", "<=", ">", ">=")
 # From here on, characters of two units come before those of one.
 _SURROGATE = "\ue000"
-_HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
-def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> str:
-    """Spark SQL text that computes `meaning`, throwing where it fails.
+def to_sql(expression: typed.TypedExpression, label: str | None = None) -> SparkSql:
+    """Spark SQL text that computes `expression`, throwing where it fails.
 
     With a label, elements of constructors and calls as arguments guard themselves: one that fails is null by itself,
     and the label names it in the processing log. Without one nothing is guarded, and no column is needed.
     """
-    return _sql(meaning, label)
+    return SparkSql(_sql(expression, label))
 
 
-def guarded(meaning: typed.TypedExpression, label: str) -> str:
-    """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `meaning` fails."""
-    text = _sql(meaning, label)
-    return f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(meaning) else text
+def guarded(expression: typed.TypedExpression, label: str) -> SparkSql:
+    """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `expression` fails."""
+    text = _sql(expression, label)
+    return SparkSql(f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(expression) else text)
 
 
-def may_fail(meaning: typed.TypedExpression) -> bool:
-    """Whether computing `meaning` can throw."""
-    match meaning:
+def may_fail(expression: typed.TypedExpression) -> bool:
+    """Whether computing `expression` can throw."""
+    match expression:
         case typed.TypedCall():
             return True
         case typed.TypedCast(wanted, operand):
             return may_fail(operand) or _cast_fails(operand.type, wanted)
-        case typed.TypedArithmetic(made, operator, left, right):
-            exact = made in (DOUBLE, STRING) or _is_exact(made, operator, right)
-            return not exact or (made != STRING and _needs(meaning)) or may_fail(left) or may_fail(right)
+        case typed.TypedArithmetic(type, operator, left, right):
+            exact = type in (DOUBLE, STRING) or _is_exact(type, operator, right)
+            return not exact or (type != STRING and _needs(expression)) or may_fail(left) or may_fail(right)
         case typed.TypedNegation(_, operand):
             return may_be_null(operand) or may_fail(operand)
         case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
-            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, typed.parts(meaning)))
-        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not meaning.whole:
+            return any(may_be_null(c) for c in _conditions(expression)) or any(map(may_fail, typed.parts(expression)))
+        case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not expression.whole:
             return False
-    return any(map(may_fail, typed.parts(meaning)))
+    return any(map(may_fail, typed.parts(expression)))
 
 
-def _is_exact(made: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
+def _is_exact(type: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
     """Whether integer or decimal arithmetic has a result whatever the operands."""
-    if isinstance(made, Decimal):
-        return computed(made) == made and operator in "+-*"
+    if isinstance(type, Decimal):
+        return computed(type) == type and operator in "+-*"
     return operator in "+-*" or _is_number(right)
 
 
-def may_be_null(meaning: typed.TypedExpression) -> bool:
-    """Whether `meaning`, where it does not fail, can be null."""
-    match meaning:
+def may_be_null(expression: typed.TypedExpression) -> bool:
+    """Whether `expression`, where it does not fail, can be null."""
+    match expression:
         case typed.Constant(_, value):
             return value is None
         case typed.ColumnReference(_, where):
@@ -109,34 +109,34 @@ def may_be_null(meaning: typed.TypedExpression) -> bool:
             return may_be_null(operand)
         case typed.TypedCase(_, whens, otherwise):
             return any(may_be_null(r) for r in (otherwise, *(result for _, result in whens)))
-    return not isinstance(meaning, _BOOLEANS)
+    return not isinstance(expression, _BOOLEANS)
 
 
 def _cast_fails(source: SqlType | None, wanted: SqlType | None) -> bool:
     return source is not None and wanted is not None and source != wanted and fails(source, wanted)
 
 
-def _conditions(meaning: typed.TypedLogical | typed.TypedNot | typed.TypedCase) -> list[typed.TypedExpression]:
+def _conditions(expression: typed.TypedLogical | typed.TypedNot | typed.TypedCase) -> list[typed.TypedExpression]:
     """The operands that must be true or false."""
-    match meaning:
+    match expression:
         case typed.TypedLogical(_, _, left, right):
             return [left, right]
         case typed.TypedNot(_, operand):
             return [operand]
         case typed.TypedCase(_, whens, _):
             return [condition for condition, _ in whens]
-    raise TypeError(meaning)
+    raise TypeError(expression)
 
 
 @singledispatch
-def _sql(meaning: typed.TypedExpression, label: str | None) -> str:
-    raise TypeError(f"no Spark SQL for {type(meaning).__name__}")
+def _sql(expression: typed.TypedExpression, label: str | None) -> str:
+    raise TypeError(f"no Spark SQL for {type(expression).__name__}")
 
 
-def _sure(meaning: typed.TypedExpression, label: str | None) -> str:
+def _sure(expression: typed.TypedExpression, label: str | None) -> str:
     """A value that fails where it is null."""
-    text = _sql(meaning, label)
-    return f"ms_need({text})" if may_be_null(meaning) else text
+    text = _sql(expression, label)
+    return f"ms_need({text})" if may_be_null(expression) else text
 
 
 def _or_false(text: str, operands: Sequence[typed.TypedExpression]) -> str:
@@ -147,47 +147,47 @@ def _or_false(text: str, operands: Sequence[typed.TypedExpression]) -> str:
 
 
 @_sql.register
-def _(meaning: typed.ColumnReference, label: str | None) -> str:
-    return _PLACES.get(meaning.where, meaning.where.value).format(meaning.index)
+def _(expression: typed.ColumnReference, label: str | None) -> str:
+    return _PLACES.get(expression.where, expression.where.value).format(expression.index)
 
 
 @_sql.register
-def _(meaning: typed.Constant, label: str | None) -> str:
-    return constant(meaning.value, meaning.type)
+def _(expression: typed.Constant, label: str | None) -> str:
+    return constant(expression.value, expression.type)
 
 
 @_sql.register
-def _(meaning: typed.LambdaVariable, label: str | None) -> str:
-    return meaning.name
+def _(expression: typed.LambdaVariable, label: str | None) -> str:
+    return expression.name
 
 
 @_sql.register
-def _(meaning: typed.TypedUnit, label: str | None) -> str:
-    return meaning.name
+def _(expression: typed.TypedUnit, label: str | None) -> str:
+    return expression.name
 
 
 @_sql.register
-def _(meaning: typed.TypedLambda, label: str | None) -> str:
-    names = [p.name for p in meaning.parameters]
+def _(expression: typed.TypedLambda, label: str | None) -> str:
+    names = [p.name for p in expression.parameters]
     head = names[0] if len(names) == 1 else f"({', '.join(names)})"
-    return f"{head} -> {_sql(meaning.body, label)}"
+    return f"{head} -> {_sql(expression.body, label)}"
 
 
 @_sql.register
-def _(meaning: typed.TypedField, label: str | None) -> str:
-    return f"{_sql(meaning.base, label)}.F{meaning.index}"
+def _(expression: typed.TypedField, label: str | None) -> str:
+    return f"{_sql(expression.base, label)}.F{expression.index}"
 
 
 @_sql.register
-def _(meaning: typed.TypedElement, label: str | None) -> str:
-    base, index = _sql(meaning.base, label), _sql(meaning.index, label)
-    if isinstance(meaning.base.type, Map):
+def _(expression: typed.TypedElement, label: str | None) -> str:
+    base, index = _sql(expression.base, label), _sql(expression.index, label)
+    if isinstance(expression.base.type, Map):
         return f"element_at({base}, {index})"
-    if not isinstance(meaning.index, typed.Constant):
+    if not isinstance(expression.index, typed.Constant):
         return f"try_element_at({base}, nullif({index}, 0))"
-    position = meaning.index.value
+    position = expression.index.value
     if not isinstance(position, int) or position == 0:
-        return constant(None, meaning.type)
+        return constant(None, expression.type)
     return f"{base}[{position - 1}]" if position > 0 else f"element_at({base}, {position})"
 
 
@@ -195,12 +195,12 @@ def _(meaning: typed.TypedElement, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: typed.TypedArithmetic, label: str | None) -> str:
-    if meaning.type == STRING:
-        parts = (_text(_sql(p, label), may_be_null(p)) for p in (meaning.left, meaning.right))
+def _(expression: typed.TypedArithmetic, label: str | None) -> str:
+    if expression.type == STRING:
+        parts = (_text(_sql(p, label), may_be_null(p)) for p in (expression.left, expression.right))
         return f"concat({', '.join(parts)})"
-    text = _arithmetic(meaning, label)
-    return f"ms_need({text})" if _needs(meaning) else text
+    text = _arithmetic(expression, label)
+    return f"ms_need({text})" if _needs(expression) else text
 
 
 def _text(text: str, nullable: bool) -> str:
@@ -208,36 +208,40 @@ def _text(text: str, nullable: bool) -> str:
     return f"coalesce({text}, 'null')" if nullable else text
 
 
-def _needs(meaning: typed.TypedExpression) -> bool:
+def _needs(expression: typed.TypedExpression) -> bool:
     """Whether null can come out of arithmetic: from an operand, or from dividing by zero."""
-    if isinstance(meaning, typed.TypedNegation):
-        return _needs(meaning.operand)
-    if not isinstance(meaning, typed.TypedArithmetic) or meaning.type == STRING:
-        return may_be_null(meaning)
-    if meaning.operator in "/%" and meaning.type != DOUBLE and not _is_number(meaning.right):
+    if isinstance(expression, typed.TypedNegation):
+        return _needs(expression.operand)
+    if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
+        return may_be_null(expression)
+    if expression.operator in "/%" and expression.type != DOUBLE and not _is_number(expression.right):
         return True
-    return _needs(meaning.left) or _needs(meaning.right)
+    return _needs(expression.left) or _needs(expression.right)
 
 
-def _is_number(meaning: typed.TypedExpression) -> bool:
+def _is_number(expression: typed.TypedExpression) -> bool:
     """A constant that one can divide by."""
     return (
-        isinstance(meaning, typed.Constant) and isinstance(meaning.value, int | float | Number) and meaning.value != 0
+        isinstance(expression, typed.Constant)
+        and isinstance(expression.value, int | float | Number)
+        and expression.value != 0
     )
 
 
-def _arithmetic(meaning: typed.TypedExpression, label: str | None) -> str:
+def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
     """Arithmetic that passes nulls on."""
-    if isinstance(meaning, typed.TypedNegation):
-        return f"(-{_arithmetic(meaning.operand, label)})"
-    if not isinstance(meaning, typed.TypedArithmetic) or meaning.type == STRING:
-        return _sql(meaning, label)
-    left, right = _arithmetic(meaning.left, label), _arithmetic(meaning.right, label)
-    native = _is_number(meaning.right)
-    if isinstance(meaning.type, Decimal) and (meaning.operator == "/" or computed(meaning.type) != meaning.type):
-        held = computed(meaning.type)
-        return f"{_DECIMALS[meaning.operator]}({left}, {right}, {held.precision}, {held.scale})"
-    match meaning.operator, meaning.type:
+    if isinstance(expression, typed.TypedNegation):
+        return f"(-{_arithmetic(expression.operand, label)})"
+    if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
+        return _sql(expression, label)
+    left, right = _arithmetic(expression.left, label), _arithmetic(expression.right, label)
+    native = _is_number(expression.right)
+    if isinstance(expression.type, Decimal) and (
+        expression.operator == "/" or computed(expression.type) != expression.type
+    ):
+        held = computed(expression.type)
+        return f"{_DECIMALS[expression.operator]}({left}, {right}, {held.precision}, {held.scale})"
+    match expression.operator, expression.type:
         case "/", t if t == INTEGER:
             return f"CAST(({left} div {right}) AS INT)"
         case "/", t if t == BIGINT:
@@ -246,54 +250,52 @@ def _arithmetic(meaning: typed.TypedExpression, label: str | None) -> str:
             return f"ms_divide({left}, {right})"
         case "%", t if t == DOUBLE and not native:
             return f"ms_remainder({left}, {right})"
-    return f"({left} {meaning.operator} {right})"
+    return f"({left} {expression.operator} {right})"
 
 
 @_sql.register
-def _(meaning: typed.TypedNegation, label: str | None) -> str:
-    text = _arithmetic(meaning, label)
-    return f"ms_need({text})" if _needs(meaning) else text
+def _(expression: typed.TypedNegation, label: str | None) -> str:
+    text = _arithmetic(expression, label)
+    return f"ms_need({text})" if _needs(expression) else text
 
 
 # ---------------------------------------------------------------- conditions
 
 
 @_sql.register
-def _(meaning: typed.TypedComparison, label: str | None) -> str:
-    left, right = _sql(meaning.left, label), _sql(meaning.right, label)
-    if meaning.left.type is not None and _has_map(meaning.left.type):
-        return _compared_maps(meaning.operator, left, right)
-    if meaning.operator == "IS NOT DISTINCT FROM":
+def _(expression: typed.TypedComparison, label: str | None) -> str:
+    left, right = _sql(expression.left, label), _sql(expression.right, label)
+    if holds_map(expression.left.type):
+        return _compared_maps(expression.operator, left, right)
+    if expression.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
-    if meaning.operator == "IS DISTINCT FROM":
+    if expression.operator == "IS DISTINCT FROM":
         return f"(NOT ({left} <=> {right}))"
-    text = f"({left} {meaning.operator} {right})"
-    if meaning.left.type == STRING and meaning.operator in _ORDER and not _has_low(meaning):
-        text = f"(ms_text_order({left}, {right}) {meaning.operator} 0)"
-    if meaning.left.type == DOUBLE:
-        text = _without_nan(text, meaning, left, right)
-    return _or_false(text, (meaning.left, meaning.right))
+    text = f"({left} {expression.operator} {right})"
+    if expression.left.type == STRING and expression.operator in _ORDER and not _has_low(expression):
+        text = f"(ms_text_order({left}, {right}) {expression.operator} 0)"
+    if expression.left.type == DOUBLE:
+        text = _without_nan(text, expression, left, right)
+    return _or_false(text, (expression.left, expression.right))
 
 
-def _has_low(meaning: typed.TypedComparison) -> bool:
+def _has_low(expression: typed.TypedComparison) -> bool:
     """Whether one side is a constant whose place is the same by Spark's order, that of UTF-8 bytes."""
-    values = [side.value for side in (meaning.left, meaning.right) if isinstance(side, typed.Constant)]
+    values = [side.value for side in (expression.left, expression.right) if isinstance(side, typed.Constant)]
     return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
 
 
-def _without_nan(text: str, meaning: typed.TypedComparison, left: str, right: str) -> str:
+def _without_nan(text: str, expression: typed.TypedComparison, left: str, right: str) -> str:
     """For Spark NaN is the greatest number and equals itself; in the language nothing is true of it but <>."""
-    greater, operand = (right, meaning.right) if "<" in meaning.operator else (left, meaning.left)
-    if isinstance(operand, typed.Constant) or (meaning.operator == "=" and isinstance(meaning.right, typed.Constant)):
+    greater, operand = (right, expression.right) if "<" in expression.operator else (left, expression.left)
+    if isinstance(operand, typed.Constant) or (
+        expression.operator == "=" and isinstance(expression.right, typed.Constant)
+    ):
         return text
-    if meaning.operator == "<>":
+    if expression.operator == "<>":
         other = right if greater == left else left
         return f"({text} OR (isnan({greater}) AND {other} IS NOT NULL))"
     return f"({text} AND NOT isnan({greater}))"
-
-
-def _has_map(t: SqlType) -> bool:
-    return isinstance(t, Map) or any(map(_has_map, children(t)))
 
 
 def _compared_maps(operator: str, left: str, right: str) -> str:
@@ -310,57 +312,57 @@ def _compared_maps(operator: str, left: str, right: str) -> str:
 
 
 @_sql.register
-def _(meaning: typed.TypedLogical, label: str | None) -> str:
-    return f"({_sure(meaning.left, label)} {meaning.operator} {_sure(meaning.right, label)})"
+def _(expression: typed.TypedLogical, label: str | None) -> str:
+    return f"({_sure(expression.left, label)} {expression.operator} {_sure(expression.right, label)})"
 
 
 @_sql.register
-def _(meaning: typed.TypedNot, label: str | None) -> str:
-    if isinstance(meaning.operand, typed.TypedIsNull):
-        return f"({_asked(meaning.operand.operand, label)} IS NOT NULL)"
-    return f"(NOT {_sure(meaning.operand, label)})"
+def _(expression: typed.TypedNot, label: str | None) -> str:
+    if isinstance(expression.operand, typed.TypedIsNull):
+        return f"({_asked(expression.operand.operand, label)} IS NOT NULL)"
+    return f"(NOT {_sure(expression.operand, label)})"
 
 
 @_sql.register
-def _(meaning: typed.TypedIsNull, label: str | None) -> str:
-    return f"({_asked(meaning.operand, label)} IS NULL)"
+def _(expression: typed.TypedIsNull, label: str | None) -> str:
+    return f"({_asked(expression.operand, label)} IS NULL)"
 
 
-def _asked(meaning: typed.TypedExpression, label: str | None) -> str:
+def _asked(expression: typed.TypedExpression, label: str | None) -> str:
     """What is asked for null; Spark would leave out what cannot be, though it can fail."""
-    text = _sql(meaning, label)
-    return f"ms_need({text})" if may_fail(meaning) and not may_be_null(meaning) else text
+    text = _sql(expression, label)
+    return f"ms_need({text})" if may_fail(expression) and not may_be_null(expression) else text
 
 
 @_sql.register
-def _(meaning: typed.TypedInList, label: str | None) -> str:
-    operand, items = meaning.operand, meaning.items
-    if operand.type is not None and _has_map(operand.type):
-        equal = (_sql(typed.TypedComparison(meaning.type, "=", operand, i), label) for i in items)
+def _(expression: typed.TypedInList, label: str | None) -> str:
+    operand, items = expression.operand, expression.items
+    if holds_map(operand.type):
+        equal = (_sql(typed.TypedComparison(expression.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)
     return _or_false(f"({_sql(operand, label)} IN ({texts}))", (operand, *items))
 
 
 @_sql.register
-def _(meaning: typed.TypedLike, label: str | None) -> str:
-    operand, pattern = _sql(meaning.operand, label), _sql(meaning.pattern, label)
-    text = f"ms_like({operand}, {pattern}, {quoted(meaning.escape or '')})"
-    return _or_false(text, (meaning.operand, meaning.pattern))
+def _(expression: typed.TypedLike, label: str | None) -> str:
+    operand, pattern = _sql(expression.operand, label), _sql(expression.pattern, label)
+    text = f"ms_like({operand}, {pattern}, {quoted(expression.escape or '')})"
+    return _or_false(text, (expression.operand, expression.pattern))
 
 
 @_sql.register
-def _(meaning: typed.TypedCase, label: str | None) -> str:
-    whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in meaning.whens)
-    return f"(CASE {' '.join(whens)} ELSE {_sql(meaning.otherwise, label)} END)"
+def _(expression: typed.TypedCase, label: str | None) -> str:
+    whens = (f"WHEN {_sure(c, label)} THEN {_sql(result, label)}" for c, result in expression.whens)
+    return f"(CASE {' '.join(whens)} ELSE {_sql(expression.otherwise, label)} END)"
 
 
 # ---------------------------------------------------------------- casts and constructors
 
 
 @_sql.register
-def _(meaning: typed.TypedCast, label: str | None) -> str:
-    wanted, operand = meaning.type, meaning.operand
+def _(expression: typed.TypedCast, label: str | None) -> str:
+    wanted, operand = expression.type, expression.operand
     assert wanted is not None
     if operand.type is None:
         return constant(None, wanted)
@@ -368,15 +370,15 @@ def _(meaning: typed.TypedCast, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: typed.TypedArray, label: str | None) -> str:
-    inner = None if meaning.whole else label
-    return f"array({', '.join(_part(i, inner) for i in meaning.items)})"
+def _(expression: typed.TypedArray, label: str | None) -> str:
+    inner = None if expression.whole else label
+    return f"array({', '.join(_part(i, inner) for i in expression.items)})"
 
 
 @_sql.register
-def _(meaning: typed.TypedMap, label: str | None) -> str:
-    inner = None if meaning.whole else label
-    pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in meaning.entries)
+def _(expression: typed.TypedMap, label: str | None) -> str:
+    inner = None if expression.whole else label
+    pairs = (f"{_key(k, inner)}, {_part(v, inner)}" for k, v in expression.entries)
     return f"map({', '.join(pairs)})"
 
 
@@ -387,28 +389,28 @@ def _key(key: typed.TypedExpression, label: str | None) -> str:
 
 
 @_sql.register
-def _(meaning: typed.TypedStruct, label: str | None) -> str:
-    if not meaning.values:
+def _(expression: typed.TypedStruct, label: str | None) -> str:
+    if not expression.values:
         return "ms_empty()"
-    inner = None if meaning.whole else label
-    fields = (f"'F{i}', {_part(v, inner)}" for i, v in enumerate(meaning.values))
+    inner = None if expression.whole else label
+    fields = (f"'F{i}', {_part(v, inner)}" for i, v in enumerate(expression.values))
     return f"named_struct({', '.join(fields)})"
 
 
-def _part(meaning: typed.TypedExpression, label: str | None) -> str:
+def _part(expression: typed.TypedExpression, label: str | None) -> str:
     """A part that is null by itself where it fails."""
-    return _sql(meaning, None) if label is None else guarded(meaning, label)
+    return _sql(expression, None) if label is None else guarded(expression, label)
 
 
 # ---------------------------------------------------------------- calls
 
 
 @_sql.register
-def _(meaning: typed.TypedCall, label: str | None) -> str:
-    texts = [_argument(a, label) for a in meaning.arguments]
-    types = [_argument_type(a) for a in meaning.arguments]
-    assert meaning.type is not None
-    return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
+def _(expression: typed.TypedCall, label: str | None) -> str:
+    texts = [_argument(a, label) for a in expression.arguments]
+    types = [_argument_type(a) for a in expression.arguments]
+    assert expression.type is not None
+    return call_sql(expression.chosen.signature, texts, types, expression.type)
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:
@@ -421,8 +423,7 @@ def _argument_type(argument: typed.TypedExpression) -> SqlType | None:
     return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
 
 
-def _filled(template: str | Lowering, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
-    """The text of a call: a template with the arguments in its holes, or what its lowering makes of them."""
-    if not isinstance(template, str):
-        return template(texts, types, returns)
-    return _HOLE.sub(lambda hole: ", ".join(texts) if hole[1] == "*" else texts[int(hole[1])], template)
+def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:
+    """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types."""
+    spark = signature.spark
+    return SparkSql(fill(spark, texts) if isinstance(spark, str) else spark(texts, types, returns))

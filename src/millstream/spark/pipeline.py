@@ -1,8 +1,8 @@
-"""A plan as a DataFrame: one function a node, the same for real-time and bounded runs (DESIGN.md §3, §8).
+"""A plan as a DataFrame: one function a node, the same for real-time and bounded runs.
 
 Records come in and go out as `RECORD`: key, value: binary, rowtime: bigint ms, headers, partition, offset.
 Between, a relation has the columns key (struct K0…), value (struct V0…, null for a null value), rowtime, headers,
-partition, offset, and wstart and wend (ms) where its keys have windows. User names are gone; only the codec's specs
+partition, offset, and wstart and wend (ms) where its keys have windows. They have no user names: only the codec's specs
 know them.
 """
 
@@ -18,6 +18,8 @@ from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Serde, Source, Windowed
 from millstream.formats.spec import spec
+from millstream.formats.windowed_keys import BOUND_BYTES, bounds
+from millstream.functions.operator_expressions import quoted
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import STRING, TIMESTAMP
 from millstream.plan.nodes import (
@@ -36,7 +38,6 @@ from millstream.plan.nodes import (
 )
 from millstream.spark import aggregates, joins
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
-from millstream.spark.constants import quoted
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
 
@@ -52,7 +53,7 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
     """The records that a query writes, in the columns RECORD; partition and offset are those of the record in.
 
     `live`: the records are streams and the query runs in real time; else the driver evaluates it.
-    A record that cannot be read or written is left out and told to the processing log of `query`.
+    A record that cannot be read or written is left out and put into the processing log of `query`.
     """
     sink = plan.sink
     window = windowed(plan.source)
@@ -68,11 +69,10 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
 
 
 def _windowed_key(window: Windowed | None) -> str:
-    """The key's bytes as Kafka Streams writes them: behind them the window's start, of a session its end and start."""
+    """The key's bytes with the window's bounds behind them (formats/windowed_keys.py)."""
     if window is None:
         return "k.bytes"
-    bounds = ("wend", "wstart") if window.size_ms is None else ("wstart",)
-    return f"concat(k.bytes, {', '.join(f'cast({b} as binary)' for b in bounds)})"
+    return f"concat(k.bytes, {', '.join(f'cast(w{bound} as binary)' for bound in bounds(window))})"
 
 
 def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
@@ -158,13 +158,16 @@ def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
     """The records with the window cut off their keys."""
     if window is None:
         return records
-    size = 16 if window.size_ms is None else 8
-    start = "conv(hex(substring(key, length(key) - 7, 8)), 16, 10)"
-    end = "conv(hex(substring(key, length(key) - 15, 8)), 16, 10)"
-    last = f"cast({end} as bigint)" if window.size_ms is None else f"cast({start} as bigint) + {window.size_ms}L"
-    kept = [c for c in RECORD if c != "key"]
-    cut = f"substring(key, 1, length(key) - {size}) as key"
-    return records.selectExpr(cut, *kept, f"cast({start} as bigint) as wstart", f"{last} as wend")
+    size = BOUND_BYTES * len(bounds(window))
+    places = {bound: size - 1 - BOUND_BYTES * i for i, bound in enumerate(bounds(window))}
+    texts = {
+        bound: f"cast(conv(hex(substring(key, length(key) - {place}, {BOUND_BYTES})), 16, 10) as bigint)"
+        for bound, place in places.items()
+    }
+    end = texts["end"] if window.size_ms is None else f"{texts['start']} + {window.size_ms}L"
+    rest = [c for c in RECORD if c != "key"]
+    key = f"substring(key, 1, length(key) - {size}) as key"
+    return records.selectExpr(key, *rest, f"{texts['start']} as wstart", f"{end} as wend")
 
 
 def _with_headers(origin: Source) -> str:
@@ -255,8 +258,8 @@ def _(node: Join, run: _QueryRun) -> DataFrame:
 def _(node: Flatten, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
     names = [f"x{i}" for i in range(len(node.functions))]
-    found = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
-    arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(found, names, strict=True)]
+    texts = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
+    arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]
     all_ = ("key", "value", "rowtime", *_rest(node))
     zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
     before = [f"value.V{i}" for i in range(len(node.source.schema.value))]

@@ -46,6 +46,8 @@ MEANING = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Text is written with escapes (operator_expressions.quoted).
+    "spark.sql.parser.escapedStringLiterals": "false",
 }
 QUIET = {
     "spark.ui.enabled": "false",

@@ -1,4 +1,4 @@
-"""Real-time queries that write to a topic, and where their records' failures are told."""
+"""Real-time queries that write to a topic, and the processing log of their records' failures."""
 
 import json
 from collections.abc import Mapping

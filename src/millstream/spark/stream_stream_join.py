@@ -1,7 +1,14 @@
-"""Two streams whose rows meet where they are near in time: the texts of the operator of jvm/StreamStreamJoin.scala.
+"""Joins of two streams within a time window: the expressions of the operator of jvm/StreamStreamJoin.scala.
 
-As in Kafka Streams, what waits for a counterpart is told by stream time of both sides, and a side forgets its rows by
-its own alone.
+As in Kafka Streams, a row waits for a counterpart until stream time of both sides has passed its window, and a side
+forgets its rows by its own time alone. `l LEFT JOIN r WITHIN 5 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id`:
+
+    record            stored of its side          rows that come out
+    l 1: a @1000      l: a @1000, waits           none
+    r 1: x @4000      r: x @4000; a has joined    1: a, x @4000
+    l 1: b @9000      l: b @9000, has joined      1: b, x @9000
+    r 1: y @20000     r: y @20000                 none: x and b had counterparts
+    l 1: c @13000     none: it is late            1: c, null @13000, at once: 13000 + 5000 + 1000 < 20000
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,64 +16,77 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SparkSql,
+    StructLayout,
+    call,
+    column,
+    null,
+)
+from millstream.functions.operator_sql import spark_sql
 from millstream.plan.nodes import JoinWindow
 from millstream.spark.aggregates import sorted_bytes
-from millstream.spark.fold import Punctuation, worked
-from millstream.spark.join_step import JoinStep
+from millstream.spark.fold import Punctuation, stateful
+from millstream.spark.join_step import ROW, JoinStep
+
+# What is stored of a row of a side, and its time.
+_ENTRY, _TIME = column("entry"), column("t")
 
 
 @dataclass(frozen=True, slots=True)
 class SideSql:
-    """A side's texts, Spark SQL over `row` (a struct of all columns of the frame), `entry` and `t`, bigint.
+    """A side's expressions, over `row` (a struct of all columns of the frame), `entry` and `t`, bigint.
 
-    `entry` is what is kept of a row, of type `type`: made by `keep` (over row). `meet` (over row, the other side's
-    entry, and t its time) is the output where a row of this side meets it; `alone` (over the side's own entry, t its
-    time, and the row that came when it was told) the one without counterpart, if the side is `outer`. Those of one
-    time are told in the order of `order`, a binary (over entry).
+    `entry` is what is stored of a row, of type `type`: made by `stored` (over row). `joined` (over row, the other
+    side's entry, and t its time) is the output where a row of this side joins it; `unmatched` (over the side's own
+    entry, t its time, and the row that moved stream time past its window) the one without counterpart, if the side is
+    `outer`.
+    Those of one time are emitted in the order of `order`, a binary (over entry).
     """
 
     outer: bool
     type: str
-    keep: str
-    meet: str
-    alone: str
-    order: str
+    stored: SparkSql
+    joined: SparkSql
+    unmatched: SparkSql
+    order: SparkSql
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStreamOperator:
-    """A meeting: `by` are the frame's columns that are the group, `passing` (over row) the output of a row of no side.
+    """`by` are the frame's columns that are the group, `forward` (over row) the output of a row of no side.
 
-    The frame has the columns `side` (0, 1; null: the row passes), rowtime, partition, offset, and `clock`: stream
-    time of the row's side. `near` says which rows meet. `out`, `label` and `whole` are as a fold's.
+    The frame has the columns `side` (0, 1; null: the row is forwarded), rowtime, partition, offset, and `clock`: stream
+    time of the row's side. `window` says which rows join. `out`, `label` and `shared_clock` are as a fold's.
     """
 
     by: Sequence[str]
-    near: JoinWindow
+    window: JoinWindow
     left: SideSql
     right: SideSql
-    passing: str
+    forward: SparkSql
     out: str
     label: str
-    whole: bool
+    shared_clock: bool
 
     def texts(self) -> Mapping[str, str]:
-        """As the module reads them."""
-        near = self.near
+        """What the module reads, by its names."""
+        window = self.window
         texts = {
             "by": ",".join(self.by),
-            "before": str(near.before),
-            "after": str(near.after),
-            "grace": str(near.grace),
-            "eager": str(near.eager).lower(),
-            "forward": self.passing,
+            "before": str(window.before),
+            "after": str(window.after),
+            "grace": str(window.grace),
+            "eager": str(window.eager).lower(),
+            "forward": self.forward,
             "out": self.out,
             "label": self.label,
-            "shared_clock": str(self.whole).lower(),
+            "shared_clock": str(self.shared_clock).lower(),
         }
         for i, side in enumerate((self.left, self.right)):
-            texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"stored{i}": side.keep}
-            texts |= {f"join{i}": side.meet, f"unmatched{i}": side.alone, f"order{i}": side.order}
+            texts |= {f"outer{i}": str(side.outer).lower(), f"entry{i}": side.type, f"stored{i}": side.stored}
+            texts |= {f"join{i}": side.joined, f"unmatched{i}": side.unmatched, f"order{i}": side.order}
         return texts
 
 
@@ -75,43 +95,47 @@ class StreamStreamJoin(JoinStep):
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        near, outer = self.join.near, self.join.outer
-        assert near is not None
-        waits = not near.eager and (outer.left or outer.right)
-        return worked(self.given(frame), self.meeting().texts(), self.live, Punctuation(0, 1) if waits else None)
+        window, outer = self._window, self.join.outer
+        waits = not window.eager and (outer.left or outer.right)
+        return stateful(self.prepared(frame), self.operator().texts(), self.live, Punctuation(0, 1) if waits else None)
 
-    def meeting(self) -> StreamStreamOperator:
-        """Its texts."""
+    @property
+    def _window(self) -> JoinWindow:
         assert self.join.near is not None
+        return self.join.near
+
+    def operator(self) -> StreamStreamOperator:
+        """The operator of this join."""
+        forward, shared_clock = spark_sql(self.forward()), any(self.join.moves)
         left, right = self._side(0), self._side(1)
         return StreamStreamOperator(
-            self.by(), self.join.near, left, right, self.passed(), self.out, self.label, any(self.join.moves)
+            self.by(), self._window, left, right, forward, self.out.type, self.label, shared_clock
         )
 
     def _side(self, side: int) -> SideSql:
-        near, outer = self.join.near, (self.join.outer.left, self.join.outer.right)[side]
-        assert near is not None
-        value, type = (("row.value", self.left), ("row.rv", self.right))[side]
-        waits = outer and not near.eager
-        # What a row is told with later comes from what is kept of it; else from itself.
-        kept = [("v", value, type)]
-        if waits:
-            kept += [("j", "row.j", self.key), *((b, f"row.{b}", "bigint") for b in self.bounds)]
-        source = "entry" if waits else "row"
+        outer = (self.join.outer.left, self.join.outer.right)[side]
+        own, other = ((self.left, self.right), (self.right, self.left))[side]
+        waits = outer and not self._window.eager
+        value, stored = ROW.field(("value", "right")[side]), _ENTRY.field("value")
+        # A row that waits for a counterpart has its key and window in what is stored of it.
+        source = _ENTRY if waits else ROW
+        identity = {"join_key": self.key.type, **dict.fromkeys(self.bounds, "bigint")}
+        entry = StructLayout({"value": own.type, **(identity if waits else {})})
+        joined = self.value(*_ordered(side, value, stored))
+        alone = self.value(*_ordered(side, stored, other.null()))
+        key = _ENTRY.field("join_key").field("K0")
         return SideSql(
             outer=outer,
-            type=f"struct<{', '.join(f'{name}: {type}' for name, _, type in kept)}>",
-            keep=f"struct({', '.join(f'{text} as {name}' for name, text, _ in kept)})",
-            meet=self.row("row.j", self.value(*_ordered(side, value, "entry.v")), "greatest(row.rowtime, t)"),
-            alone=self.row(f"{source}.j", self.value(*_ordered(side, "entry.v", self._none(side))), "t", source),
-            order=sorted_bytes(self.join.right_key.type, "entry.j.K0") if waits else "cast(null as binary)",
+            type=entry.type,
+            stored=spark_sql(entry.new({**{name: ROW.field(name) for name in entry.types}, "value": value})),
+            joined=spark_sql(self.row(ROW.field("join_key"), joined, call("greatest", ROW.field("rowtime"), _TIME))),
+            unmatched=spark_sql(self.row(source.field("join_key"), alone, _TIME, source)),
+            order=spark_sql(sorted_bytes(self.join.right_key.type, key) if waits else null("binary")),
         )
 
-    def _none(self, side: int) -> str:
-        """No row of the other side."""
-        return f"cast(null as {(self.right, self.left)[side]})"
 
-
-def _ordered(side: int, own: str, other: str) -> tuple[str, str]:
+def _ordered(
+    side: int, own: OperatorExpression, other: OperatorExpression
+) -> tuple[OperatorExpression, OperatorExpression]:
     """The left's, then the right's."""
     return (own, other) if side == 0 else (other, own)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.catalog.catalog import RelationKind
+from millstream.functions.operator_expressions import quoted
 from millstream.plan.nodes import PlanNode, leaves, looked_up
 from millstream.spark import jvm
-from millstream.spark.constants import quoted
 
 
 def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:

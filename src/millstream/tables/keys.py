@@ -1,13 +1,12 @@
 """Keys as a store orders them: the window cut off, and numbers so that their bytes sort as they do."""
 
-import struct
 from dataclasses import dataclass
 
 from millstream.catalog.catalog import Source, Windowed
+from millstream.formats.windowed_keys import with_window, without_window
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
 _WHOLE = (INTEGER, BIGINT)
-_BOUND = struct.Struct(">q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +23,13 @@ class StoreKeys:
         """
         if self.windowed is None:
             return self.stored(key), 0, 0
-        size = 16 if self.windowed.size_ms is None else 8
-        if len(key) < size:
-            raise ValueError("the key is too short to have a window")
-        bounds = [_BOUND.unpack_from(key, len(key) - size + at)[0] for at in range(0, size, 8)]
-        end, start = bounds if self.windowed.size_ms is None else (bounds[0] + self.windowed.size_ms, bounds[0])
-        return self.stored(key[:-size]), start, end
+        bare, start, end = without_window(key, self.windowed)
+        return self.stored(bare), start, end
 
     def joined(self, stored: bytes, start: int, end: int) -> bytes:
         """The record's key again."""
         key = self._turned(stored, back=True)
-        if self.windowed is None:
-            return key
-        bounds = (end, start) if self.windowed.size_ms is None else (start,)
-        return key + b"".join(map(_BOUND.pack, bounds))
+        return key if self.windowed is None else with_window(key, self.windowed, start, end)
 
     def stored(self, key: bytes) -> bytes:
         """The bytes of a key without window as they are stored."""

@@ -4,11 +4,34 @@ Declared as the library declares its own, so that cases that call them are about
 What each does is what the cases say of it.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from millstream.catalog.functions import UserFunction
-from millstream.functions.declare import Accumulating, Accumulator, Function, FunctionKind, Lowering, Signature
+from millstream.functions.declare import (
+    NEWER,
+    OLDER,
+    STATE,
+    Accumulating,
+    Accumulator,
+    Function,
+    FunctionKind,
+    Lowering,
+    Signature,
+    argument,
+)
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    array,
+    bigint,
+    call,
+    if_,
+    integer,
+    struct,
+    text_constant,
+)
 from millstream.functions.python import declared
 from millstream.functions.signatures import parse_signature
 from millstream.functions.sparktype import spark_type
@@ -123,60 +146,63 @@ _FLATTENED = (
 # ---------------------------------------------------------------- aggregates
 
 
-def _sum(held: str) -> Accumulating:
-    zero, value = f"cast(0 as {held})", "coalesce({0}, 0)"
-    return _always(
-        Accumulator(held, zero, f"{{s}} + {value}", undo=f"{{s}} - {value}", merge="cast({a} + {b} as " + held + ")")
+def _sum(type: str) -> Accumulating:
+    value = call("coalesce", argument(0), 0)
+    merged = (OLDER + NEWER).cast(type)
+    return _always(Accumulator(type, integer(0).cast(type), STATE + value, undo=STATE - value, merge=merged))
+
+
+def _sum_of_fields() -> Accumulator:
+    value = argument(0)
+    return Accumulator(
+        "struct<F0: int, F1: int>",
+        struct(F0=integer(0), F1=integer(0)),
+        struct(**{name: STATE.field(name) + value.field(name) for name in ("F0", "F1")}),
+        undo=struct(**{name: STATE.field(name) - value.field(name) for name in ("F0", "F1")}),
+        merge=struct(**{name: OLDER.field(name) + NEWER.field(name) for name in ("F0", "F1")}),
+        nested=True,
     )
-
-
-def _fields(sign: str, one: str, other: str) -> str:
-    return f"named_struct('F0', {one}.F0 {sign} {other}.F0, 'F1', {one}.F1 {sign} {other}.F1)"
-
-
-_SUM_OF_FIELDS = Accumulator(
-    "struct<F0: int, F1: int>",
-    "named_struct('F0', 0, 'F1', 0)",
-    _fields("+", "{s}", "{0}"),
-    undo=_fields("-", "{s}", "{0}"),
-    merge=_fields("+", "{a}", "{b}"),
-    nested=True,
-)
-_LENGTHS = Accumulator("bigint", "0L", "{s} + ms_len(coalesce({0}, ''))", merge="{a} + {b}")
 
 
 def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
     """The sum of numbers and of the lengths of texts in `rows`, and once that of the `numbers` and `texts` behind."""
 
     def made(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
-        at = range(len(types))
-        more = " + ".join(_length(i, types[i]) for i in at[rows])
-        base = " + ".join(_length(i, types[i]) for part in (numbers, texts) for i in at[part]) or "0L"
+        at, total = range(len(types)), STATE.field("total")
+        more = _added([_length(i, types[i]) for i in at[rows]])
+        base = _added([_length(i, types[i]) for part in (numbers, texts) for i in at[part]])
         return Accumulator(
             "struct<total: bigint, base: bigint>",
-            "named_struct('total', 0L, 'base', 0L)",
-            f"named_struct('total', {{s}}.total + {more}, 'base', cast({base} as bigint))",
-            "{s}.total + {s}.base",
-            merge="named_struct('total', {a}.total + {b}.total, 'base', {b}.base)",
+            struct(total=0, base=0),
+            struct(total=total + more, base=base.cast("bigint")),
+            total + STATE.field("base"),
+            merge=struct(total=OLDER.field("total") + NEWER.field("total"), base=NEWER.field("base")),
             nested=True,
         )
 
     return made
 
 
-def _length(i: int, t: SqlType) -> str:
-    return f"ms_len(coalesce({{{i}}}, ''))" if t == STRING else f"coalesce({{{i}}}, 0L)"
+def _added(terms: Sequence[OperatorExpression]) -> OperatorExpression:
+    return reduce(operator.add, terms) if terms else bigint(0)
+
+
+def _length(i: int, t: SqlType) -> OperatorExpression:
+    if t != STRING:
+        return call("coalesce", argument(i), bigint(0))
+    return call("ms_len", call("coalesce", argument(i), text_constant("")))
 
 
 def _whole_rows(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
     """The first argument of each row that has them all."""
-    held = f"array<{spark_type(types[0])}>"
-    there = " and ".join(f"{{{i}}} is not null" for i in range(len(types)))
-    add = f"if({there}, array_append({{s}}, {{0}}), {{s}})"
-    return Accumulator(held, f"cast(array() as {held})", add, merge="concat({a}, {b})", nested=True)
+    type = f"array<{spark_type(types[0])}>"
+    complete = reduce(operator.and_, (argument(i).is_not_null() for i in range(len(types))))
+    add = if_(complete, call("array_append", STATE, argument(0)), STATE)
+    return Accumulator(type, array().cast(type), add, merge=call("concat", OLDER, NEWER), nested=True)
 
 
 _NONE = slice(0, 0)
+_LENGTHS = Accumulator("bigint", bigint(0), STATE + _length(0, STRING), merge=OLDER + NEWER)
 _GROUPED = (
     _function(
         "TEST_UDAF",
@@ -185,7 +211,7 @@ _GROUPED = (
         _aggregate("(value BIGINT) -> BIGINT", _sum("bigint")),
         _aggregate("(value DOUBLE) -> DOUBLE", _sum("double")),
         _aggregate("(value STRING) -> BIGINT", _always(_LENGTHS)),
-        _aggregate("(value STRUCT<A INTEGER, B INTEGER>) -> STRUCT<A INTEGER, B INTEGER>", _always(_SUM_OF_FIELDS)),
+        _aggregate("(value STRUCT<A INTEGER, B INTEGER>) -> STRUCT<A INTEGER, B INTEGER>", _always(_sum_of_fields())),
     ),
     _function(
         "VAR_ARG", _AGGREGATE, _aggregate("(a BIGINT, b STRING...) -> BIGINT", _lengths(slice(None), _NONE, _NONE))

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from millstream.catalog.catalog import Serde, Windowed
+from millstream.formats.windowed_keys import with_window, without_window
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER
 from millstream.tester import protos
@@ -71,29 +72,20 @@ def _kafka_view(data: bytes, column: Column) -> Any:
 
 
 def windowed(key: bytes | None, window: Any) -> bytes | None:
-    """A key with its window behind it, as Kafka Streams writes it: the start, of a session the end and the start."""
+    """A key with the window of a case's record behind it."""
     if key is None or window is None:
         return key
-    bounds = ("end", "start") if str(window["type"]).lower() == "session" else ("start",)
-    return key + b"".join(struct.pack(">q", int(window[b])) for b in bounds)
+    is_session = str(window["type"]).lower() == "session"
+    written = Windowed("SESSION") if is_session else Windowed("TUMBLING", size_ms=0)
+    return with_window(key, written, int(window["start"]), int(window.get("end") or 0))
 
 
 def unwindowed(key: bytes | None, window: Windowed | None) -> tuple[bytes | None, Any]:
     """A key's bytes and the window behind them; a ValueError where they are too few to hold one."""
     if key is None or window is None:
         return key, None
-    if window.size_ms is None:
-        end, start = _cut(key, ">qq")
-        return key[:-16], {"start": start, "end": end, "type": "session"}
-    (start,) = _cut(key, ">q")
-    return key[:-8], {"start": start, "end": start + window.size_ms, "type": "time"}
-
-
-def _cut(key: bytes, form: str) -> tuple[Any, ...]:
-    size = struct.calcsize(form)
-    if len(key) < size:
-        raise ValueError(f"{key!r} is too short to hold a window")
-    return struct.unpack(form, key[-size:])
+    bare, start, end = without_window(key, window)
+    return bare, {"start": start, "end": end, "type": "session" if window.size_ms is None else "time"}
 
 
 def same(expected: Any, actual: Any) -> bool:

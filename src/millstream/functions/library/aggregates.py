@@ -1,14 +1,40 @@
 """Aggregate functions: a row each, with how the state begins, takes a row, gives it back, and becomes the result."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from millstream.functions.declare import Accumulating, Accumulator, Function, FunctionKind, Signature, TypeRule
+from millstream.functions.declare import (
+    NEWER,
+    OLDER,
+    STATE,
+    Accumulating,
+    Accumulator,
+    Function,
+    FunctionKind,
+    Signature,
+    TypeRule,
+    argument,
+)
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    array,
+    bigint,
+    call,
+    case,
+    function,
+    if_,
+    integer,
+    let,
+    null,
+    struct,
+    struct_of,
+)
 from millstream.functions.rules import same_decimal
 from millstream.functions.signatures import each, parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import STRING, Array, Decimal, Field, Map, SqlType, Struct, children, computed
+from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed, holds_map
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -16,10 +42,11 @@ Settings = Mapping[str, str]
 
 _NUMBERS = "INTEGER BIGINT DOUBLE"
 _ORDERED = f"{_NUMBERS} STRING BYTES DATE TIME TIMESTAMP"
+VALUE = argument(0)
 
 
-def _always(made: Accumulator) -> Accumulating:
-    return lambda types, constants, settings: made
+def _always(accumulator: Accumulator) -> Accumulating:
+    return lambda types, constants, settings: accumulator
 
 
 def _aggregate(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
@@ -27,135 +54,149 @@ def _aggregate(name: str, description: str, example: str, answer: str, *signatur
     return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures, example, answer)
 
 
-def _shape(text: str, making: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
+def _signature(text: str, accumulating: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
     """A signature of an aggregate; its last `constants` arguments have to be constants."""
-    return replace(parse_signature(text, "", returns), accumulating=making, constants=constants)
+    return replace(parse_signature(text, "", returns), accumulating=accumulating, constants=constants)
 
 
-def _each(types: str, text: str, making: Accumulating, constants: int = 0) -> tuple[Signature, ...]:
-    return tuple(replace(s, accumulating=making, constants=constants) for s in each(types, text, ""))
+def _each(types: str, text: str, accumulating: Accumulating, constants: int = 0) -> tuple[Signature, ...]:
+    return tuple(replace(s, accumulating=accumulating, constants=constants) for s in each(types, text, ""))
 
 
-def _if_there(value: str, otherwise: str = "{s}") -> str:
-    """A row whose argument is null changes nothing."""
-    return f"if({{0}} is null, {otherwise}, {value})"
+def _unless_null(value: OperatorExpression) -> OperatorExpression:
+    """A row whose first argument is null leaves the state as it is."""
+    return if_(VALUE.is_null(), STATE, value)
 
 
-def _same(t: SqlType, one: str, other: str) -> str:
+def _same(type: SqlType, one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
     """Whether two values are the same, nulls too; Spark compares no maps."""
-    if _has_map(t):
-        return f"coalesce(ms_same({one}, {other}), {one} is null and {other} is null)"
-    return f"{one} <=> {other}"
+    if holds_map(type):
+        return call("coalesce", call("ms_same", one, other), one.is_null() & other.is_null())
+    return one.same_as(other)
 
 
-def _has_map(t: SqlType) -> bool:
-    return isinstance(t, Map) or any(map(_has_map, children(t)))
+def _empty(array_type: str) -> OperatorExpression:
+    return array().cast(array_type)
 
 
 # ---------------------------------------------------------------- counts and sums
 
-_ROWS = Accumulator("bigint", "0L", "{s} + 1L", undo="{s} - 1L", merge="{a} + {b}")
-_VALUES = Accumulator("bigint", "0L", _if_there("{s} + 1L"), undo=_if_there("{s} - 1L"), merge="{a} + {b}")
+_ROWS = Accumulator("bigint", bigint(0), STATE + 1, undo=STATE - 1, merge=OLDER + NEWER)
+_VALUES = Accumulator("bigint", bigint(0), _unless_null(STATE + 1), undo=_unless_null(STATE - 1), merge=OLDER + NEWER)
 
 
 def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    of, held = types[0], spark_type(types[0])
-    plus, minus = ("({0} + {1})", "({0} - {1})")
-    if isinstance(of, Decimal):
-        size = computed(of)
-        plus, minus = (f"ms_decimal_{w}({{0}}, {{1}}, {size.precision}, {size.scale})" for w in ("add", "subtract"))
-    add, undo = (_if_there(text.format("{s}", "{0}")) for text in (plus, minus))
-    return Accumulator(held, f"cast(0 as {held})", add, undo=undo, merge=plus.format("{a}", "{b}"))
+    type = spark_type(types[0])
+    zero = integer(0).cast(type)
+    if isinstance(types[0], Decimal):
+        add = _exact("ms_decimal_add", types[0], STATE, VALUE)
+        undo = _exact("ms_decimal_subtract", types[0], STATE, VALUE)
+        merge = _exact("ms_decimal_add", types[0], OLDER, NEWER)
+        return Accumulator(type, zero, _unless_null(add), undo=_unless_null(undo), merge=merge)
+    return Accumulator(type, zero, _unless_null(STATE + VALUE), undo=_unless_null(STATE - VALUE), merge=OLDER + NEWER)
+
+
+def _exact(name: str, type: Decimal, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
+    """Decimal arithmetic that fails where the result has no room."""
+    size = computed(type)
+    return call(name, left, right, size.precision, size.scale)
 
 
 def _sum_list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     assert isinstance(types[0], Array)
-    held = spark_type(types[0].element)
-    total = f"aggregate({{0}}, cast(0 as {held}), (x, y) -> cast(x + coalesce(y, cast(0 as {held})) as {held}))"
-    add, undo = (_if_there(f"{{s}} {sign} {total}") for sign in "+-")
-    return Accumulator(held, f"cast(0 as {held})", add, undo=undo, merge="{a} + {b}")
+    type = spark_type(types[0].element)
+    zero = integer(0).cast(type)
+    plus = function(("sum", "element"), lambda sum, element: (sum + call("coalesce", element, zero)).cast(type))
+    total = call("aggregate", VALUE, zero, plus)
+    return Accumulator(type, zero, _unless_null(STATE + total), undo=_unless_null(STATE - total), merge=OLDER + NEWER)
 
 
 def _average(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    held = spark_type(types[0])
-
-    def moved(sign: str) -> str:
-        total = f"cast({{s}}.total {sign} {{0}} as {held})"
-        return _if_there(f"named_struct('total', {total}, 'n', {{s}}.n {sign} 1L)")
-
+    type = spark_type(types[0])
+    total, n = STATE.field("total"), STATE.field("n")
     return Accumulator(
-        f"struct<total: {held}, n: bigint>",
-        f"named_struct('total', cast(0 as {held}), 'n', 0L)",
-        moved("+"),
-        "if({s}.n = 0, 0.0D, cast({s}.total as double) / {s}.n)",
-        moved("-"),
-        f"named_struct('total', cast({{a}}.total + {{b}}.total as {held}), 'n', {{a}}.n + {{b}}.n)",
+        f"struct<total: {type}, n: bigint>",
+        struct(total=integer(0).cast(type), n=0),
+        _unless_null(struct(total=(total + VALUE).cast(type), n=n + 1)),
+        if_(n.equals(0), 0.0, total.cast("double") / n),
+        _unless_null(struct(total=(total - VALUE).cast(type), n=n - 1)),
+        struct(total=(OLDER.field("total") + NEWER.field("total")).cast(type), n=OLDER.field("n") + NEWER.field("n")),
         nested=True,
     )
 
 
 def _extreme(best: str) -> Accumulating:
-    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-        held = spark_type(types[0])
-        made = f"ms_text_{best}(array({{0}}, {{1}}))" if types[0] == STRING else f"{best}({{0}}, {{1}})"
-        return Accumulator(held, f"cast(null as {held})", made.format("{s}", "{0}"), merge=made.format("{a}", "{b}"))
+    def accumulating(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+        type = spark_type(types[0])
 
-    return made
+        def of(one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
+            text = types[0] == STRING
+            return call(f"ms_text_{best}", array(one, other)) if text else call(best, one, other)
+
+        return Accumulator(type, null(type), of(STATE, VALUE), merge=of(OLDER, NEWER))
+
+    return accumulating
 
 
 # ---------------------------------------------------------------- statistics
 
 
-def _variance(result: str) -> Accumulating:
-    """Welford's way, as Youngs and Cramer update it: sum, count and the sum of squared distances."""
+def _variance(result: OperatorExpression) -> Accumulator:
+    """Welford's way, as Youngs and Cramer update it: sum, count and the sum of squared distances `m2`."""
+    total, n, m2 = (STATE.field(name) for name in ("total", "n", "m2"))
 
-    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-        x = "cast({0} as double)"
-        more = (
-            f"power(({{s}}.n + 1) * {x} - ({{s}}.total + {x}), 2) / (({{s}}.n + 1) * {{s}}.n)",
-            f"power({{s}}.n * {x} - {{s}}.total, 2) / ({{s}}.n * ({{s}}.n - 1))",
-        )
-        add = f"named_struct('total', {{s}}.total + {x}, 'n', {{s}}.n + 1L, 'm2', "
-        add += f"{{s}}.m2 + if({{s}}.n = 0, 0.0D, {more[0]}))"
-        undo = f"named_struct('total', {{s}}.total - {x}, 'n', {{s}}.n - 1L, 'm2', "
-        undo += f"if({{s}}.n <= 2, 0.0D, {{s}}.m2 - {more[1]}))"
-        between = "power({a}.n * {b}.total - {b}.n * {a}.total, 2) / (cast({a}.n as double) * {b}.n * ({a}.n + {b}.n))"
-        merge = "named_struct('total', {a}.total + {b}.total, 'n', {a}.n + {b}.n, 'm2', "
-        merge += f"{{a}}.m2 + {{b}}.m2 + if({{a}}.n = 0 or {{b}}.n = 0, 0.0D, {between}))"
-        return Accumulator(
-            "struct<total: double, n: bigint, m2: double>",
-            "named_struct('total', 0.0D, 'n', 0L, 'm2', 0.0D)",
-            _if_there(add),
-            f"if({{s}}.n < 2, 0.0D, {result})",
-            _if_there(undo),
-            merge,
-            nested=True,
-        )
+    def add(x: OperatorExpression) -> OperatorExpression:
+        moved = call("power", (n + 1) * x - (total + x), 2) / ((n + 1) * n)
+        return struct(total=total + x, n=n + 1, m2=m2 + if_(n.equals(0), 0.0, moved))
 
-    return made
+    def undo(x: OperatorExpression) -> OperatorExpression:
+        moved = call("power", n * x - total, 2) / (n * (n - 1))
+        return struct(total=total - x, n=n - 1, m2=if_(n <= 2, 0.0, m2 - moved))
 
-
-_MOMENTS = ("x", "y", "xx", "yy", "xy")
-
-
-def _correlation(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    x, y = "cast({0} as double)", "cast({1} as double)"
-    terms = {"x": x, "y": y, "xx": f"{x} * {x}", "yy": f"{y} * {y}", "xy": f"{x} * {y}"}
-
-    def moved(sign: str) -> str:
-        sums = ", ".join(f"'{name}', {{s}}.{name} {sign} {terms[name]}" for name in _MOMENTS)
-        return f"if({{0}} is null or {{1}} is null, {{s}}, named_struct('n', {{s}}.n {sign} 1L, {sums}))"
-
-    merged = ", ".join(f"'{name}', {{a}}.{name} + {{b}}.{name}" for name in _MOMENTS)
-    zeros = ", ".join(f"'{name}', 0.0D" for name in _MOMENTS)
-    spread = "sqrt(({s}.n * {s}.xx - {s}.x * {s}.x) * ({s}.n * {s}.yy - {s}.y * {s}.y))"
+    x = VALUE.cast("double")
     return Accumulator(
-        f"struct<n: bigint, {', '.join(f'{name}: double' for name in _MOMENTS)}>",
-        f"named_struct('n', 0L, {zeros})",
-        moved("+"),
-        f"ms_divide({{s}}.n * {{s}}.xy - {{s}}.x * {{s}}.y, {spread})",
-        moved("-"),
-        f"named_struct('n', {{a}}.n + {{b}}.n, {merged})",
+        "struct<total: double, n: bigint, m2: double>",
+        struct(total=0.0, n=0, m2=0.0),
+        _unless_null(let("x", x, add)),
+        if_(n < 2, 0.0, result),
+        _unless_null(let("x", x, undo)),
+        _merged_variance(),
+        nested=True,
+    )
+
+
+def _merged_variance() -> OperatorExpression:
+    (total, n, m2), (total2, n2, m22) = ([s.field(name) for name in ("total", "n", "m2")] for s in (OLDER, NEWER))
+    between = call("power", n * total2 - n2 * total, 2) / (n.cast("double") * n2 * (n + n2))
+    nothing = n.equals(0) | n2.equals(0)
+    return struct(total=total + total2, n=n + n2, m2=m2 + m22 + if_(nothing, 0.0, between))
+
+
+_SAMPLE_VARIANCE = STATE.field("m2") / (STATE.field("n") - 1)
+
+
+def _correlation() -> Accumulator:
+    """The count, the sums of either column, of their squares and of their product."""
+    moments = ("x", "y", "xx", "yy", "xy")
+
+    def moved(sign: Callable[[OperatorExpression, OperatorExpression], OperatorExpression]) -> OperatorExpression:
+        def by(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
+            terms = dict(zip(moments, (x, y, x * x, y * y, x * y), strict=True))
+            sums = {name: sign(STATE.field(name), term) for name, term in terms.items()}
+            return struct_of({"n": sign(STATE.field("n"), bigint(1)), **sums})
+
+        x, y = VALUE.cast("double"), argument(1).cast("double")
+        missing = VALUE.is_null() | argument(1).is_null()
+        return if_(missing, STATE, let("x", x, lambda x: let("y", y, lambda y: by(x, y))))
+
+    n, x, y, xx, yy, xy = (STATE.field(name) for name in ("n", *moments))
+    return Accumulator(
+        f"struct<n: bigint, {', '.join(f'{name}: double' for name in moments)}>",
+        struct_of({"n": 0, **dict.fromkeys(moments, 0.0)}),
+        moved(operator.add),
+        call("ms_divide", n * xy - x * y, call("sqrt", (n * xx - x * x) * (n * yy - y * y))),
+        moved(operator.sub),
+        struct_of({name: OLDER.field(name) + NEWER.field(name) for name in ("n", *moments)}),
         nested=True,
     )
 
@@ -164,60 +205,74 @@ def _correlation(types: Types, constants: Constants, settings: Settings) -> Accu
 
 
 def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    held, most = spark_type(types[0]), settings["ksql.functions.collect_list.limit"]
-    at = (
-        f"array_max(filter(transform({{s}}, (x, i) -> if({_same(types[0], 'x', '{0}')}, i, null)), i -> i is not null))"
-    )
+    type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_list.limit"])
+
+    def place(element: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
+        return if_(_same(types[0], element, VALUE), i, integer(-1))
+
+    def without(last: OperatorExpression) -> OperatorExpression:
+        return call("filter", STATE, function(("element", "i"), lambda element, i: i.differs(last)))
+
+    last = call("array_max", call("transform", STATE, function(("element", "i"), place)))
     return Accumulator(
-        f"array<{held}>",
-        f"cast(array() as array<{held}>)",
-        f"if(size({{s}}) >= {most}, {{s}}, array_append({{s}}, {{0}}))",
-        undo=f"if({at} is null, {{s}}, filter({{s}}, (x, i) -> i <> {at}))",
-        merge=f"slice(concat({{a}}, {{b}}), 1, {most})",
+        type,
+        _empty(type),
+        if_(call("size", STATE) >= most, STATE, call("array_append", STATE, VALUE)),
+        undo=let("last", last, without),
+        merge=call("slice", call("concat", OLDER, NEWER), 1, most),
         nested=True,
     )
 
 
 def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    held, most = spark_type(types[0]), settings["ksql.functions.collect_set.limit"]
-    there = f"exists({{s}}, x -> {_same(types[0], 'x', '{0}')})"
-    new = f"filter({{b}}, y -> not exists({{a}}, x -> {_same(types[0], 'x', 'y')}))"
+    type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_set.limit"])
+    known = STATE.exists("element", lambda element: _same(types[0], element, VALUE))
+    new = NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: _same(types[0], x, y)))
     return Accumulator(
-        f"array<{held}>",
-        f"cast(array() as array<{held}>)",
-        f"if(size({{s}}) >= {most} or {there}, {{s}}, array_append({{s}}, {{0}}))",
-        merge=f"slice(concat({{a}}, {new}), 1, {most})",
+        type,
+        _empty(type),
+        if_((call("size", STATE) >= most) | known, STATE, call("array_append", STATE, VALUE)),
+        merge=call("slice", call("concat", OLDER, new), 1, most),
         nested=True,
     )
 
 
 _DISTINCT = Accumulator(
     "binary",
-    "cast(null as binary)",
-    _if_there("ms_sketch_add({s}, struct({0}))"),
-    "coalesce(hll_sketch_estimate({s}), 0L)",
-    merge="coalesce(hll_union({a}, {b}), {a}, {b})",
+    null("binary"),
+    _unless_null(call("ms_sketch_add", STATE, call("struct", VALUE))),
+    call("coalesce", call("hll_sketch_estimate", STATE), bigint(0)),
+    merge=call("coalesce", call("hll_union", OLDER, NEWER), OLDER, NEWER),
     nested=True,
 )
 
 _MOST_TEXTS = 1000
 
 
-def _moved_count(sign: str) -> str:
-    others = "map_filter({s}, (k, v) -> k <> {0})"
-    return f"map_concat({others}, map({{0}}, coalesce(try_element_at({{s}}, {{0}}), 0L) {sign} 1L))"
+def _counted(counts: OperatorExpression, text: OperatorExpression) -> OperatorExpression:
+    """How often a text was seen."""
+    return call("coalesce", call("try_element_at", counts, text), bigint(0))
 
 
-_HISTOGRAM = Accumulator(
-    "map<string, bigint>",
-    "cast(map() as map<string, bigint>)",
-    f"if({{0}} is null or (size({{s}}) >= {_MOST_TEXTS} and not map_contains_key({{s}}, {{0}})), {{s}}, "
-    f"{_moved_count('+')})",
-    undo=_if_there(f"map_filter({_moved_count('-')}, (k, v) -> v > 0)"),
-    merge="map_concat(map_filter({a}, (k, v) -> not map_contains_key({b}, k)), "
-    "transform_values({b}, (k, v) -> v + coalesce(try_element_at({a}, k), 0L)))",
-    nested=True,
-)
+def _with_count(count: OperatorExpression) -> OperatorExpression:
+    """The counts with that of the row's text set anew."""
+    others = function(("text", "count"), lambda text, count: text.differs(VALUE))
+    return call("map_concat", call("map_filter", STATE, others), call("map", VALUE, count))
+
+
+def _histogram() -> Accumulator:
+    full = (call("size", STATE) >= _MOST_TEXTS) & ~call("map_contains_key", STATE, VALUE)
+    positive = function(("text", "count"), lambda text, count: count > 0)
+    alone = function(("text", "count"), lambda text, count: ~call("map_contains_key", NEWER, text))
+    both = function(("text", "count"), lambda text, count: count + _counted(OLDER, text))
+    return Accumulator(
+        "map<string, bigint>",
+        call("map").cast("map<string, bigint>"),
+        if_(VALUE.is_null() | full, STATE, _with_count(_counted(STATE, VALUE) + 1)),
+        undo=_unless_null(call("map_filter", _with_count(_counted(STATE, VALUE) - 1), positive)),
+        merge=call("map_concat", call("map_filter", OLDER, alone), call("transform_values", NEWER, both)),
+        nested=True,
+    )
 
 
 # ---------------------------------------------------------------- the greatest
@@ -227,28 +282,36 @@ def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The k greatest; with more columns, structs in the order of the first of them."""
     k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
-        return _greatest(spark_type(columns[0]), "{0}", k, _downwards(columns[0]), undo=True)
-    made = ", ".join(f"'F{i}', {{{i}}}" for i in range(len(columns)))
-    return _greatest(
-        spark_type(_top_row(columns)), f"named_struct({made})", k, _downwards(columns[0], ".F0"), undo=True
-    )
+        return _greatest(spark_type(columns[0]), VALUE, k, _downwards(columns[0]))
+    row = struct_of({f"F{i}": argument(i) for i in range(len(columns))})
+    return _greatest(spark_type(_top_row(columns)), row, k, _downwards(columns[0], "F0"))
 
 
-def _downwards(of: SqlType, by: str = "") -> str:
-    """A comparison that puts the greater value first."""
-    if of == STRING:
-        return f"(x, y) -> ms_text_order(y{by}, x{by})"
-    return f"(x, y) -> case when x{by} < y{by} then 1 when x{by} > y{by} then -1 else 0 end"
+def _downwards(type: SqlType, field: str = "") -> OperatorExpression:
+    """A comparison that puts the greater value first, or the struct with the greater field."""
+
+    def compared(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
+        one, other = (x.field(field), y.field(field)) if field else (x, y)
+        if type == STRING:
+            return call("ms_text_order", other, one)
+        return case((one < other, integer(1)), (one > other, integer(-1)), otherwise=integer(0))
+
+    return function(("x", "y"), compared)
 
 
-def _greatest(held: str, value: str, k: int, order: str, undo: bool) -> Accumulator:
-    at = f"array_position({{s}}, {value})"
+def _greatest(element: str, value: OperatorExpression, k: int, order: OperatorExpression) -> Accumulator:
+    def first(values: OperatorExpression) -> OperatorExpression:
+        return call("slice", call("array_sort", values, order), 1, k)
+
+    def without(place: OperatorExpression) -> OperatorExpression:
+        return call("filter", STATE, function(("element", "i"), lambda element, i: (i + 1).differs(place)))
+
     return Accumulator(
-        f"array<{held}>",
-        f"cast(array() as array<{held}>)",
-        _if_there(f"slice(array_sort(array_append({{s}}, {value}), {order}), 1, {k})"),
-        undo=_if_there(f"filter({{s}}, (x, i) -> i + 1 <> {at})") if undo else None,
-        merge=f"slice(array_sort(concat({{a}}, {{b}}), {order}), 1, {k})",
+        f"array<{element}>",
+        _empty(f"array<{element}>"),
+        _unless_null(first(call("array_append", STATE, value))),
+        undo=_unless_null(let("place", call("array_position", STATE, value), without)),
+        merge=first(call("concat", OLDER, NEWER)),
         nested=True,
     )
 
@@ -263,15 +326,17 @@ def _top_rows(types: Sequence[SqlType | None]) -> SqlType:
 
 
 def _top_distinct(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    k, held = _at_least_one("TOPKDISTINCT", constants[-1]), spark_type(types[0])
-    order = _downwards(types[0])
+    k, type = _at_least_one("TOPKDISTINCT", constants[-1]), f"array<{spark_type(types[0])}>"
+
+    def first(values: OperatorExpression) -> OperatorExpression:
+        return call("slice", call("array_sort", values, _downwards(types[0])), 1, k)
+
+    more = first(call("array_append", STATE, VALUE))
     return Accumulator(
-        f"array<{held}>",
-        f"cast(array() as array<{held}>)",
-        _if_there(
-            f"if(array_contains({{s}}, {{0}}), {{s}}, slice(array_sort(array_append({{s}}, {{0}}), {order}), 1, {k}))"
-        ),
-        merge=f"slice(array_sort(array_union({{a}}, {{b}}), {order}), 1, {k})",
+        type,
+        _empty(type),
+        _unless_null(if_(call("array_contains", STATE, VALUE), STATE, more)),
+        merge=first(call("array_union", OLDER, NEWER)),
         nested=True,
     )
 
@@ -290,33 +355,35 @@ def _at_least_one(name: str, value: object) -> int:
 
 
 def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Accumulating:
-    """The first or last value, or the first or last n; nulls count only where the flag says so."""
+    """The first or last value, or the first or last n values; nulls count only where the flag says so."""
 
-    def made(types: Types, constants: Constants, settings: Settings) -> Accumulator:
+    def accumulating(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         skip = constants[-1] is not False if flagged else True
         n = _at_least_one(name, constants[1]) if counted else 1
-        held = spark_type(types[0])
-        if first:
-            add, merge = (
-                f"if(size({{s}}) >= {n}, {{s}}, array_append({{s}}, {{0}}))",
-                f"slice(concat({{a}}, {{b}}), 1, {n})",
-            )
-        else:
-            add, merge = _last("array_append({s}, {0})", n), _last("concat({a}, {b})", n)
+        type = f"array<{spark_type(types[0])}>"
+        more, both = call("array_append", STATE, VALUE), call("concat", OLDER, NEWER)
+        add = if_(call("size", STATE) >= n, STATE, more) if first else _last(more, n)
         return Accumulator(
-            f"array<{held}>",
-            f"cast(array() as array<{held}>)",
-            _if_there(add) if skip else add,
-            "{s}" if counted else "try_element_at({s}, 1)",
-            merge=merge,
+            type,
+            _empty(type),
+            _unless_null(add) if skip else add,
+            STATE if counted else call("try_element_at", STATE, 1),
+            merge=call("slice", both, 1, n) if first else _last(both, n),
             nested=True,
         )
 
-    return made
+    return accumulating
 
 
-def _last(values: str, n: int) -> str:
-    return f"slice({values}, -greatest(1, least(size({values}), {n})), {n})" if n > 1 else f"slice({values}, -1, 1)"
+def _last(values: OperatorExpression, n: int) -> OperatorExpression:
+    if n == 1:
+        return call("slice", values, -1, 1)
+
+    def ends(kept: OperatorExpression) -> OperatorExpression:
+        number = call("greatest", 1, call("least", call("size", kept), n))
+        return call("slice", kept, call("negative", number), n)
+
+    return let("kept", values, ends)
 
 
 def _both_ends(name: str, first: bool, description: str, answer: str) -> Function:
@@ -325,10 +392,10 @@ def _both_ends(name: str, first: bool, description: str, answer: str) -> Functio
         description,
         f"{name}(X, 2) over X = 'a', NULL, 'b', 'c'",
         answer,
-        _shape("(value T) -> T", _by_offset(name, first, False, False)),
-        _shape("(value T, ignoreNulls BOOLEAN) -> T", _by_offset(name, first, False, True), constants=1),
-        _shape("(value T, n INTEGER) -> ARRAY<T>", _by_offset(name, first, True, False), constants=1),
-        _shape(
+        _signature("(value T) -> T", _by_offset(name, first, False, False)),
+        _signature("(value T, ignoreNulls BOOLEAN) -> T", _by_offset(name, first, False, True), constants=1),
+        _signature("(value T, n INTEGER) -> ARRAY<T>", _by_offset(name, first, True, False), constants=1),
+        _signature(
             "(value T, n INTEGER, ignoreNulls BOOLEAN) -> ARRAY<T>", _by_offset(name, first, True, True), constants=2
         ),
     )
@@ -339,30 +406,40 @@ def _both_ends(name: str, first: bool, description: str, answer: str) -> Functio
 
 def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     """The distinct values and how often each is there."""
-    held = spark_type(types[0])
-    entry = f"struct<v: {held}, n: bigint>"
-    same = _same(types[0], "x.v", "{0}")
-    more = f"transform({{s}}, x -> if({same}, named_struct('v', x.v, 'n', x.n + 1L), x))"
-    less = f"filter(transform({{s}}, x -> if({same}, named_struct('v', x.v, 'n', x.n - 1L), x)), x -> x.n > 0)"
-    new = "array_append({s}, named_struct('v', {0}, 'n', 1L))"
+    type = spark_type(types[0])
+    entries = f"array<struct<v: {type}, n: bigint>>"
+
+    def is_value(entry: OperatorExpression) -> OperatorExpression:
+        return _same(types[0], entry.field("v"), VALUE)
+
+    def counted(by: int) -> OperatorExpression:
+        def moved(entry: OperatorExpression) -> OperatorExpression:
+            return if_(is_value(entry), struct(v=entry.field("v"), n=entry.field("n") + by), entry)
+
+        return STATE.transform("entry", moved)
+
+    new = call("array_append", STATE, struct(v=VALUE, n=1))
     return Accumulator(
-        f"array<{entry}>",
-        f"cast(array() as array<{entry}>)",
-        f"if(exists({{s}}, x -> {same}), {more}, {new})",
-        "if(size({s}) = 1, {s}[0].v, null)",
-        less,
+        entries,
+        _empty(entries),
+        if_(STATE.exists("entry", is_value), counted(1), new),
+        if_(call("size", STATE).equals(1), STATE.item(0).field("v"), null(type)),
+        call("filter", counted(-1), function(("entry",), lambda entry: entry.field("n") > 0)),
         _merged_counts(types[0]),
         nested=True,
     )
 
 
-def _merged_counts(of: SqlType) -> str:
-    same = _same(of, "x.v", "y.v")
-    seen = f"aggregate({{b}}, 0L, (n, y) -> n + if({same}, y.n, 0L))"
-    return (
-        f"concat(transform({{a}}, x -> named_struct('v', x.v, 'n', x.n + {seen})), "
-        f"filter({{b}}, y -> not exists({{a}}, x -> {same})))"
-    )
+def _merged_counts(type: SqlType) -> OperatorExpression:
+    def same(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
+        return _same(type, x.field("v"), y.field("v"))
+
+    def seen(x: OperatorExpression) -> OperatorExpression:
+        plus = function(("n", "y"), lambda n, y: n + if_(same(x, y), y.field("n"), 0))
+        return call("aggregate", NEWER, bigint(0), plus)
+
+    both = OLDER.transform("x", lambda x: struct(v=x.field("v"), n=x.field("n") + seen(x)))
+    return call("concat", both, NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same(x, y))))
 
 
 AGGREGATES = (
@@ -371,7 +448,7 @@ AGGREGATES = (
         "The value that all rows agree on; NULL where they do not.",
         "ATTR(X) over X = 4, 4, 4",
         "4",
-        _shape("(value T) -> T", _agreed),
+        _signature("(value T) -> T", _agreed),
     ),
     _aggregate(
         "AVG",
@@ -385,36 +462,36 @@ AGGREGATES = (
         "All values in order of arrival, NULLs among them.",
         "COLLECT_LIST(X) over X = 3, NULL, 1, 3",
         "[3, null, 1, 3]",
-        _shape("(value T) -> ARRAY<T>", _list),
+        _signature("(value T) -> ARRAY<T>", _list),
     ),
     _aggregate(
         "COLLECT_SET",
         "The distinct values in the order they were first seen.",
         "COLLECT_SET(X) over X = 3, NULL, 1, 3",
         "[3, null, 1]",
-        _shape("(value T) -> ARRAY<T>", _set),
+        _signature("(value T) -> ARRAY<T>", _set),
     ),
     _aggregate(
         "CORRELATION",
         "The Pearson correlation of two columns; NaN of fewer than two pairs.",
         "CORRELATION(X, Y) over X = 1, 2, 3; Y = 2, 4, 6",
         "1.0",
-        *_each(_NUMBERS, "(x N, y N) -> DOUBLE", _correlation),
+        *_each(_NUMBERS, "(x N, y N) -> DOUBLE", _always(_correlation())),
     ),
     _aggregate(
         "COUNT",
         "The number of rows, or of rows where the argument is not NULL.",
         "COUNT(X) over X = 'a', NULL, 'b'",
         "2",
-        _shape("() -> BIGINT", _always(_ROWS)),
-        _shape("(value ANY) -> BIGINT", _always(_VALUES)),
+        _signature("() -> BIGINT", _always(_ROWS)),
+        _signature("(value ANY) -> BIGINT", _always(_VALUES)),
     ),
     _aggregate(
         "COUNT_DISTINCT",
         "About how many distinct values there are, NULL not counted.",
         "COUNT_DISTINCT(X) over X = 'a', 'b', NULL, 'a'",
         "2",
-        _shape("(value ANY) -> BIGINT", _always(_DISTINCT)),
+        _signature("(value ANY) -> BIGINT", _always(_DISTINCT)),
     ),
     _both_ends(
         "EARLIEST_BY_OFFSET",
@@ -427,7 +504,7 @@ AGGREGATES = (
         f"How often each text was seen; at most {_MOST_TEXTS} texts.",
         "HISTOGRAM(X) over X = 'a', NULL, 'a'",
         "{a=2}",
-        _shape("(value STRING) -> MAP<STRING, BIGINT>", _always(_HISTOGRAM)),
+        _signature("(value STRING) -> MAP<STRING, BIGINT>", _always(_histogram())),
     ),
     _both_ends(
         "LATEST_BY_OFFSET",
@@ -441,7 +518,7 @@ AGGREGATES = (
         "MAX(X) over X = 3, NULL, 9",
         "9",
         *_each(_ORDERED, "(value N) -> N", _extreme("greatest")),
-        _shape("(value DECIMAL) -> DECIMAL", _extreme("greatest"), same_decimal),
+        _signature("(value DECIMAL) -> DECIMAL", _extreme("greatest"), same_decimal),
     ),
     _aggregate(
         "MIN",
@@ -449,21 +526,21 @@ AGGREGATES = (
         "MIN(X) over X = 3, NULL, 9",
         "3",
         *_each(_ORDERED, "(value N) -> N", _extreme("least")),
-        _shape("(value DECIMAL) -> DECIMAL", _extreme("least"), same_decimal),
+        _signature("(value DECIMAL) -> DECIMAL", _extreme("least"), same_decimal),
     ),
     _aggregate(
         "STDDEV_SAMP",
         "The sample variance (a name kept for compatibility); 0 of fewer than two values.",
         "STDDEV_SAMP(X) over X = 2, 4, 6",
         "4.0",
-        *_each(_NUMBERS, "(value N) -> DOUBLE", _variance("{s}.m2 / ({s}.n - 1)")),
+        *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(_SAMPLE_VARIANCE))),
     ),
     _aggregate(
         "STDDEV_SAMPLE",
         "The sample standard deviation; 0 of fewer than two values.",
         "STDDEV_SAMPLE(X) over X = 2, 4, 6",
         "2.0",
-        *_each(_NUMBERS, "(value N) -> DOUBLE", _variance("sqrt({s}.m2 / ({s}.n - 1))")),
+        *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(call("sqrt", _SAMPLE_VARIANCE)))),
     ),
     _aggregate(
         "SUM",
@@ -471,7 +548,7 @@ AGGREGATES = (
         "SUM(X) over X = 1, NULL, 2",
         "3",
         *_each(_NUMBERS, "(value N) -> N", _sum),
-        _shape("(value DECIMAL) -> DECIMAL", _sum, same_decimal),
+        _signature("(value DECIMAL) -> DECIMAL", _sum, same_decimal),
     ),
     _aggregate(
         "SUM_LIST",
@@ -487,7 +564,7 @@ AGGREGATES = (
         "[9, 9]",
         *_each(f"{_NUMBERS} STRING", "(value N, k INTEGER) -> ARRAY<N>", _top, 1),
         *(
-            _shape(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
+            _signature(f"(value {name}, first ANY, more ANY..., k INTEGER) -> ARRAY<ANY>", _top, _top_rows, constants=1)
             for name in (*_NUMBERS.split(), "STRING")
         ),
     ),
@@ -497,6 +574,6 @@ AGGREGATES = (
         "TOPKDISTINCT(X, 2) over X = 3, 9, 1, 9",
         "[9, 3]",
         *_each(_ORDERED, "(value N, k INTEGER) -> ARRAY<N>", _top_distinct, 1),
-        _shape("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
+        _signature("(value DECIMAL, k INTEGER) -> ARRAY<DECIMAL>", _top_distinct, _decimals, 1),
     ),
 )

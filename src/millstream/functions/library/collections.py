@@ -5,18 +5,13 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.signatures import fill, parse_signature, scalar
 from millstream.model.errors import StatementError
-from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, Map, SqlType, children
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType, holds_map
 
 Types = Sequence[SqlType | None]
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
     return scalar(name, "collections", description, signatures, example, answer)
-
-
-def holds_map(t: SqlType | None) -> bool:
-    """Whether values of `t` have maps in them, which Spark's own = does not compare."""
-    return isinstance(t, Map) or (t is not None and any(map(holds_map, children(t))))
 
 
 def same(left: str, right: str, t: SqlType | None) -> str:
@@ -91,8 +86,14 @@ def _element_in_order(types: Types) -> SqlType:
 _UPWARDS = ("array_sort({0})", "ms_text_sort({0}, false)")
 _DOWNWARDS = ("sort_array({0}, false)", "ms_text_sort({0}, true)")
 _DIRECTED = (
-    "case when upper({{1}}) in ('ASC', 'ASCENDING') then {} when upper({{1}}) in ('DESC', 'DESCENDING') then {} end"
+    "ms_let({{0}}, elements -> ms_let(upper({{1}}), direction -> case "
+    "when direction in ('ASC', 'ASCENDING') then {} when direction in ('DESC', 'DESCENDING') then {} end))"
 )
+
+
+def _directed(upwards: str, downwards: str) -> str:
+    """Spark SQL that sorts by the direction that the second argument says; either argument is evaluated once."""
+    return _DIRECTED.format(upwards.replace("{0}", "elements"), downwards.replace("{0}", "elements"))
 
 
 def _entries() -> tuple[Signature, ...]:
@@ -238,7 +239,7 @@ COLLECTIONS = (
             parse_signature("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
             parse_signature(
                 "(array ARRAY<T>, direction STRING) -> ARRAY<T>",
-                _by_order(*(_DIRECTED.format(*ways) for ways in zip(_UPWARDS, _DOWNWARDS, strict=True))),
+                _by_order(*map(_directed, _UPWARDS, _DOWNWARDS)),
                 _ordered,
             ),
         ),

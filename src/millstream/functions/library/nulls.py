@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from millstream.functions.library.collections import holds_map
 from millstream.functions.signatures import parse_signature, scalar
-from millstream.model.types import SqlType
+from millstream.model.types import SqlType, holds_map
 
 
 def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:

@@ -1,0 +1,30 @@
+"""Keys of windowed relations as Kafka Streams writes them: behind a key the bounds of its window, 8 bytes each."""
+
+import struct
+
+from millstream.catalog.catalog import Windowed
+
+BOUND_BYTES = 8
+
+
+def bounds(window: Windowed) -> tuple[str, ...]:
+    """The bounds in the order of their bytes: of a session its end and start, else the start alone."""
+    return ("end", "start") if window.size_ms is None else ("start",)
+
+
+def with_window(key: bytes, window: Windowed, start: int, end: int) -> bytes:
+    """A key with its window behind it; `start` and `end` are epoch ms."""
+    values = {"start": start, "end": end}
+    return key + b"".join(struct.pack(">q", values[bound]) for bound in bounds(window))
+
+
+def without_window(key: bytes, window: Windowed) -> tuple[bytes, int, int]:
+    """The key, and the start and end of its window in epoch ms. Raises ValueError where it is too short to have one."""
+    size = BOUND_BYTES * len(bounds(window))
+    if len(key) < size:
+        raise ValueError(f"{key!r} is too short to have a window")
+    values = dict(
+        zip(bounds(window), struct.unpack_from(f">{len(bounds(window))}q", key, len(key) - size), strict=True)
+    )
+    start = values["start"]
+    return key[:-size], start, values["end"] if window.size_ms is None else start + window.size_ms

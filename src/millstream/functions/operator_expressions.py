@@ -1,0 +1,428 @@
+"""Expressions over rows and states: a small typed tree that stateful operators are written in, and its Spark SQL text.
+
+    latest = column("state").field("latest")
+    let("age", column("clock") - latest, lambda age: if_(age > 10, age, bigint(0)))
+
+is lowered by `spark_sql` (operator_sql.py) to `ms_let((clock - state.latest), age -> if((age > 10L), age, 0L))`.
+A Python int is a BIGINT beside an operator and an INT among the arguments of a call; a float is a DOUBLE.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import NewType, TypeAlias
+
+# Text that Spark parses. It is made by constructors alone, here and in operator_sql.py, spark/lower.py and
+# spark/constants.py, so that mypy refuses any other string where an operator takes a text.
+SparkSql = NewType("SparkSql", str)
+
+
+class OperatorExpression:
+    """A node of the tree: a frozen dataclass, compared by value."""
+
+    __slots__ = ()
+
+    def field(self, name: str) -> "SqlField":
+        """The field of a struct."""
+        return SqlField(self, name)
+
+    def item(self, index: int) -> "SqlItem":
+        """The element of an array at `index`, from 0; null where there is none."""
+        return SqlItem(self, index)
+
+    def cast(self, type: str) -> "SqlCast":
+        """The value as a Spark type."""
+        return SqlCast(self, type)
+
+    def is_null(self) -> "SqlPostfix":
+        """Whether it is null."""
+        return SqlPostfix(self, "is null")
+
+    def is_not_null(self) -> "SqlPostfix":
+        """Whether it is a value."""
+        return SqlPostfix(self, "is not null")
+
+    def equals(self, other: "SqlOperand") -> "SqlOperator":
+        """SQL's =: null where one is null."""
+        return _operator(self, "=", other)
+
+    def same_as(self, other: "SqlOperand") -> "SqlOperator":
+        """Equal, or both null."""
+        return _operator(self, "<=>", other)
+
+    def differs(self, other: "SqlOperand") -> "SqlOperator":
+        """SQL's <>: null where one is null."""
+        return _operator(self, "<>", other)
+
+    def __add__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "+", other)
+
+    def __sub__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "-", other)
+
+    def __mul__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "*", other)
+
+    def __truediv__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "/", other)
+
+    def __mod__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "%", other)
+
+    def __lt__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "<", other)
+
+    def __le__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "<=", other)
+
+    def __gt__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, ">", other)
+
+    def __ge__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, ">=", other)
+
+    def __and__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "and", other)
+
+    def __or__(self, other: "SqlOperand") -> "SqlOperator":
+        return _operator(self, "or", other)
+
+    def __invert__(self) -> "SqlPrefix":
+        return SqlPrefix("not", self)
+
+    # ------------------------------------------------------------ arrays
+
+    def transform(self, name: str, body: "SqlBody") -> "SqlCall":
+        """The array of what `body` makes of each element."""
+        return SqlCall("transform", (self, function((name,), body)))
+
+    def filter(self, name: str, body: "SqlBody") -> "SqlCall":
+        """The elements for which `body` is true."""
+        return SqlCall("filter", (self, function((name,), body)))
+
+    def exists(self, name: str, body: "SqlBody") -> "SqlCall":
+        """Whether `body` is true for some element."""
+        return SqlCall("exists", (self, function((name,), body)))
+
+
+SqlOperand: TypeAlias = OperatorExpression | int | float
+SqlBody: TypeAlias = Callable[..., OperatorExpression]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlColumn(OperatorExpression):
+    """A column of what the text is evaluated over: `row`, `state` …"""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlVariable(OperatorExpression):
+    """What a SqlLet or a SqlLambda binds. Made by `let` and `function`, and as the parameters of an Accumulator."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlConstant(OperatorExpression):
+    """A literal."""
+
+    text: SparkSql
+
+
+@dataclass(frozen=True, slots=True)
+class SqlText(OperatorExpression):
+    """An expression of the user's, already Spark SQL."""
+
+    text: SparkSql
+
+
+@dataclass(frozen=True, slots=True)
+class SqlNull(OperatorExpression):
+    """No value, of a Spark type."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlField(OperatorExpression):
+    """A field of a struct."""
+
+    base: OperatorExpression
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlItem(OperatorExpression):
+    """An element of an array."""
+
+    base: OperatorExpression
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCast(OperatorExpression):
+    """A value as a Spark type."""
+
+    operand: OperatorExpression
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPrefix(OperatorExpression):
+    """An operator before its operand."""
+
+    symbol: str
+    operand: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPostfix(OperatorExpression):
+    """An operator behind its operand."""
+
+    operand: OperatorExpression
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class SqlOperator(OperatorExpression):
+    """An operator between its operands."""
+
+    left: OperatorExpression
+    symbol: str
+    right: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCall(OperatorExpression):
+    """A function of Spark's or of the module's."""
+
+    function: str
+    arguments: tuple[OperatorExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlIf(OperatorExpression):
+    """One of two values; a condition that is null counts as false."""
+
+    condition: OperatorExpression
+    then: OperatorExpression
+    otherwise: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class SqlBranch(OperatorExpression):
+    """A value, and the condition under which a SqlCase has it."""
+
+    condition: OperatorExpression
+    value: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCase(OperatorExpression):
+    """The value of the first branch whose condition is true."""
+
+    branches: tuple[SqlBranch, ...]
+    otherwise: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class NamedValue(OperatorExpression):
+    """A field of a StructLiteral, or what a SqlLet binds to a name."""
+
+    name: str
+    value: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class StructLiteral(OperatorExpression):
+    """A struct of these fields, in their order."""
+
+    values: tuple[NamedValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLambda(OperatorExpression):
+    """A function of one or more variables, as an argument of a SqlCall."""
+
+    parameters: tuple[str, ...]
+    body: OperatorExpression
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLet(OperatorExpression):
+    """The body, in which names stand for values; a value sees none of the names bound beside it."""
+
+    bindings: tuple[NamedValue, ...]
+    body: OperatorExpression
+
+
+# ---------------------------------------------------------------- constructors
+
+
+def quoted(text: str) -> SparkSql:
+    """`text` as a Spark string literal, whatever its characters."""
+    return SparkSql("'" + "".join(map(_character, text)) + "'")
+
+
+def _character(char: str) -> str:
+    """A dollar would begin a variable of Spark's, a quote end the literal."""
+    if char in "'\\$\"" or not char.isprintable():
+        code = ord(char)
+        return f"\\u{code:04x}" if code < 0x10000 else char
+    return char
+
+
+def text_constant(text: str) -> SqlConstant:
+    """A STRING literal."""
+    return SqlConstant(quoted(text))
+
+
+def column(name: str) -> SqlColumn:
+    """A column of what the text is evaluated over: `row`, `state` …"""
+    return SqlColumn(name)
+
+
+def null(type: str) -> SqlNull:
+    """No value, of a Spark type."""
+    return SqlNull(type)
+
+
+def bigint(value: int) -> SqlConstant:
+    """A BIGINT literal."""
+    return SqlConstant(SparkSql(f"{value}L"))
+
+
+def integer(value: int) -> SqlConstant:
+    """An INT literal."""
+    return SqlConstant(SparkSql(str(value)))
+
+
+def double(value: float) -> SqlConstant:
+    """A DOUBLE literal; the value is finite."""
+    return SqlConstant(SparkSql(f"{value!r}D"))
+
+
+def boolean(value: bool) -> SqlConstant:
+    """A BOOLEAN literal."""
+    return SqlConstant(SparkSql(str(value).lower()))
+
+
+def call(function: str, *arguments: SqlOperand) -> SqlCall:
+    """A call; a Python int among the arguments is an INT."""
+    return SqlCall(function, tuple(integer(a) if type(a) is int else _operand(a) for a in arguments))
+
+
+def array(*items: OperatorExpression) -> SqlCall:
+    """An array of these items."""
+    return SqlCall("array", items)
+
+
+def if_(condition: OperatorExpression, then: SqlOperand, otherwise: SqlOperand) -> SqlIf:
+    """One of two values; a condition that is null counts as false."""
+    return SqlIf(condition, _operand(then), _operand(otherwise))
+
+
+def case(*branches: tuple[OperatorExpression, SqlOperand], otherwise: SqlOperand) -> SqlCase:
+    """The value of the first pair (condition, value) whose condition is true."""
+    return SqlCase(tuple(SqlBranch(condition, _operand(value)) for condition, value in branches), _operand(otherwise))
+
+
+def struct(**values: SqlOperand) -> StructLiteral:
+    """A struct of these fields, in this order."""
+    return struct_of(values)
+
+
+def struct_of(values: Mapping[str, SqlOperand]) -> StructLiteral:
+    """A struct of these fields, in this order."""
+    return StructLiteral(tuple(NamedValue(name, _operand(value)) for name, value in values.items()))
+
+
+def let(name: str, value: OperatorExpression, body: SqlBody) -> SqlLet:
+    """What `body` makes of a variable that stands for `value`."""
+    lambda_ = function((name,), body)
+    return SqlLet((NamedValue(lambda_.parameters[0], value),), lambda_.body)
+
+
+def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpression) -> SqlLet:
+    """`body`, in which the variables stand for values."""
+    return SqlLet(tuple(NamedValue(variable.name, value) for variable, value in values.items()), body)
+
+
+def function(names: tuple[str, ...], body: SqlBody) -> SqlLambda:
+    """What `body` makes of variables: of these names, or of others where an expression inside binds one of them."""
+    result = body(*map(SqlVariable, names))
+    inner = set(_bound_names(result))
+    if inner.isdisjoint(names):
+        return SqlLambda(names, result)
+    return function(tuple(f"{name}_" if name in inner else name for name in names), body)
+
+
+def _operator(left: OperatorExpression, symbol: str, right: SqlOperand) -> SqlOperator:
+    return SqlOperator(left, symbol, _operand(right))
+
+
+def _operand(value: SqlOperand) -> OperatorExpression:
+    match value:
+        case bool():
+            return boolean(value)
+        case int():
+            return bigint(value)
+        case float():
+            return double(value)
+    return value
+
+
+# ---------------------------------------------------------------- layouts
+
+
+@dataclass(frozen=True, slots=True)
+class StructLayout:
+    """The fields of a struct and their Spark types, in order: of a state, a row, an output."""
+
+    types: Mapping[str, str]
+
+    @property
+    def type(self) -> str:
+        """Spark's name of the struct."""
+        return f"struct<{', '.join(f'{name}: {type}' for name, type in self.types.items())}>"
+
+    def new(self, values: Mapping[str, SqlOperand]) -> StructLiteral:
+        """A struct of this layout; `values` has each of its fields and no other. Raises ValueError where it has not."""
+        if values.keys() != self.types.keys():
+            raise ValueError(f"a struct of {', '.join(self.types)} is not made of {', '.join(values)}")
+        return struct_of({name: values[name] for name in self.types})
+
+    def null(self) -> SqlNull:
+        """No struct."""
+        return SqlNull(self.type)
+
+
+# ---------------------------------------------------------------- walks
+
+
+def parts(node: OperatorExpression) -> Iterator[OperatorExpression]:
+    """The nodes right under a node."""
+    if isinstance(node, SqlColumn | SqlVariable | SqlConstant | SqlText | SqlNull):
+        return
+    for field in fields(node):  # type: ignore[arg-type]
+        value = getattr(node, field.name)
+        if isinstance(value, OperatorExpression):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (part for part in value if isinstance(part, OperatorExpression))
+
+
+def walk(node: OperatorExpression) -> Iterator[OperatorExpression]:
+    """A node and all under it."""
+    yield node
+    for part in parts(node):
+        yield from walk(part)
+
+
+def _bound_names(node: OperatorExpression) -> Iterator[str]:
+    for inner in walk(node):
+        match inner:
+            case SqlLambda(parameters, _):
+                yield from parameters
+            case SqlLet(bindings, _):
+                yield from (binding.name for binding in bindings)
