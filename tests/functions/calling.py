@@ -84,7 +84,4 @@ def meant(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
 
 def calls_in(made: typed.TypedExpression) -> Iterator[typed.TypedCall]:
     """The calls in an expression, those inside others too."""
-    if isinstance(made, typed.TypedCall):
-        yield made
-    for part in typed.parts(made):
-        yield from calls_in(part)
+    return (part for part in made.walk() if isinstance(part, typed.TypedCall))

@@ -15,7 +15,7 @@ from millstream.functions.resolve import call_text
 from millstream.functions.signatures import lowered
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import STRING, SqlType, children
+from millstream.model.types import STRING, SqlType
 
 HERE = Path(__file__).parent
 Types = Sequence[SqlType | None]
@@ -111,5 +111,5 @@ def _all(t: SqlType) -> Iterator[SqlType]:
     if isinstance(t, LambdaType):
         return
     yield t
-    for inner in children(t):
+    for inner in t.children():
         yield from _all(inner)

@@ -13,6 +13,7 @@ from millstream.analysis.typed_expressions import (
     TypedMap,
     TypedStruct,
 )
+from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
@@ -35,8 +36,6 @@ from millstream.model.types import (
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-TIMES = (DATE, TIME, TIMESTAMP)
-_AS_DECIMAL: dict[SqlType, Decimal] = {INTEGER: Decimal(10, 0), BIGINT: Decimal(19, 0)}
 _PLAIN = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, BYTES, *TIMES)
 _CASTS = {
     (BOOLEAN, STRING),
@@ -57,26 +56,6 @@ class Operand:
     literal: bool
     span: Span
     written: tree.Expression | None = None
-
-
-def as_decimal(number: SqlType) -> Decimal | None:
-    """The DECIMAL that holds every value of a number type, None for DOUBLE and what is no number."""
-    return number if isinstance(number, Decimal) else _AS_DECIMAL.get(number)
-
-
-def widened(left: SqlType, right: SqlType) -> SqlType | None:
-    """The narrowest number type that holds both; None where one is no number."""
-    if not (is_numeric(left) and is_numeric(right)):
-        return None
-    if DOUBLE in (left, right):
-        return DOUBLE
-    if not isinstance(left, Decimal) and not isinstance(right, Decimal):
-        return BIGINT if BIGINT in (left, right) else INTEGER
-    one, other = as_decimal(left), as_decimal(right)
-    assert one is not None
-    assert other is not None
-    scale = max(one.scale, other.scale)
-    return Decimal(max(one.precision - one.scale, other.precision - other.scale) + scale, scale)
 
 
 def agreed(left: SqlType, right: SqlType) -> SqlType | None:

@@ -8,20 +8,18 @@ from millstream.analysis import typed_expressions as typed
 from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     CAST_ONE,
-    TIMES,
     Operand,
     agreed,
-    as_decimal,
     castable,
     common_type,
     converted,
     decimal,
     read,
     shown,
-    widened,
 )
 from millstream.analysis.scope import NameScope
 from millstream.functions.declare import FunctionKind
+from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import switched

@@ -14,7 +14,6 @@ from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
-from millstream.model.types import Map, SqlType, children
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
@@ -139,15 +138,10 @@ def _able(side: str, columns: Sequence[Column]) -> str:
 
 
 def _no_map(column: Column, at: Span) -> None:
-    if holds_map(column.type):
+    if column.type.holds_map:
         raise StatementError(
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
             f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
             at,
             "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
         )
-
-
-def holds_map(type: SqlType) -> bool:
-    """Whether there is a MAP anywhere in the type, which no key may hold."""
-    return isinstance(type, Map) or any(map(holds_map, children(type)))

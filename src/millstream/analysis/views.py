@@ -14,7 +14,6 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import Field, SqlType, Struct
 from millstream.syntax import tree
-from millstream.syntax.walk import swapped, walk
 
 NAMES = dict(zip(tree.PARTS, (RecordPart.KEY, RecordPart.VALUE), strict=True))
 
@@ -92,15 +91,15 @@ def spelled(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> t
     replaced by what it stands for.
     """
     names = _Names(sources)
-    if any(map(_mentions, walk(query))) or any(
+    if any(map(_mentions, query.walk())) or any(
         isinstance(i, tree.SelectAll) and i.source in NAMES for i in query.items
     ):
         items = tuple(made for item in query.items for made in names.item(item))
-        query = swapped(replace(query, items=items), names.swap)
+        query = replace(query, items=items).transform(names.swap)
     return _with_group_names(query, names)
 
 
-def _mentions(expression: tree.Expression) -> bool:
+def _mentions(expression: tree.SyntaxNode) -> bool:
     if not isinstance(expression, tree.ColumnRef):
         return False
     return expression.part is not None or expression.name in NAMES or expression.source in NAMES
@@ -112,7 +111,7 @@ class _Names:
     def __init__(self, sources: Sequence[tuple[str, Source]]) -> None:
         self._sources = sources
 
-    def swap(self, e: tree.Expression) -> tree.Expression | None:
+    def swap(self, e: tree.SyntaxNode) -> tree.SyntaxNode | None:
         """What the expression means where it is of the physical view, else None."""
         match e:
             case tree.Lambda(parameters) if not NAMES.keys().isdisjoint(parameters):
@@ -208,11 +207,11 @@ def _with_group_names(query: tree.SelectQuery, names: _Names) -> tree.SelectQuer
     pairs = zip(query.key_names, query.group_by, strict=True)
     stands = {tree.ColumnRef(name): e for name, e in pairs if name is not None and not names.has(name)}
 
-    def swap(e: tree.Expression) -> tree.Expression | None:
+    def swap(e: tree.SyntaxNode) -> tree.SyntaxNode | None:
         return stands.get(e) if isinstance(e, tree.ColumnRef) else None
 
-    items = tuple(_keeping_name(item) if _of(item) in stands else item for item in query.items)
-    return replace(query, items=swapped(items, swap), having=swapped(query.having, swap))
+    items = tuple((_keeping_name(item) if _of(item) in stands else item).transform(swap) for item in query.items)
+    return replace(query, items=items, having=query.having and query.having.transform(swap))
 
 
 def _of(item: tree.SelectItem) -> tree.Expression | None:

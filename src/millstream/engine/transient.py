@@ -21,7 +21,7 @@ from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.settings import switched
-from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey, nodes
+from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, pulled
 from millstream.plan.queries import transient
 from millstream.plan.steps import TransientQuery
@@ -95,7 +95,7 @@ def _shared(query: TransientQuery, said: StatementContext, catalog: Catalog) -> 
 
     Here each has a query of its own all the same; only its name tells.
     """
-    plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in nodes(query.plan))
+    plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     made = bool(catalog.writers(query.sources[0].name))
     return switched(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.base import within
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -139,7 +138,7 @@ def unnameable(format: str, columns: Sequence[Column]) -> str | None:
 def _names(columns: Sequence[Column]) -> Iterator[str]:
     for column in columns:
         yield column.name
-        for type in within(column.type):
+        for type in column.type.walk():
             if isinstance(type, Struct):
                 yield from (f.name for f in type.fields)
 

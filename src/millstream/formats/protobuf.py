@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.base import within
 from millstream.formats.protofile import Message, ProtoField, ProtoFile, chosen, parsed
 from millstream.model.schema import Column
 from millstream.model.types import (
@@ -149,7 +148,7 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
 
 def unnameable(format: str, columns: Sequence[Column]) -> str | None:
     """Refuses a name that Protobuf does not allow, and two of one message that are the same to its JSON form."""
-    structs = [t for c in columns for t in within(c.type) if isinstance(t, Struct)]
+    structs = [t for c in columns for t in c.type.walk() if isinstance(t, Struct)]
     for names in ([c.name for c in columns], *([f.name for f in s.fields] for s in structs)):
         wrong = next((n for n in names if not _NAME.fullmatch(n)), None)
         if wrong is not None:

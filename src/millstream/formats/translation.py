@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import avro, json_sr, protobuf
 from millstream.model.schema import Column, RecordPart
-from millstream.model.types import Array, Field, Map, SqlType, Struct
+from millstream.model.types import Field, SqlType, Struct
 
 # From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are told.
 ToText = Callable[[Sequence[Column], bool, str, str | None], str]
@@ -53,11 +53,8 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
 def upper(type: SqlType) -> SqlType:
     """The type with the names of all its fields in upper case."""
-    match type:
-        case Array(element):
-            return Array(upper(element))
-        case Map(key, value):
-            return Map(key, upper(value))
-        case Struct(fields):
-            return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in fields))
-    return type
+
+    def renamed(t: SqlType) -> SqlType | None:
+        return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in t.fields)) if isinstance(t, Struct) else None
+
+    return type.transform(renamed)

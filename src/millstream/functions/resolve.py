@@ -7,7 +7,7 @@ two equally good ones are an ambiguous call. A bare NULL fits anything.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from millstream.functions import BUILT_IN, Library
@@ -25,10 +25,10 @@ from millstream.functions.declare import (
     TypeRule,
 )
 from millstream.functions.units import MILLISECONDS
-from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
+from millstream.functions.widening import as_decimal, common, widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
-from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
+from millstream.model.types import Array, Decimal, Map, SqlType
 
 Types = Sequence[SqlType | None]
 
@@ -187,9 +187,7 @@ def _unify(pattern: SqlType, actual: SqlType, generics: dict[str, SqlType], leni
 
 
 def _is_generic(t: SqlType) -> bool:
-    if isinstance(t, LambdaType):
-        return any(map(_is_generic, (*t.parameters, t.result)))
-    return isinstance(t, Generic) or any(map(_is_generic, children(t)))
+    return any(isinstance(part, Generic) for part in t.walk())
 
 
 # ---------------------------------------------------------------- what the choice means
@@ -227,34 +225,18 @@ def _known(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
 
 def _cast(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType]) -> SqlType | None:
     """The type that an argument must be cast to; None where it stays as it is."""
-    wanted = _substituted(parameter, generics)
-    if wanted is None or wanted == argument:
+    target = _substituted(parameter, generics)
+    if target is None or target == argument:
         return None
-    if wanted == ANY_DECIMAL:
-        return None if argument is None else AS_DECIMAL.get(argument)
-    if _has_patterns(wanted):
-        return None
-    return wanted
-
-
-def _has_patterns(t: SqlType) -> bool:
-    return t in (ANY, ANY_DECIMAL) or any(map(_has_patterns, children(t)))
+    if target == ANY_DECIMAL:
+        return None if argument is None or isinstance(argument, Decimal) else as_decimal(argument)
+    return None if any(part in (ANY, ANY_DECIMAL) for part in target.walk()) else target
 
 
 def _substituted(t: SqlType, generics: dict[str, SqlType]) -> SqlType | None:
     """`t` with its generics replaced; None where one of them is not bound."""
-    match t:
-        case Generic(name):
-            return generics.get(name)
-        case Array(element):
-            return mapped(Array, _substituted(element, generics))
-        case Map(key, value):
-            bound = _substituted(key, generics), _substituted(value, generics)
-            return None if bound[0] is None or bound[1] is None else Map(bound[0], bound[1])
-        case Struct(fields):
-            types = [_substituted(f.type, generics) for f in fields]
-            return Struct(tuple(replace(f, type=b) for f, b in zip(fields, types, strict=True) if b is not None))
-    return t
+    bound = t.transform(lambda part: generics.get(part.name) if isinstance(part, Generic) else None)
+    return None if _is_generic(bound) else bound
 
 
 def _lambda(

@@ -16,7 +16,6 @@ from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
 DAY = 86_400_000
 # Formats that cannot be grouped, and formats that have no room for nested values.
@@ -71,7 +70,7 @@ class _AggregateColumns:
                 "add it to the GROUP BY, or remove it",
             )
 
-        return typed.swapped(meaning, swap)
+        return meaning.transform(swap)
 
 
 def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
@@ -114,7 +113,7 @@ def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     """The aggregate calls of the SELECT and HAVING, each once."""
     places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
     found = (
-        e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
+        e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
     )
     calls = tuple(dict.fromkeys(found))
     if not calls:
@@ -156,7 +155,7 @@ def _name(expression: tree.Expression) -> str:
 
 
 def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
-    inner = next((e for e in walk(expression) if is_aggregate(e, scope.functions)), None)
+    inner = next((e for e in expression.walk() if is_aggregate(e, scope.functions)), None)
     if isinstance(inner, tree.Call):
         raise StatementError(
             f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span

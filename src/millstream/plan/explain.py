@@ -19,7 +19,6 @@ from millstream.plan.nodes import (
     Select,
     Window,
     Write,
-    inputs,
 )
 
 
@@ -30,7 +29,7 @@ def explain(node: PlanNode) -> str:
 
 def _lines(node: PlanNode, depth: int) -> Iterator[str]:
     yield "  " * depth + sentence(node)
-    for inner in inputs(node):
+    for inner in node.children():
         yield from _lines(inner, depth + 1)
 
 

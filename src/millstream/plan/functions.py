@@ -16,8 +16,7 @@ from millstream.model.settings import switched
 from millstream.model.types import SqlType
 from millstream.plan.steps import Outcome
 from millstream.syntax import tree
-from millstream.syntax.parser import parse_signature
-from millstream.syntax.walk import walk
+from millstream.syntax.parser import parse_function_header
 from millstream.udf.code import BadCode, Code, dedented, methods
 from millstream.udf.files import DeclaredFunction, declared
 
@@ -62,7 +61,7 @@ def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
 
 def called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
     """The users' functions that a statement calls, by name."""
-    names = {e.name.upper() for e in walk(statement) if isinstance(e, tree.Call)}
+    names = {e.name.upper() for e in statement.walk() if isinstance(e, tree.Call)}
     return tuple(sorted(names & catalog.functions.keys()))
 
 
@@ -84,7 +83,7 @@ def in_file(text: str, file: str) -> Iterator[UserFunction]:
     """The functions that a file of Python declares (udf/files.py). Raises BadCode, StatementError."""
     for found in declared(text):
         try:
-            shape = parse_signature(found.signature)
+            shape = parse_function_header(found.signature)
         except StatementError as error:
             raise BadCode(f"the signature of {found.entry}, {found.signature!r}: {error}", found.line) from error
         made = UserFunction(

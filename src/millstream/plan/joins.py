@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
-from millstream.analysis.serdes import holds_map
 from millstream.analysis.typed_expressions import bare
 from millstream.analysis.views import part_of
 from millstream.catalog.catalog import RelationKind
@@ -17,7 +16,6 @@ from millstream.plan.aggregation import DAY, WINDOW_COLUMNS
 from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
 _UNJOINED = ("KAFKA",)
 _OUTER = {
@@ -250,7 +248,7 @@ def _names(read: Read, moved: bool) -> list[str]:
 
 
 def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinSide, ...]:
-    names = {e.name for e in walk(query) if isinstance(e, tree.ColumnRef)}
+    names = {e.name for e in query.walk() if isinstance(e, tree.ColumnRef)}
     sides, width = [], 0
     for i in inputs:
         whole = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
@@ -412,7 +410,7 @@ def _shifted(meaning: typed.TypedExpression, width: int) -> typed.TypedExpressio
     def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
         return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
 
-    return typed.swapped(meaning, swap)
+    return meaning.transform(swap)
 
 
 # ---------------------------------------------------------------- one criterion
@@ -444,8 +442,8 @@ def _alias(
     meaning: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
 ) -> str:
     """The one source that an expression refers to."""
-    owners = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
-    found = {owners[r] for r in _refs(meaning) if r in owners}
+    owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
+    found = {owners[r] for r in meaning.walk() if r in owners}
     if len(found) != 1:
         raise StatementError(
             f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
@@ -453,13 +451,6 @@ def _alias(
             written.span,
         )
     return found.pop()
-
-
-def _refs(meaning: typed.TypedExpression) -> Iterable[typed.ColumnReference]:
-    if isinstance(meaning, typed.ColumnReference):
-        yield meaning
-    for part in typed.parts(meaning):
-        yield from _refs(part)
 
 
 def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed.TypedExpression) -> None:
@@ -471,7 +462,7 @@ def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed
             join.condition.span,
             "CAST one side",
         )
-    if one.type is not None and holds_map(one.type):
+    if one.type is not None and one.type.holds_map:
         raise StatementError(
             "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
             f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",

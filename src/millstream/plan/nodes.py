@@ -13,6 +13,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, 
 from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
 from millstream.model.schema import Column, RecordPart, Schema
+from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
 
 
@@ -25,7 +26,7 @@ class NamedExpression:
     text: str = ""
 
 
-class PlanNode:
+class PlanNode(TreeNode["PlanNode"]):
     """A relation: `schema` says its columns, `kind` whether its rows are events or rows of a table."""
 
     __slots__ = ()
@@ -307,7 +308,7 @@ def windowed(node: PlanNode) -> Windowed | None:
         return node.window.windowed if node.window else None
     if isinstance(node, Read):
         return node.origin.windowed
-    return windowed(inputs(node)[0])
+    return windowed(next(node.children()))
 
 
 def known(meaning: TypedExpression) -> SqlType:
@@ -316,25 +317,14 @@ def known(meaning: TypedExpression) -> SqlType:
     return meaning.type
 
 
-def inputs(node: PlanNode) -> tuple[PlanNode, ...]:
-    """The nodes whose rows a node takes: its fields `source`, or `left` and `right`."""
-    found = (getattr(node, name, None) for name in ("source", "left", "right"))
-    return tuple(n for n in found if isinstance(n, PlanNode))
-
-
 def leaves(node: PlanNode) -> tuple[Read, ...]:
     """Where a plan reads, left to right; a source that is read twice is there twice."""
-    if isinstance(node, Read):
-        return (node,)
-    return tuple(leaf for inner in inputs(node) for leaf in leaves(inner))
+    return tuple(n for n in node.walk() if isinstance(n, Read))
 
 
 def joins(node: PlanNode) -> Iterator[Join]:
     """The joins of a plan, the last one first."""
-    if isinstance(node, Join):
-        yield node
-    for inner in inputs(node):
-        yield from joins(inner)
+    return (n for n in node.walk() if isinstance(n, Join))
 
 
 def looked_up(node: PlanNode) -> tuple[Source, ...]:
@@ -345,16 +335,9 @@ def looked_up(node: PlanNode) -> tuple[Source, ...]:
     return tuple({leaf.origin.name: leaf.origin for table in met for leaf in leaves(table)}.values())
 
 
-def nodes(node: PlanNode) -> Iterator[PlanNode]:
-    """The nodes of a plan, the last one first."""
-    yield node
-    for inner in inputs(node):
-        yield from nodes(inner)
-
-
 def groups(node: PlanNode) -> Iterator[Aggregate]:
     """The groupings of a plan, the last one first."""
-    return (found for found in nodes(node) if isinstance(found, Aggregate))
+    return (n for n in node.walk() if isinstance(n, Aggregate))
 
 
 def retention(node: PlanNode) -> int | None:

@@ -4,7 +4,7 @@ A WHERE is brought into alternatives (OR) of conditions (AND). An alternative th
 looks rows up; one that bounds a single key column reads a range; any other reads the whole table (features.md §14).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.analysis.typed_expressions import (
@@ -16,14 +16,14 @@ from millstream.analysis.typed_expressions import (
     TypedInList,
     TypedLike,
     TypedLogical,
-    parts,
 )
 from millstream.catalog.catalog import RelationKind, Source
+from millstream.functions.widening import number_widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import switched
-from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal, SqlType
+from millstream.model.types import STRING
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -215,29 +215,18 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
 
 def _column(meaning: TypedExpression) -> ColumnReference | None:
     """The column that an expression is, seen through conversions to a wider number."""
-    while isinstance(meaning, TypedCast) and _widens(meaning.operand.type, meaning.type):
+    while isinstance(meaning, TypedCast) and _is_widening(meaning):
         meaning = meaning.operand
     return meaning if isinstance(meaning, ColumnReference) else None
 
 
-def _widens(narrow: SqlType | None, wide: SqlType | None) -> bool:
-    return _rank(narrow) is not None and _rank(wide) is not None and (_rank(narrow) or 0) <= (_rank(wide) or 0)
-
-
-def _rank(type: SqlType | None) -> int | None:
-    if isinstance(type, Decimal):
-        return 2
-    return next((rank for known, rank in ((INTEGER, 0), (BIGINT, 1), (DOUBLE, 3)) if type == known), None)
+def _is_widening(cast: TypedCast) -> bool:
+    source, target = cast.operand.type, cast.type
+    return source is not None and target is not None and number_widens(source, target)
 
 
 def _is_constant(meaning: TypedExpression) -> bool:
-    return not any(isinstance(p, ColumnReference) for p in _all(meaning))
-
-
-def _all(meaning: TypedExpression) -> Iterator[TypedExpression]:
-    yield meaning
-    for part in parts(meaning):
-        yield from _all(part)
+    return not any(isinstance(p, ColumnReference) for p in meaning.walk())
 
 
 def _access(made: _Alternative, width: int) -> Access:
@@ -267,7 +256,7 @@ def _why(made: _Alternative, source: Source, ranges: bool) -> str | None:
     """Why an alternative needs the whole table, None where it does not."""
     keys = source.schema.key
     about = [
-        m for m in made.missed if any(isinstance(p, ColumnReference) and p.where is ColumnPlace.KEY for p in _all(m))
+        m for m in made.missed if any(isinstance(p, ColumnReference) and p.where is ColumnPlace.KEY for p in m.walk())
     ]
     direct = [m for m in about if _about_key(m)]
     if (made.ranges and (made.equal or len(made.ranges) > 1)) or (made.equal and any(map(_fixed, direct))):

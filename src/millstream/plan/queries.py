@@ -40,7 +40,6 @@ from millstream.plan.nodes import (
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
@@ -161,7 +160,7 @@ def _in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQue
     """A push query of aggregates alone, made one of a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
-    calls = any(is_aggregate(e, functions) for item in query.items for e in walk(item))
+    calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
     return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
 
 
@@ -180,7 +179,7 @@ def _check_pull(query: tree.SelectQuery) -> None:
             hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
     for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
-        for column in (e for part in parts for e in walk(part) if isinstance(e, tree.ColumnRef)):
+        for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
             if column.name in PUSH_ONLY:
                 fact = f"Pull queries don't support the following columns in {place} clauses: `{column.name}`"
                 raise StatementError(fact, column.span, push)
@@ -253,7 +252,7 @@ def _refuse_unbuilt(query: tree.SelectQuery, functions: Library) -> None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
         raise StatementError("HAVING needs GROUP BY", query.having.span)
-    for expression in walk(query):
+    for expression in query.walk():
         if isinstance(expression, tree.Call) and is_aggregate(expression, functions) and query.group_by is None:
             raise StatementError(
                 f"aggregate function {expression.name} without a GROUP BY clause",
@@ -266,7 +265,7 @@ def _refuse_unbuilt(query: tree.SelectQuery, functions: Library) -> None:
 
 def _table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
     """The distinct calls of table functions in what is written, itself too."""
-    calls = [e for e in walk(node) if isinstance(e, tree.Call)]
+    calls = [e for e in node.walk() if isinstance(e, tree.Call)]
     found = [(call, functions.lookup(call.name)) for call in calls]
     return tuple(dict.fromkeys(call for call, f in found if f is not None and f.kind is FunctionKind.TABLE))
 
@@ -331,10 +330,10 @@ def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: L
         raise StatementError("Table functions cannot be nested", inside[0].span)
     for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):
         parts = place if isinstance(place, tuple) else (place,)
-        if any(part is not None and call in walk(part) for part in parts):
+        if any(part is not None and call in part.walk() for part in parts):
             raise StatementError(f"Table functions cannot be used in {name}", call.span)
-    for expression in walk(query):
-        if isinstance(expression, tree.Case) and call in walk(expression):
+    for expression in query.walk():
+        if isinstance(expression, tree.Case) and call in expression.walk():
             raise StatementError("Table functions cannot be used in CASE", call.span)
 
 

@@ -4,13 +4,13 @@ What fails in the language throws here, and `guarded` turns that into null and a
 arithmetic fail too: arithmetic passes nulls on, so that one ms_need around the whole of it is enough.
 """
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal as Number
 from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
-from millstream.functions.declare import LambdaType, Lowering
+from millstream.functions.declare import LambdaType
+from millstream.functions.signatures import lowered
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -19,7 +19,6 @@ from millstream.model.types import (
     Decimal,
     Map,
     SqlType,
-    children,
     computed,
 )
 from millstream.spark.casts import cast, fails
@@ -46,7 +45,6 @@ _DECIMALS = {
 _ORDER = ("<", "<=", ">", ">=")
 # From here on, characters of two units come before those of one.
 _SURROGATE = "\ue000"
-_HOLE = re.compile(r"\{(\d+|\*)\}")
 
 
 def to_sql(meaning: typed.TypedExpression, label: str | None = None) -> str:
@@ -77,10 +75,10 @@ def may_fail(meaning: typed.TypedExpression) -> bool:
         case typed.TypedNegation(_, operand):
             return may_be_null(operand) or may_fail(operand)
         case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
-            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, typed.parts(meaning)))
+            return any(may_be_null(c) for c in _conditions(meaning)) or any(map(may_fail, meaning.children()))
         case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not meaning.whole:
             return False
-    return any(map(may_fail, typed.parts(meaning)))
+    return any(map(may_fail, meaning.children()))
 
 
 def _is_exact(made: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
@@ -261,7 +259,7 @@ def _(meaning: typed.TypedNegation, label: str | None) -> str:
 @_sql.register
 def _(meaning: typed.TypedComparison, label: str | None) -> str:
     left, right = _sql(meaning.left, label), _sql(meaning.right, label)
-    if meaning.left.type is not None and _has_map(meaning.left.type):
+    if meaning.left.type is not None and meaning.left.type.holds_map:
         return _compared_maps(meaning.operator, left, right)
     if meaning.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
@@ -290,10 +288,6 @@ def _without_nan(text: str, meaning: typed.TypedComparison, left: str, right: st
         other = right if greater == left else left
         return f"({text} OR (isnan({greater}) AND {other} IS NOT NULL))"
     return f"({text} AND NOT isnan({greater}))"
-
-
-def _has_map(t: SqlType) -> bool:
-    return isinstance(t, Map) or any(map(_has_map, children(t)))
 
 
 def _compared_maps(operator: str, left: str, right: str) -> str:
@@ -335,7 +329,7 @@ def _asked(meaning: typed.TypedExpression, label: str | None) -> str:
 @_sql.register
 def _(meaning: typed.TypedInList, label: str | None) -> str:
     operand, items = meaning.operand, meaning.items
-    if operand.type is not None and _has_map(operand.type):
+    if operand.type is not None and operand.type.holds_map:
         equal = (_sql(typed.TypedComparison(meaning.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)
@@ -408,7 +402,7 @@ def _(meaning: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
-    return _filled(meaning.chosen.signature.spark, texts, types, meaning.type)
+    return lowered(meaning.chosen.signature, texts, types, meaning.type)
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:
@@ -419,10 +413,3 @@ def _argument(argument: typed.TypedExpression, label: str | None) -> str:
 
 def _argument_type(argument: typed.TypedExpression) -> SqlType | None:
     return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
-
-
-def _filled(template: str | Lowering, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> str:
-    """The text of a call: a template with the arguments in its holes, or what its lowering makes of them."""
-    if not isinstance(template, str):
-        return template(texts, types, returns)
-    return _HOLE.sub(lambda hole: ", ".join(texts) if hole[1] == "*" else texts[int(hole[1])], template)

@@ -47,8 +47,8 @@ def _strict(c: Cursor) -> bool:
     return False
 
 
-def signature(c: Cursor) -> tree.FunctionShape:
+def header(c: Cursor) -> tree.FunctionHeader:
     """`(name type, …) -> type`, as a file's decorators say it."""
     declared = parameters(c)
     c.expect("->")
-    return tree.FunctionShape(declared, sql_type(c))
+    return tree.FunctionHeader(declared, sql_type(c))

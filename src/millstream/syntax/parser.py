@@ -9,7 +9,7 @@ from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression
-from millstream.syntax.functions import signature
+from millstream.syntax.functions import header
 from millstream.syntax.statements import columns, statement
 from millstream.syntax.tokens import Token, TokenKind, tokens
 from millstream.syntax.types import sql_type
@@ -62,9 +62,9 @@ def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
     return _whole(text, lambda c: () if c.token.kind is TokenKind.END else columns(c))
 
 
-def parse_signature(text: str) -> tree.FunctionShape:
+def parse_function_header(text: str) -> tree.FunctionHeader:
     """How a function is called: `(a INT, b STRING) -> STRING`."""
-    return _whole(text, signature)
+    return _whole(text, header)
 
 
 def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:

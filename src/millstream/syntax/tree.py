@@ -401,7 +401,7 @@ class FunctionParameter(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionShape(SyntaxNode):
+class FunctionHeader(SyntaxNode):
     """`(name type, …) -> type`: how a function in a file is called."""
 
     parameters: tuple[FunctionParameter, ...]

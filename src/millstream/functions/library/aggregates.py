@@ -8,7 +8,7 @@ from millstream.functions.rules import same_decimal
 from millstream.functions.signatures import each, parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import STRING, Array, Decimal, Field, Map, SqlType, Struct, children, computed
+from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -43,13 +43,9 @@ def _if_there(value: str, otherwise: str = "{s}") -> str:
 
 def _same(t: SqlType, one: str, other: str) -> str:
     """Whether two values are the same, nulls too; Spark compares no maps."""
-    if _has_map(t):
+    if t.holds_map:
         return f"coalesce(ms_same({one}, {other}), {one} is null and {other} is null)"
     return f"{one} <=> {other}"
-
-
-def _has_map(t: SqlType) -> bool:
-    return isinstance(t, Map) or any(map(_has_map, children(t)))
 
 
 # ---------------------------------------------------------------- counts and sums

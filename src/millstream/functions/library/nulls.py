@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from millstream.functions.library.collections import holds_map
 from millstream.functions.signatures import parse_signature, scalar
 from millstream.model.types import SqlType
 
 
 def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    if holds_map(result):
+    if result.holds_map:
         return f"if(ms_equal({texts[0]}, {texts[1]}), null, {texts[0]})"
     return f"nullif({texts[0]}, {texts[1]})"
 
