@@ -22,7 +22,7 @@ from millstream.functions.declare import FunctionKind
 from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -382,7 +382,7 @@ def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpressio
     if operand.type is not None and not castable(operand.type, wanted):
         raise StatementError(f"{operand.type} cannot be CAST to {wanted}", expression.span, _instead(operand.type))
     cast = typed.TypedCast(wanted, operand)
-    if wanted != STRING or switched(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
+    if wanted != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
         return operand if operand.type == wanted else cast
     return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)
 
@@ -410,7 +410,7 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
 
 def _whole(inside: _ExpressionContext) -> bool:
     """Whether an element that fails fails the constructor around it."""
-    return not switched(inside.scope.settings, "ksql.nested.error.set.null")
+    return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
 
 def _empty(kind: str, example: str, at: Span) -> StatementError:

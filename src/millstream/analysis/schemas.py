@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
+from millstream.analysis.serdes import format_name
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
 from millstream.formats import avro, translation
 from millstream.formats.registered import FULL_NAME, NULLABLE
-from millstream.formats.registry import Format, find
+from millstream.formats.registry import Format, find, is_wrapped
 from millstream.formats.translation import TRANSLATORS
 from millstream.model.errors import StatementError
 from millstream.model.schema import Column
-
-DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,7 @@ class SchemaSide:
     @property
     def format(self) -> Format | None:
         """The format by name: asked for or configured; None where there is none such."""
-        given = self.p.text(f"{self.name}_FORMAT") or self.p.text("FORMAT")
-        return find(given or self.settings.get(DEFAULT_FORMAT[self.name]) or "")
+        return find(format_name(self.name, self.p, self.settings))
 
     @property
     def subject(self) -> str:
@@ -161,12 +159,10 @@ def remade(serde: Serde, columns: Sequence[Column], source: str, side: str) -> S
 
 
 def _made(side: str, serde: Serde, columns: Sequence[Column], source: str) -> SchemaText:
-    format = find(serde.format)
-    assert format is not None
     name = serde.get(FULL_NAME) or (_default(side, source) if serde.format == "AVRO" else "")
     translator = TRANSLATORS[serde.format]
     nulls = serde.get(NULLABLE)
-    wrapped = format.wrapped(len(columns), serde.wrap)
+    wrapped = is_wrapped(serde, len(columns))
     return SchemaText(translator.kind, translator.text(columns, wrapped, name, nulls.upper() if nulls else None))
 
 
@@ -180,9 +176,7 @@ def _default(side: str, source: str) -> str:
 
 def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], asked: RegisteredSchema) -> None:
     """Whether the columns are fields of the schema, of the same types and in its order."""
-    format = find(serde.format)
-    assert format is not None
-    wrapped = format.wrapped(len(columns), serde.wrap)
+    wrapped = is_wrapped(serde, len(columns))
     exact = _columns(side, serde.format, asked, wrapped, serde.get(FULL_NAME) or "")
     if not wrapped:
         exact = [replace(exact[0], name=columns[0].name)]

@@ -7,7 +7,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, CustomType, Field, Map, SqlType, Struct
+from millstream.model.types import ALIASES, BIGINT, INTEGER, CustomType, SqlType
 from millstream.syntax import tree
 
 PSEUDO = {
@@ -49,7 +49,7 @@ class NameScope:
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` names; a StatementError where there is none, or more than one."""
-        found = [c for c in self.columns if _names(reference, c)]
+        found = [c for c in self.columns if c.name == reference.name and _qualifies(reference, c)]
         if len({c.ref for c in found}) > 1:
             raise _ambiguous(reference, found)
         if found:
@@ -60,15 +60,7 @@ class NameScope:
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
         """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
-        if isinstance(sql_type, CustomType):
-            return self._custom(sql_type.name, at)
-        if isinstance(sql_type, Array):
-            return Array(self.expanded(sql_type.element, at))
-        if isinstance(sql_type, Map):
-            return Map(self.expanded(sql_type.key, at), self.expanded(sql_type.value, at))
-        if isinstance(sql_type, Struct):
-            return Struct(tuple(Field(f.name, self.expanded(f.type, at)) for f in sql_type.fields))
-        return sql_type
+        return sql_type.transform(lambda t: self._custom(t.name, at) if isinstance(t, CustomType) else None)
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types:
@@ -84,7 +76,7 @@ class NameScope:
         if reference.source is not None and reference.source not in sources:
             fact = f"no source here is named {identifier(reference.source)}"
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
-        names = _distinct(c.name for c in self.columns if self._visible(reference, c))
+        names = _distinct(c.name for c in self.columns if _qualifies(reference, c))
         fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
@@ -92,24 +84,15 @@ class NameScope:
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:
         """What to do about a ROWKEY or ROWVALUE that cannot be resolved."""
         side = reference.part or reference.name
-        if side not in tree.PARTS or any(c.part == side for c in self.columns if self._within(reference, c)):
+        if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
             return f"say whose: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
         return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
 
-    def _within(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-        return reference.source in (None, column.source)
 
-    def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-        return reference.source in (None, column.source) and reference.part in (None, column.part)
-
-
-def _names(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-    return (
-        column.name == reference.name
-        and reference.source in (None, column.source)
-        and reference.part in (None, column.part)
-    )
+def _qualifies(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
+    """Whether the source and the side that the reference names, if any, are the column's."""
+    return reference.source in (None, column.source) and reference.part in (None, column.part)
 
 
 def _text(*names: str | None) -> str:

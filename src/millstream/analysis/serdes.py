@@ -32,9 +32,8 @@ def choose(
     statement's form says of a single column. Raises StatementError where the format does not exist or cannot hold the
     columns.
     """
-    explicit = p.text(f"{side}_FORMAT") or p.text("FORMAT")
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
-    name = _name(side, explicit, columns, settings, inherited, at)
+    name = _name(side, p, columns, settings, inherited, at)
     format = known(name, at)
     check(side, Serde(format.name), columns, at)
     wrap = wrapping.chosen(side, p, columns, settings, format, shape)
@@ -51,32 +50,43 @@ def known(name: str, at: Span) -> Format:
     return format
 
 
+def _explicit_format(side: str, p: Properties) -> str | None:
+    return p.text(f"{side}_FORMAT") or p.text("FORMAT")
+
+
+def format_name(side: str, p: Properties, settings: Mapping[str, str], inherited: Serde | None = None) -> str:
+    """The name of a side's format as it is written in the WITH clause, else inherited, else configured; "" if none."""
+    explicit = _explicit_format(side, p)
+    if explicit is not None:
+        return explicit
+    if inherited is not None and inherited.format != "NONE":
+        return inherited.format
+    return settings.get(DEFAULT_FORMAT[side]) or ""
+
+
 def _name(
     side: str,
-    explicit: str | None,
+    p: Properties,
     columns: Sequence[Column],
     settings: Mapping[str, str],
     inherited: Serde | None,
     at: Span,
 ) -> str:
-    fallback = settings.get(DEFAULT_FORMAT[side]) or ""
     if side == "KEY" and not columns and inherited is not None:
+        explicit = _explicit_format(side, p)
         if explicit is not None and explicit.upper() != "NONE":
             raise StatementError(
                 "Key format specified for stream without key columns.", at, "leave KEY_FORMAT out, or use NONE"
             )
         return "NONE"
-    if explicit is not None:
-        return explicit
-    if inherited is not None and inherited.format != "NONE":
-        return inherited.format
-    if not fallback:
+    name = format_name(side, p, settings, inherited)
+    if not name:
         raise StatementError(
             f"Statement is missing the '{side}_FORMAT' property from the WITH clause.",
             at,
             f"set {side}_FORMAT, FORMAT, or the default {DEFAULT_FORMAT[side]}",
         )
-    return fallback
+    return name
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
@@ -124,7 +134,8 @@ def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
     """Whether the format can hold the columns of that side. Raises StatementError."""
     if side == "KEY":
         for column in columns:
-            _no_map(column, at)
+            if column.type.holds_map:
+                raise map_key_error(f"Key column name: `{column.name}`.", at)
     format = known(serde.format, at)
     refusal = format.refusal(side, columns)
     if refusal:
@@ -137,11 +148,11 @@ def _able(side: str, columns: Sequence[Column]) -> str:
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 
-def _no_map(column: Column, at: Span) -> None:
-    if column.type.holds_map:
-        raise StatementError(
-            "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
-            f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
-            at,
-            "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
-        )
+def map_key_error(which: str, at: Span) -> StatementError:
+    """The error for a key that holds a MAP; `which` says what key it is."""
+    return StatementError(
+        "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due "
+        f"to inconsistent serialization. {which}",
+        at,
+        "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
+    )

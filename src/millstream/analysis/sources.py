@@ -10,6 +10,7 @@ from millstream.analysis.properties import Properties
 from millstream.analysis.scope import NameScope
 from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
+from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, RecordPart, Schema
@@ -21,12 +22,12 @@ from millstream.model.types import (
     TIMESTAMP,
     SqlType,
 )
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.tree import ColumnMark
 
 RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
-_UNITS = {"MILLISECOND": 1, "SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
-_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+?)S?\s*\Z", re.IGNORECASE)
+_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+)\s*\Z", re.IGNORECASE)
 
 
 def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
@@ -247,15 +248,15 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
     if size is None:
         raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
     match = _WINDOW_SIZE.match(size)
-    if not match or match[2].upper() not in _UNITS:
+    if not match or match[2].upper() not in UNITS:
         raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return int(match[1]) * MILLISECONDS[UNITS[match[2].upper()]]
 
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:
     """A bare value is no record that a column could be added to: what is in the topic could not be read any more."""
     format = serdes.known(source.value.format, statement.span)
-    if format.wraps and not format.wrapped(len(source.schema.value), source.value.wrap):
+    if format.wraps and not is_wrapped(source.value, len(source.schema.value)):
         raise StatementError(
             f"Cannot add columns to {identifier(source.name)}: its single value column is not in a record",
             statement.span,

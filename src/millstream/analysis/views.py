@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde, Source
-from millstream.formats.registry import FORMATS
+from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import Field, SqlType, Struct
@@ -36,7 +36,7 @@ def _whole(name: str, serde: Serde, columns: Sequence[Column]) -> Column:
 
 def _record(serde: Serde, columns: Sequence[Column]) -> bool:
     """Whether the columns are fields of one thing: a record, or the several values of a DELIMITED line."""
-    return len(columns) > 1 or FORMATS[serde.format].wrapped(len(columns), serde.wrap)
+    return len(columns) > 1 or is_wrapped(serde, len(columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from millstream.formats.registry import FORMATS, Format
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
+from millstream.model.settings import is_on
 
 SETTINGS = {"KEY": "ksql.persistence.wrap.single.keys", "VALUE": "ksql.persistence.wrap.single.values"}
 # What a side is where neither a property nor the setting says anything (KLIP-3, Public APIs).
@@ -63,8 +64,7 @@ def inferred(side: str, p: Properties, settings: Mapping[str, str], format: Form
 
 
 def _configured(side: str, settings: Mapping[str, str]) -> bool:
-    setting = settings.get(SETTINGS[side], "")
-    return setting.lower() == "true" if setting else _UNSAID[side]
+    return is_on(settings, SETTINGS[side]) if settings.get(SETTINGS[side]) else _UNSAID[side]
 
 
 def _asked(side: str, p: Properties) -> str | None:

@@ -128,6 +128,10 @@ class Catalog:
         """This catalog with `query` added or replaced."""
         return replace(self, queries={**self.queries, query.id: query})
 
+    def with_new_query(self, query: PersistentQuery) -> "Catalog":
+        """This catalog with `query` added, or replaced, by a statement that took the next query number."""
+        return replace(self.with_query(query), next_query=self.next_query + 1)
+
     def without_query(self, id: str) -> "Catalog":
         """This catalog without the query `id`."""
         return replace(self, queries={n: q for n, q in self.queries.items() if n != id})

@@ -20,7 +20,7 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import kept
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
-from millstream.model.settings import SettingRefused, check, effective, given, switched
+from millstream.model.settings import SettingRefused, check, effective, given, is_on
 from millstream.services.errors import SetupError
 from millstream.spark.session import Session
 from millstream.tables.materializer import Materializer, TopicReader
@@ -122,7 +122,7 @@ def _host(settings: Mapping[str, str]) -> str:
 def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:
     """The processing log's topic, made where that is wished for."""
     topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
-    if switched(settings, PROCESSING_LOG + "topic.auto.create"):
+    if is_on(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
         kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
-    return ProcessingLogOptions(topic, switched(settings, PROCESSING_LOG + "rows.include"))
+    return ProcessingLogOptions(topic, is_on(settings, PROCESSING_LOG + "rows.include"))

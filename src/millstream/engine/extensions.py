@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millstream.catalog.functions import UserFunction
 from millstream.model.errors import StatementError
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.plan.functions import ENABLED, in_file
 from millstream.udf.code import BadCode
 
@@ -22,7 +22,7 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
     Raises BadExtension.
     """
     folder = Path(settings[FOLDER])
-    if not switched(settings, ENABLED) or not folder.is_dir():
+    if not is_on(settings, ENABLED) or not folder.is_dir():
         return {}
     found: dict[str, UserFunction] = {}
     for path in sorted(folder.glob("*.py")):

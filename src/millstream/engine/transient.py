@@ -20,7 +20,7 @@ from millstream.engine.state import from_beginning, kept, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, pulled
 from millstream.plan.queries import transient
@@ -97,7 +97,7 @@ def _shared(query: TransientQuery, said: StatementContext, catalog: Catalog) -> 
     """
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     made = bool(catalog.writers(query.sources[0].name))
-    return switched(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
+    return is_on(said.settings, PUSH_V2) and said.settings["auto.offset.reset"] == "latest" and plain and made
 
 
 # ---------------------------------------------------------------- push
@@ -197,11 +197,11 @@ def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
 
 def _check_pull(query: TransientQuery, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
     source, at = query.sources[0], statement.span
-    if not switched(settings, "ksql.pull.queries.enable"):
+    if not is_on(settings, "ksql.pull.queries.enable"):
         raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
-    if source.kind is RelationKind.STREAM and not switched(settings, "ksql.query.pull.stream.enabled"):
+    if source.kind is RelationKind.STREAM and not is_on(settings, "ksql.query.pull.stream.enabled"):
         raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
-    if query.plan.limit is not None and not switched(settings, "ksql.query.pull.limit.clause.enabled"):
+    if query.plan.limit is not None and not is_on(settings, "ksql.query.pull.limit.clause.enabled"):
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 

@@ -24,11 +24,11 @@ from millstream.functions.declare import (
     Signature,
     TypeRule,
 )
-from millstream.functions.units import MILLISECONDS
 from millstream.functions.widening import as_decimal, common, widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.types import Array, Decimal, Map, SqlType
+from millstream.model.units import MILLISECONDS
 
 Types = Sequence[SqlType | None]
 

@@ -293,9 +293,13 @@ def effective(server: Mapping[str, object], session: Mapping[str, object] | None
     return {**defaults, **given(server), **given(session or {})}
 
 
-def switched(settings: Mapping[str, str], name: str) -> bool:
-    """Whether a setting of true or false is on: as it is given, else as its default has it."""
-    return settings.get(name, SETTINGS[name].default).strip().lower() == "true"
+def is_on(settings: Mapping[str, str], name: str) -> bool:
+    """Whether a boolean setting is true: by its value in `settings`, else (absent or empty) by its default.
+
+    The only place that reads a boolean setting.
+    """
+    value = settings.get(name, "").strip() or SETTINGS[name].default
+    return value.lower() == "true"
 
 
 def _names(text: str) -> frozenset[str]:

@@ -1,24 +1,24 @@
 """GROUP BY: from grouped expressions, aggregate calls and a WINDOW to a Group (features.md §6, §10, §11)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import bare
-from millstream.catalog.catalog import RelationKind
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.functions import Library
 from millstream.functions.declare import Accumulator, FunctionKind
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import BIGINT, STRING, SqlType
+from millstream.model.units import DAY
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-DAY = 86_400_000
-# Formats that cannot be grouped, and formats that have no room for nested values.
+# Formats that have no room for nested values.
 _UNGROUPED = ("KAFKA",)
 _FLAT = ("DELIMITED",)
 _BOUNDS = (typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
@@ -76,7 +76,7 @@ class _AggregateColumns:
 def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
     """The groups of a query's rows, HAVING applied. Raises StatementError."""
     assert query.group_by is not None
-    _check_formats(query, node)
+    check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
     keys = _keys(query.group_by, node, scope)
     aggregations = tuple(_aggregation(c, node, scope) for c in calls)
@@ -127,14 +127,15 @@ def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     return calls
 
 
-def _check_formats(query: tree.SelectQuery, node: PlanNode) -> None:
-    for origin in (leaf.origin for leaf in leaves(node)):
-        if origin.value.format in _UNGROUPED:
-            raise StatementError(
-                f"Source(s) {identifier(origin.name)} are using the '{origin.value.format}' value format. "
-                "This format does not yet support GROUP BY.",
-                query.span,
-            )
+def check_value_formats(sources: Sequence[Source], clause: str, at: Span) -> None:
+    """Whether the sources' values may be grouped or joined, as `clause` says. Raises StatementError, as ksqlDB does."""
+    refused = [s for s in sources if s.value.format in _UNGROUPED]
+    if refused:
+        raise StatementError(
+            f"Source(s) {', '.join(identifier(s.name) for s in refused)} are using the '{refused[0].value.format}' "
+            f"value format. This format does not yet support {clause}.",
+            at,
+        )
 
 
 # ---------------------------------------------------------------- keys

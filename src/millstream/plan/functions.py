@@ -12,7 +12,7 @@ from millstream.functions import lookup
 from millstream.functions.python import names
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import SqlType
 from millstream.plan.steps import Outcome
 from millstream.syntax import tree
@@ -26,7 +26,7 @@ ENABLED = "millstream.python.functions.enabled"
 def created(statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]) -> Outcome:
     """What CREATE FUNCTION comes to. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
-    if not switched(settings, ENABLED):
+    if not is_on(settings, ENABLED):
         raise StatementError(f"functions in Python are switched off by {ENABLED}", at)
     if name in catalog.functions and not statement.or_replace:
         return _exists(statement, name, catalog)

@@ -13,7 +13,7 @@ from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, RecordPart
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import NamedExpression
 from millstream.plan.steps import InsertRow
@@ -25,7 +25,7 @@ ROWTIME = Column("ROWTIME", BIGINT)
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
     """The row of the statement: its expressions refer to no column. Raises StatementError."""
-    if not switched(settings, ENABLED):
+    if not is_on(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
     columns = _columns(statement, sink)

@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
+from millstream.analysis.serdes import map_key_error
 from millstream.analysis.typed_expressions import bare
 from millstream.analysis.views import part_of
 from millstream.catalog.catalog import RelationKind
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.plan.aggregation import DAY, WINDOW_COLUMNS
+from millstream.model.units import DAY
+from millstream.plan.aggregation import WINDOW_COLUMNS, check_value_formats
 from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-_UNJOINED = ("KAFKA",)
 _OUTER = {
     tree.JoinKind.INNER: OuterSides.NONE,
     tree.JoinKind.LEFT: OuterSides.LEFT,
@@ -178,13 +179,7 @@ def _check_sources(inputs: Sequence[JoinInput]) -> None:
             raise StatementError(fact, one.at, "make a second source over the same topic")
         if any(o.alias == one.alias for o in inputs[:i]):
             raise StatementError(f"two sources are called {identifier(one.alias)}", one.at, "give one of them an alias")
-    unjoined = [i.read.origin for i in inputs if i.read.origin.value.format in _UNJOINED]
-    if unjoined:
-        raise StatementError(
-            f"Source(s) {', '.join(o.name for o in unjoined)} are using the '{unjoined[0].value.format}' value format. "
-            "This format does not yet support JOIN.",
-            inputs[1].at,
-        )
+    check_value_formats([i.read.origin for i in inputs], "JOIN", inputs[1].at)
     _check_windows(inputs)
 
 
@@ -463,11 +458,7 @@ def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed
             "CAST one side",
         )
     if one.type is not None and one.type.holds_map:
-        raise StatementError(
-            "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
-            f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",
-            join.condition.span,
-        )
+        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {one.type}.", join.condition.span)
 
 
 def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right: _JoinSide) -> None:

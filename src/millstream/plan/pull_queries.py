@@ -22,7 +22,7 @@ from millstream.functions.widening import number_widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import STRING
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
@@ -243,10 +243,10 @@ def _access(made: _Alternative, width: int) -> Access:
 
 def _check_scans(found: Sequence[_Alternative], source: Source, settings: Mapping[str, str], at: Span) -> None:
     """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
-    if switched(settings, TABLE_SCAN):
+    if is_on(settings, TABLE_SCAN):
         return
     # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
-    ranges = switched(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(found) == 1
+    ranges = is_on(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(found) == 1
     why = "Missing WHERE clause." if not found else next(filter(None, (_why(a, source, ranges) for a in found)), None)
     if why is not None:
         raise StatementError(why, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")

@@ -19,7 +19,7 @@ from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import BOOLEAN, Struct
 from millstream.plan.aggregation import WINDOW_COLUMNS, grouped, is_aggregate
 from millstream.plan.joins import JoinedSources, JoinInput, joined
@@ -281,7 +281,7 @@ def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    node = Read(origin, switched(settings, STRICT_TIME), switched(settings, FATAL_RECORDS))
+    node = Read(origin, is_on(settings, STRICT_TIME), is_on(settings, FATAL_RECORDS))
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
@@ -524,7 +524,7 @@ def _select(
         raise StatementError(
             "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
         )
-    if settings.get(NEW_PLANNER, "") != "true":
+    if not is_on(settings, NEW_PLANNER):
         keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, ColumnReference) else 0)
     return Select(relation.node, tuple(keys), tuple(columns))
 
@@ -552,7 +552,7 @@ def _check_keys(
                 query.span,
                 f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
             )
-    if len(keys) < len(wanted) and settings.get(NEW_PLANNER, "") != "true":
+    if len(keys) < len(wanted) and not is_on(settings, NEW_PLANNER):
         what = (
             "partitioning expression"
             if query.partition_by

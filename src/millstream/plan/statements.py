@@ -11,13 +11,14 @@ from functools import singledispatch
 from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
 from millstream.analysis.properties import Properties
+from millstream.analysis.targets import inherited, sink_topic
 from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.plan import queries
 from millstream.plan.functions import called, created, dropped
 from millstream.plan.joins import spread
@@ -36,7 +37,6 @@ from millstream.plan.steps import (
 )
 from millstream.syntax import tree
 
-TOPIC_PREFIX = "ksql.output.topic.name.prefix"
 REPLACE_ENABLED = "ksql.create.or.replace.enabled"
 MATERIALIZED = "ksql.source.table.materialization.enabled"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
@@ -96,7 +96,7 @@ def _declared(statement: tree.CreateSource, old: Source | None, world: PlanningC
     # A subject that has a schema keeps it: what is in the topic may be of another's making.
     new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
-    if source.read_only and source.kind is RelationKind.TABLE and switched(world.settings, MATERIALIZED):
+    if source.read_only and source.kind is RelationKind.TABLE and is_on(world.settings, MATERIALIZED):
         return _materialized(source, steps, world)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
@@ -109,7 +109,7 @@ def _materialized(source: Source, steps: tuple[Step, ...], world: PlanningContex
     made = replace(source, created_by=id)
     settings = tuple(sorted(world.settings.items()))
     query = PersistentQuery(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
-    catalog = replace(world.catalog.with_source(made).with_query(query), next_query=world.catalog.next_query + 1)
+    catalog = world.catalog.with_source(made).with_new_query(query)
     path = f"table/`{source.name}`/create"
     return Outcome(catalog, steps, f"Created query with ID {id}", path, query_id=id)
 
@@ -148,7 +148,7 @@ def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: Pl
 
 
 def _check_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
-    if not switched(world.settings, REPLACE_ENABLED):
+    if not is_on(world.settings, REPLACE_ENABLED):
         raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
     if old.read_only:
         what = old.kind.value.lower()
@@ -191,7 +191,7 @@ def _(statement: tree.CreateAs, world: PlanningContext) -> Outcome:
     plan = _planned(statement.query, statement.name, statement.span, world)
     _check_kind(statement, plan)
     p = properties.read(statement.properties, properties.MADE, statement.span)
-    id = _replaced_query(old) or _query_id(statement, world.catalog)
+    id = (old and old.created_by) or _query_id(statement, world.catalog)
     sink = _sink(statement, plan, p, id, world)
     if old is not None:
         _check_query_replaceable(old, sink, statement.span, world)
@@ -244,10 +244,6 @@ def _plain(name: str) -> str:
     return re.sub("[^A-Za-z0-9_]", "_", name)
 
 
-def _replaced_query(old: Source | None) -> str | None:
-    return old.created_by if old else None
-
-
 def _check_query_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
     _check_replaceable(old, new, at, world)
     others = [q for q in world.catalog.writers(old.name) if q != old.created_by]
@@ -260,15 +256,11 @@ def _check_query_replaceable(old: Source, new: Source, at: Span, world: Planning
 
 
 def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: PlanningContext) -> Source:
-    origins = reads(plan)
-    origin = origins[0]
-    # Of joined sources the first that has a key tells how keys are written.
-    keyed = next((s for s in origins if s.key.format != "NONE"), origin)
-    schema = plan.schema
-    topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
+    origins, schema = reads(plan), plan.schema
+    topic = sink_topic(statement.name, p, world.settings)
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
-    key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key, _key_shape(statement.query))
-    value = serdes.choose("VALUE", p, schema.value, world.settings, origin.value)
+    key = serdes.choose("KEY", p, schema.key, world.settings, inherited("KEY", origins), _key_shape(statement.query))
+    value = serdes.choose("VALUE", p, schema.value, world.settings, inherited("VALUE", origins))
     keys, values = (schemas.SchemaSide(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
     return Source(
         statement.name,
@@ -307,7 +299,7 @@ def _started(
     kind = QueryKind.CREATE_STREAM_AS if plan.kind is RelationKind.STREAM else QueryKind.CREATE_TABLE_AS
     query = _query(statement, id, kind, plan, world)
     _check_limit(statement.span, world)
-    catalog = replace(world.catalog.with_source(plan.sink).with_query(query), next_query=world.catalog.next_query + 1)
+    catalog = world.catalog.with_source(plan.sink).with_new_query(query)
     stop: tuple[Step, ...] = (PauseQuery(id),) if old else ()
     create: tuple[Step, ...] = () if topic.name in world.facts.topics else (topic,)
     path = f"{statement.kind.value.lower()}/`{plan.sink.name}`/create"
@@ -357,7 +349,7 @@ def _(statement: tree.InsertInto, world: PlanningContext) -> Outcome:
     id = _insert_id(statement, world.catalog)
     _check_limit(statement.span, world)
     query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), world)
-    catalog = replace(world.catalog.with_query(query), next_query=world.catalog.next_query + 1)
+    catalog = world.catalog.with_new_query(query)
     path = f"query/`{id}`/create"
     return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
 

@@ -5,6 +5,7 @@ A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, t
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from millstream.catalog.catalog import Catalog, PersistentQuery, Source
 from millstream.catalog.schemas import PhysicalSchema
@@ -22,6 +23,7 @@ class CreateTopic:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"create topic {self.name} with {self.partitions} partition(s)"
 
 
@@ -33,6 +35,7 @@ class DeleteTopic:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"delete topic {self.name}"
 
 
@@ -44,6 +47,7 @@ class RegisterSchema:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"register a schema for {self.physical.subject}"
 
 
@@ -55,6 +59,7 @@ class DeleteSubjects:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"delete the schemas of {', '.join(self.names)}"
 
 
@@ -67,40 +72,42 @@ class StartQuery:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"start query {self.query.id}"
 
 
 @dataclass(frozen=True, slots=True)
-class StopQuery:
-    """A persistent query to stop for good: its checkpoint goes too."""
+class QueryStep:
+    """A step that is done to the persistent query of that id; a subclass says what."""
 
     id: str
+    verb: ClassVar[str]
 
     @property
     def sentence(self) -> str:
-        return f"stop query {self.id}"
+        """What the step does, in words."""
+        return f"{self.verb} query {self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class PauseQuery:
+class StopQuery(QueryStep):
+    """A persistent query to stop for good: its checkpoint is deleted too."""
+
+    __slots__ = ()
+    verb = "stop"
+
+
+class PauseQuery(QueryStep):
     """A persistent query to halt, keeping its checkpoint."""
 
-    id: str
-
-    @property
-    def sentence(self) -> str:
-        return f"pause query {self.id}"
+    __slots__ = ()
+    verb = "pause"
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeQuery:
+class ResumeQuery(QueryStep):
     """A paused query to start again from its checkpoint."""
 
-    id: str
-
-    @property
-    def sentence(self) -> str:
-        return f"resume query {self.id}"
+    __slots__ = ()
+    verb = "resume"
 
 
 Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery

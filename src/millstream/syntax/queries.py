@@ -1,5 +1,6 @@
 """Queries: SELECT … FROM … and its clauses, joins, windows and durations."""
 
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
@@ -7,7 +8,6 @@ from millstream.syntax.expressions import expression, primary
 from millstream.syntax.keys import keys
 from millstream.syntax.literals import whole_number
 
-_UNITS = {f"{u}{s}": f"{u}S" for u in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for s in ("", "S")}
 _JOINS = {kind.value: kind for kind in tree.JoinKind}
 _MOST = 2**63 - 1
 
@@ -53,9 +53,9 @@ def duration(c: Cursor) -> tree.Duration:
     """`10 SECONDS`."""
     at = c.span
     count = whole_number(c, "a duration such as 10 SECONDS", _MOST)
-    unit = _UNITS.get(c.token.key)
+    unit = UNITS.get(c.token.key)
     if unit is None:
-        c.fail("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+        c.fail(*MILLISECONDS)
     c.take()
     return tree.Duration(count, unit, span=at)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.model.types import SqlType
+from millstream.model.units import MILLISECONDS
 from millstream.syntax.expression_tree import NOWHERE as NOWHERE
 from millstream.syntax.expression_tree import Arithmetic as Arithmetic
 from millstream.syntax.expression_tree import ArrayOf as ArrayOf
@@ -52,10 +53,8 @@ class Duration(SyntaxNode):
 
     @property
     def milliseconds(self) -> int:
-        return self.count * _MS[self.unit]
-
-
-_MS = {"MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
+        """The duration in milliseconds."""
+        return self.count * MILLISECONDS[self.unit]
 
 
 class WindowKind(Enum):
