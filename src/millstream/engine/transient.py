@@ -21,6 +21,7 @@ from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.settings import is_on
+from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, pulled
 from millstream.plan.queries import transient
@@ -68,8 +69,7 @@ class ClientQuery:
         columns = tuple(query.plan.schema)
         self.query_id = id
         self.names: Sequence[str] = [c.name for c in columns]
-        self.column_types = [c.type for c in columns]
-        self.types: Sequence[str] = [str(t) for t in self.column_types]
+        self.types: Sequence[SqlType] = [c.type for c in columns]
         self.schema = ", ".join(_column(c, query) for c in query.plan.columns)
         self.ending = COMPLETED
 
@@ -159,7 +159,7 @@ class PushQuery(ClientQuery, ClosableQuery):
                 for record in records:
                     if record.error() is not None:
                         continue
-                    yield row_of(record.value() or b"{}", self.column_types, record.key() is not None)
+                    yield row_of(record.value() or b"{}", self.types, record.key() is not None)
                     left = None if left is None else left - 1
                     if left == 0:
                         return
@@ -228,7 +228,7 @@ class TablePullQuery(ClientQuery):
             for record in self._parts.workshop.rows(self._asked, self._store):
                 if self._closed.is_set():
                     return
-                yield row_of(record, self.column_types)
+                yield row_of(record, self.types)
         except CannotRun as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
@@ -262,7 +262,7 @@ class StreamPullQuery(ClientQuery):
                     return
                 given += 1
                 self.ending = LIMIT_REACHED if given == limit else COMPLETED
-                yield row_of(record, self.column_types)
+                yield row_of(record, self.types)
         except (CannotRun, KafkaException) as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
