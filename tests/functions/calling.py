@@ -11,7 +11,7 @@ from millstream.analysis.expressions import function_call, type_expression
 from millstream.analysis.scope import NameScope
 from millstream.functions import lookup
 from millstream.functions.declare import FunctionKind
-from millstream.functions.signatures import lowered
+from millstream.functions.signatures import call_sql
 from millstream.model.types import STRING, Array, SqlType
 from millstream.spark.casts import cast
 from millstream.spark.lower import to_sql
@@ -66,9 +66,9 @@ def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None
     """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
     made = meant(call, scope)
     assert made.type is not None
-    if isinstance(made, typed.TypedCall) and made.chosen.function.kind is FunctionKind.TABLE:
+    if isinstance(made, typed.TypedCall) and made.resolved.function.kind is FunctionKind.TABLE:
         texts, types = list(map(to_sql, made.arguments)), [a.type for a in made.arguments]
-        return Array(made.type), lowered(made.chosen.signature, texts, types, made.type)
+        return Array(made.type), call_sql(made.resolved.signature, texts, types, made.type)
     return made.type, to_sql(made, label)
 
 

@@ -8,7 +8,7 @@ from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
-from millstream.plan.queries import transient
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
@@ -60,7 +60,7 @@ def _told(text: str) -> str:
 def _answer(parsed: parser.Parsed) -> str:
     match parsed.statement:
         case tree.QueryStatement() as query:
-            return explain(transient(query, KNOWN, SETTINGS).plan)
+            return explain(plan_transient(query, KNOWN, SETTINGS).plan)
         case tree.InsertValues() as insert:
             made = row(insert, KNOWN, SETTINGS)
             return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}"

@@ -9,13 +9,13 @@ from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     CAST_ONE,
     Operand,
-    agreed,
+    agreed_type,
     castable,
     common_type,
-    converted,
-    decimal,
-    read,
-    shown,
+    convert,
+    decimal_constant,
+    operand_text,
+    read_constant,
 )
 from millstream.analysis.scope import NameScope
 from millstream.functions.declare import FunctionKind
@@ -64,7 +64,7 @@ def type_expression(expression: tree.Expression, scope: NameScope) -> typed.Type
 def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -> typed.TypedExpression:
     """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
     inside = _ExpressionContext(scope)
-    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), scope.functions, kind)
+    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bind_lambda(e, t, inside), scope.functions, kind)
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
@@ -80,7 +80,7 @@ def default_name(expression: tree.Expression) -> str | None:
 
 
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
-    known = inside.scope.known.get(expression) if inside.scope.known else None
+    known = inside.scope.computed.get(expression) if inside.scope.computed else None
     return known or _type_node(expression, inside)
 
 
@@ -104,7 +104,7 @@ def _(expression: tree.TypedText, inside: _ExpressionContext) -> typed.TypedExpr
     if expression.type != "DECIMAL":
         hint = f"CAST('…' AS {expression.type})"
         raise NotSupported(f"constants written {expression.type} '…'", expression.span, hint)
-    return decimal(expression.text, expression.span)
+    return decimal_constant(expression.text, expression.span)
 
 
 @_type_node.register
@@ -118,7 +118,7 @@ def _(expression: tree.ColumnRef, inside: _ExpressionContext) -> typed.TypedExpr
 def _(expression: tree.Deref, inside: _ExpressionContext) -> typed.TypedExpression:
     base = _typed(expression.base, inside)
     if not isinstance(base.type, Struct):
-        fact = f"{_shown(expression.base, base)} has no fields: -> goes into a STRUCT"
+        fact = f"{_described(expression.base, base)} has no fields: -> goes into a STRUCT"
         raise StatementError(fact, expression.span)
     index = base.type.index(expression.field)
     if index is None:
@@ -136,17 +136,17 @@ def _(expression: tree.Subscript, inside: _ExpressionContext) -> typed.TypedExpr
     if isinstance(base.type, Map):
         return typed.TypedElement(base.type.value, base, _index(index, base.type.key, expression.index))
     hint = "the fields of a STRUCT are read with ->" if isinstance(base.type, Struct) else ""
-    fact = f"[ ] goes into an ARRAY or a MAP, and {_shown(expression.base, base)} is neither"
+    fact = f"[ ] goes into an ARRAY or a MAP, and {_described(expression.base, base)} is neither"
     raise StatementError(fact, expression.span, hint)
 
 
-def _index(index: typed.TypedExpression, wanted: SqlType, written: tree.Expression) -> typed.TypedExpression:
-    if index.type == BIGINT and wanted == INTEGER:
+def _index(index: typed.TypedExpression, target: SqlType, written: tree.Expression) -> typed.TypedExpression:
+    if index.type == BIGINT and target == INTEGER:
         return typed.TypedCast(INTEGER, index)
-    if index.type is None or agreed(index.type, wanted) != wanted:
-        fact = f"[ ] wants {wanted} here, and {_shown(written, index)} is not"
+    if index.type is None or agreed_type(index.type, target) != target:
+        fact = f"[ ] wants {target} here, and {_described(written, index)} is not"
         raise StatementError(fact, written.span)
-    return converted(index, wanted, written.span)
+    return convert(index, target, written.span)
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -161,17 +161,17 @@ def _(expression: tree.Arithmetic, inside: _ExpressionContext) -> typed.TypedExp
     wide = widened(left.type, right.type) if left.type and right.type else None
     if wide is None:
         hint = "NULL makes every sum null" if left.type is None or right.type is None else ""
-        both = f"{_shown(expression.left, left)} and {_shown(expression.right, right)}"
+        both = f"{_described(expression.left, left)} and {_described(expression.right, right)}"
         raise StatementError(f"{operator} does not apply to {both}", at, hint)
     if not isinstance(wide, Decimal):
-        return typed.TypedArithmetic(wide, operator, converted(left, wide, at), converted(right, wide, at))
+        return typed.TypedArithmetic(wide, operator, convert(left, wide, at), convert(right, wide, at))
     return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
 
 
 def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
-    wanted = as_decimal(value.type) if value.type else None
-    assert wanted is not None
-    return converted(value, wanted, at)
+    decimal_type = as_decimal(value.type) if value.type else None
+    assert decimal_type is not None
+    return convert(value, decimal_type, at)
 
 
 def _decimal_arithmetic(
@@ -199,19 +199,19 @@ def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
 def _(expression: tree.Sign, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
     if operand.type is None or not is_numeric(operand.type):
-        fact = f"{expression.operator} does not apply to {_shown(expression.operand, operand)}"
+        fact = f"{expression.operator} does not apply to {_described(expression.operand, operand)}"
         raise StatementError(fact, expression.span)
     return operand if expression.operator == "+" else typed.TypedNegation(operand.type, operand)
 
 
 @_type_node.register
 def _(expression: tree.Concatenation, inside: _ExpressionContext) -> typed.TypedExpression:
-    return _typed(tree.Call("CONCAT", tuple(_joined(expression)), span=expression.span), inside)
+    return _typed(tree.Call("CONCAT", tuple(_concatenated(expression)), span=expression.span), inside)
 
 
-def _joined(expression: tree.Expression) -> list[tree.Expression]:
+def _concatenated(expression: tree.Expression) -> list[tree.Expression]:
     if isinstance(expression, tree.Concatenation):
-        return [*_joined(expression.left), *_joined(expression.right)]
+        return [*_concatenated(expression.left), *_concatenated(expression.right)]
     return [expression]
 
 
@@ -220,7 +220,7 @@ def _joined(expression: tree.Expression) -> list[tree.Expression]:
 
 @_type_node.register
 def _(expression: tree.Comparison, inside: _ExpressionContext) -> typed.TypedExpression:
-    left, right = _given(expression.left, inside), _given(expression.right, inside)
+    left, right = _operand(expression.left, inside), _operand(expression.right, inside)
     return _comparison(expression.operator, left, right, expression.span)
 
 
@@ -241,13 +241,13 @@ def _comparable(
         return one, _instant(right)
     if _is_bound(other) and _is_text(one):
         return _instant(left), other
-    wanted = _compared_as(operator, left, right)
-    if wanted is None:
-        fact = f"{shown(left)} cannot be compared with {shown(right)} by {operator}"
+    target = _compared_as(operator, left, right)
+    if target is None:
+        fact = f"{operand_text(left)} cannot be compared with {operand_text(right)} by {operator}"
         raise StatementError(fact, at, _hint(one, other))
-    if isinstance(wanted, Decimal):
+    if isinstance(target, Decimal):
         return _to_decimal(one, at), _to_decimal(other, at)
-    return converted(one, wanted, left.span), converted(other, wanted, right.span)
+    return convert(one, target, left.span), convert(other, target, right.span)
 
 
 def _hint(one: typed.TypedExpression, other: typed.TypedExpression) -> str:
@@ -266,7 +266,7 @@ def _is_text(value: typed.TypedExpression) -> bool:
 def _instant(text: Operand) -> typed.TypedExpression:
     """ISO-8601 text beside ROWTIME and the window's bounds: epoch milliseconds."""
     assert isinstance(text.value, typed.Constant)
-    return typed.Constant(BIGINT, read(str(text.value.value), TIMESTAMP, text.span).value)
+    return typed.Constant(BIGINT, read_constant(str(text.value.value), TIMESTAMP, text.span).value)
 
 
 def _compared_as(operator: str, left: Operand, right: Operand) -> SqlType | None:
@@ -299,11 +299,11 @@ def _(expression: tree.Not, inside: _ExpressionContext) -> typed.TypedExpression
 
 
 def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: str) -> typed.TypedExpression:
-    made = _typed(expression, inside)
-    if made.type != BOOLEAN:
-        fact = f"{operator} wants a BOOLEAN, and {_shown(expression, made)} is none"
+    operand = _typed(expression, inside)
+    if operand.type != BOOLEAN:
+        fact = f"{operator} wants a BOOLEAN, and {_described(expression, operand)} is none"
         raise StatementError(fact, expression.span)
-    return made
+    return operand
 
 
 @_type_node.register
@@ -313,8 +313,8 @@ def _(expression: tree.IsNull, inside: _ExpressionContext) -> typed.TypedExpress
 
 @_type_node.register
 def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpression:
-    operand = _given(expression.operand, inside)
-    low, high = _given(expression.low, inside), _given(expression.high, inside)
+    operand = _operand(expression.operand, inside)
+    low, high = _operand(expression.low, inside), _operand(expression.high, inside)
     least = _comparison(">=", operand, low, expression.span)
     most = _comparison("<=", operand, high, expression.span)
     return _unless(typed.TypedLogical(BOOLEAN, "AND", least, most), expression.negated)
@@ -322,24 +322,24 @@ def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpres
 
 @_type_node.register
 def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpression:
-    operand = _given(expression.operand, inside)
-    items = [_given(i, inside) for i in expression.items]
+    operand = _operand(expression.operand, inside)
+    items = [_operand(i, inside) for i in expression.items]
     if operand.value.type is None:
         raise StatementError("NULL IN (…) says nothing", expression.span, "IS NULL asks for null")
     if _is_bound(operand.value):
         items = [replace(i, value=_instant(i)) if _is_text(i.value) else i for i in items]
-    wanted = common_type((operand, *items))
-    assert wanted is not None
-    value, *others = (converted(g.value, wanted, g.span) for g in (operand, *items))
+    target = common_type((operand, *items))
+    assert target is not None
+    value, *others = (convert(g.value, target, g.span) for g in (operand, *items))
     return _unless(typed.TypedInList(BOOLEAN, value, tuple(others)), expression.negated)
 
 
 @_type_node.register
 def _(expression: tree.Like, inside: _ExpressionContext) -> typed.TypedExpression:
     operand, pattern = _typed(expression.operand, inside), _typed(expression.pattern, inside)
-    for written, made in ((expression.operand, operand), (expression.pattern, pattern)):
-        if made.type != STRING:
-            raise StatementError(f"LIKE wants a STRING, and {_shown(written, made)} is none", written.span)
+    for written, operand_typed in ((expression.operand, operand), (expression.pattern, pattern)):
+        if operand_typed.type != STRING:
+            raise StatementError(f"LIKE wants a STRING, and {_described(written, operand_typed)} is none", written.span)
     if isinstance(pattern, typed.Constant):
         _check_pattern(str(pattern.value), expression)
     return _unless(typed.TypedLike(BOOLEAN, operand, pattern, expression.escape), expression.negated)
@@ -350,26 +350,26 @@ def _check_pattern(pattern: str, expression: tree.Like) -> None:
         raise StatementError("the pattern ends in its escape character", expression.pattern.span)
 
 
-def _unless(made: typed.TypedExpression, negated: bool) -> typed.TypedExpression:
-    return typed.TypedNot(BOOLEAN, made) if negated else made
+def _unless(positive: typed.TypedExpression, negated: bool) -> typed.TypedExpression:
+    return typed.TypedNot(BOOLEAN, positive) if negated else positive
 
 
 @_type_node.register
 def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpression:
     conditions = [_when(expression, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
-    results = [_given(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
-    wanted = common_type(results)
-    if wanted is None:
+    results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
+    target = common_type(results)
+    if target is None:
         raise StatementError("every branch of this CASE is NULL", expression.span, "CAST one: CAST(NULL AS INT)")
-    *values, last = (converted(g.value, wanted, g.span) for g in results)
-    return typed.TypedCase(wanted, tuple(zip(conditions, values, strict=True)), last)
+    *values, last = (convert(g.value, target, g.span) for g in results)
+    return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
 
 
 def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
     if case.operand is None:
         return _boolean(when.condition, inside, "WHEN")
-    return _comparison("=", _given(case.operand, inside), _given(when.condition, inside), when.condition.span)
+    return _comparison("=", _operand(case.operand, inside), _operand(when.condition, inside), when.condition.span)
 
 
 # ---------------------------------------------------------------- casts and constructors
@@ -378,12 +378,12 @@ def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed
 @_type_node.register
 def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
-    wanted = inside.scope.expanded(expression.type, expression.span)
-    if operand.type is not None and not castable(operand.type, wanted):
-        raise StatementError(f"{operand.type} cannot be CAST to {wanted}", expression.span, _instead(operand.type))
-    cast = typed.TypedCast(wanted, operand)
-    if wanted != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
-        return operand if operand.type == wanted else cast
+    target = inside.scope.expanded(expression.type, expression.span)
+    if operand.type is not None and not castable(operand.type, target):
+        raise StatementError(f"{operand.type} cannot be CAST to {target}", expression.span, _instead(operand.type))
+    cast = typed.TypedCast(target, operand)
+    if target != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
+        return operand if operand.type == target else cast
     return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)
 
 
@@ -396,7 +396,7 @@ def _(expression: tree.ArrayOf, inside: _ExpressionContext) -> typed.TypedExpres
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return typed.TypedArray(Array(element), items, _whole(inside))
+    return typed.TypedArray(Array(element), items, _fails_whole(inside))
 
 
 @_type_node.register
@@ -405,10 +405,10 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _whole(inside))
+    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _fails_whole(inside))
 
 
-def _whole(inside: _ExpressionContext) -> bool:
+def _fails_whole(inside: _ExpressionContext) -> bool:
     """Whether an element that fails fails the constructor around it."""
     return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
@@ -421,11 +421,11 @@ def _agreeing(
     items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, what: str, parts: str
 ) -> tuple[SqlType, tuple[typed.TypedExpression, ...]]:
     """The common type of the elements of a constructor, and the elements in it."""
-    elements = [_given(i, inside) for i in items]
-    wanted = common_type(elements)
-    if wanted is None:
+    elements = [_operand(i, inside) for i in items]
+    element_type = common_type(elements)
+    if element_type is None:
         raise StatementError(f"{what} with all NULL {parts} has no type", at, "CAST one: CAST(NULL AS INT)")
-    return wanted, tuple(converted(e.value, wanted, e.span) for e in elements)
+    return element_type, tuple(convert(e.value, element_type, e.span) for e in elements)
 
 
 @_type_node.register
@@ -438,10 +438,10 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} stands twice", item.span)
         fields.append(Field(name, value.type))
-    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _whole(inside))
+    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _fails_whole(inside))
 
 
-def _given(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
+def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
     value = _typed(expression, inside)
     return Operand(value, isinstance(expression, tree.Literal), expression.span, expression)
 
@@ -451,7 +451,9 @@ def _given(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
 
 @_type_node.register
 def _(expression: tree.Call, inside: _ExpressionContext) -> typed.TypedExpression:
-    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), inside.scope.functions)
+    return call(
+        expression, lambda e: _typed(e, inside), lambda e, t: _bind_lambda(e, t, inside), inside.scope.functions
+    )
 
 
 @_type_node.register
@@ -470,7 +472,7 @@ def _(expression: tree.AtTimeZone, inside: _ExpressionContext) -> typed.TypedExp
     raise NotSupported("AT TIME ZONE", expression.span, "CONVERT_TZ shifts a timestamp between zones")
 
 
-def _bound(
+def _bind_lambda(
     written: tree.Lambda, types: tuple[SqlType, ...], inside: _ExpressionContext
 ) -> tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]:
     """The parameters of a lambda, under names of their own, and what its body means with them."""
@@ -481,6 +483,6 @@ def _bound(
     return variables, _typed(written.body, _ExpressionContext(inside.scope, names, inside.depth + len(variables)))
 
 
-def _shown(written: tree.Expression, value: typed.TypedExpression) -> str:
+def _described(written: tree.Expression, value: typed.TypedExpression) -> str:
     """An expression in a message: its text and type."""
-    return shown(Operand(value, False, written.span, written))
+    return operand_text(Operand(value, False, written.span, written))

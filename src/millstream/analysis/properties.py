@@ -101,21 +101,21 @@ INSERTED = {"QUERY_ID": "text"}
 ASSERTED = {"PARTITIONS": "count", "REPLICAS": "count"}
 
 
-def read(given: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
+def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
     """Check the properties of a statement against those it knows. Raises StatementError."""
     values: dict[str, str | int | bool] = {}
     places: dict[str, Span] = {}
-    for item in given:
+    for item in items:
         if item.name not in known:
             raise StatementError(
                 f"invalid config variable in the WITH clause: {item.name}", item.span, did_you_mean(item.name, known)
             )
         if item.name in values:
             raise StatementError(f"{item.name} is given twice in the WITH clause", item.span)
-        wanted, reader = _READERS[known[item.name]]
+        description, reader = _READERS[known[item.name]]
         value = reader(item.value)
         if value is None:
-            raise StatementError(f"{item.name} must be {wanted}", item.span)
+            raise StatementError(f"{item.name} must be {description}", item.span)
         values[item.name], places[item.name] = value, item.span
     properties = Properties(values, places, at)
     _agree(properties)

@@ -10,7 +10,7 @@ from millstream.model.names import identifier
 from millstream.model.schema import Column
 
 
-def check(old: Source, new: Source, at: Span) -> None:
+def check_replaceable(old: Source, new: Source, at: Span) -> None:
     """Whether `new` may replace `old`. Raises StatementError that says which part differs."""
     what = f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
     if old.kind is not new.kind:

@@ -37,23 +37,23 @@ class ScopeColumn:
 class NameScope:
     """Everything an expression can refer to.
 
-    `known` maps expressions that already have a value in the relation to it; it is asked before anything else.
+    `computed` maps expressions whose value is already a column of the relation to that column; it is looked up first.
     `types` are the custom types, `settings` the session's properties, `functions` what can be called.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
-    known: Mapping[tree.Expression, ColumnReference] = field(default_factory=dict)
+    computed: Mapping[tree.Expression, ColumnReference] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     functions: Library = BUILT_IN
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
         """The column that `reference` names; a StatementError where there is none, or more than one."""
-        found = [c for c in self.columns if c.name == reference.name and _qualifies(reference, c)]
-        if len({c.ref for c in found}) > 1:
-            raise _ambiguous(reference, found)
-        if found:
-            return found[0].ref
+        matches = [c for c in self.columns if c.name == reference.name and _qualifies(reference, c)]
+        if len({c.ref for c in matches}) > 1:
+            raise _ambiguous(reference, matches)
+        if matches:
+            return matches[0].ref
         if reference.name in PSEUDO and self._has_source(reference.source):
             return PSEUDO[reference.name]
         raise self._unknown(reference)
@@ -99,14 +99,14 @@ def _text(*names: str | None) -> str:
     return ".".join(identifier(name) for name in names if name is not None)
 
 
-def _ambiguous(reference: tree.ColumnRef, found: list[ScopeColumn]) -> StatementError:
+def _ambiguous(reference: tree.ColumnRef, matches: list[ScopeColumn]) -> StatementError:
     """Columns of several sources, or of both sides of one."""
-    if len({c.source for c in found}) > 1:
-        several = len({(c.source, c.name) for c in found}) < len(found)
-        full = [_text(c.source, c.part if several else None, c.name) for c in found]
+    if len({c.source for c in matches}) > 1:
+        several = len({(c.source, c.name) for c in matches}) < len(matches)
+        full = [_text(c.source, c.part if several else None, c.name) for c in matches]
         hint = "put the source's name before the column's"
     else:
-        full = [_text(reference.source, c.part, c.name) for c in found]
+        full = [_text(reference.source, c.part, c.name) for c in matches]
         hint = f"it is in the key and in the value: write {' or '.join(full)}"
     return StatementError(f"{identifier(reference.name)} could be {' or '.join(full)}", reference.span, hint)
 

@@ -34,13 +34,13 @@ def choose(
     """
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
     name = _name(side, p, columns, settings, inherited, at)
-    format = known(name, at)
-    check(side, Serde(format.name), columns, at)
-    wrap = wrapping.chosen(side, p, columns, settings, format, shape)
+    format = format_of(name, at)
+    check_columns(side, Serde(format.name), columns, at)
+    wrap = wrapping.choose_wrapping(side, p, columns, settings, format, shape)
     return Serde(format.name, wrap, _properties(side, p, format, inherited))
 
 
-def known(name: str, at: Span) -> Format:
+def format_of(name: str, at: Span) -> Format:
     """The format of that name, in any case. Raises StatementError."""
     format = find(name)
     if format is None:
@@ -90,26 +90,26 @@ def _name(
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
-    given = dict(inherited.properties) if inherited is not None and inherited.format == format.name else {}
-    for config, name, shown, check in _CONFIGS:
-        asked = p.text(f"{side}_{config}")
-        if asked is not None:
+    configured = dict(inherited.properties) if inherited is not None and inherited.format == format.name else {}
+    for config, name, shown, check_columns in _CONFIGS:
+        value = p.text(f"{side}_{config}")
+        if value is not None:
             place = p.place(f"{side}_{config}")
             if name not in format.properties:
                 raise StatementError(f"{format.name} does not support the following configs: [{shown}]", place)
-            check(f"{side}_{config}", asked, place)
-            given[name] = asked
-    return tuple(sorted(given.items()))
+            check_columns(f"{side}_{config}", value, place)
+            configured[name] = value
+    return tuple(sorted(configured.items()))
 
 
-def _check_name(name: str, asked: str, at: Span) -> None:
-    if not asked.strip():
+def _check_name(name: str, value: str, at: Span) -> None:
+    if not value.strip():
         raise StatementError(f"{name} cannot be empty", at, "leave it out, or name the schema: fullSchemaName")
 
 
-def _check_nullable(name: str, asked: str, at: Span) -> None:
-    if asked.upper() not in ("OPTIONAL", "WRAPPER"):
-        raise StatementError(f"{name} must be OPTIONAL or WRAPPER, not '{asked}'", at)
+def _check_nullable(name: str, value: str, at: Span) -> None:
+    if value.upper() not in ("OPTIONAL", "WRAPPER"):
+        raise StatementError(f"{name} must be OPTIONAL or WRAPPER, not '{value}'", at)
 
 
 def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
@@ -130,13 +130,13 @@ _CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
 )
 
 
-def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
+def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
     """Whether the format can hold the columns of that side. Raises StatementError."""
     if side == "KEY":
         for column in columns:
             if column.type.holds_map:
                 raise map_key_error(f"Key column name: `{column.name}`.", at)
-    format = known(serde.format, at)
+    format = format_of(serde.format, at)
     refusal = format.refusal(side, columns)
     if refusal:
         raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, _able(side, columns))

@@ -42,15 +42,15 @@ def declare(
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = RelationKind[statement.kind.name]
     topic = _topic(p, facts, settings)
-    given = views.flattened(statement, lambda type, at: expand(type, types, at))
-    declared = Schema(tuple(_column(c, kind, types) for c in given.columns))
+    columns = views.declared_columns(statement, lambda type, at: expand(type, types, at))
+    declared = Schema(tuple(_column(c, kind, types) for c in columns.columns))
     keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
     values = schemas.SchemaSide("VALUE", topic, p, facts, settings)
-    schema = _completed(declared, keys, values, given.twins)
-    _check_names(given)
+    schema = _completed(declared, keys, values, columns.twins)
+    _check_names(columns)
     _check_key(statement, kind, schema)
-    key = serdes.choose("KEY", p, schema.key, settings, shape=given.key)
-    value = serdes.choose("VALUE", p, schema.value, settings, shape=given.value)
+    key = serdes.choose("KEY", p, schema.key, settings, shape=columns.key)
+    value = serdes.choose("VALUE", p, schema.value, settings, shape=columns.value)
     if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"
@@ -60,8 +60,8 @@ def declare(
         kind,
         schema,
         topic,
-        schemas.written(keys, key, schema.key, statement.name),
-        schemas.written(values, value, schema.value, statement.name),
+        schemas.with_schema(keys, key, schema.key, statement.name),
+        schemas.with_schema(values, value, schema.value, statement.name),
         statement=text,
         timestamp=timestamp(p, schema),
         windowed=_windowed(p, schema),
@@ -95,15 +95,15 @@ def check_topic_name(name: str, at: Span) -> None:
 
 def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
     """Whether PARTITIONS and REPLICAS agree with the topic, where it exists. Raises StatementError."""
-    there = facts.topics.get(name)
-    if there is None:
+    existing = facts.topics.get(name)
+    if existing is None:
         return
-    for what, actual in (("PARTITIONS", there.partitions), ("REPLICAS", there.replicas)):
-        wanted = p.number(what)
-        if wanted is not None and wanted != actual:
+    for what, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
+        number = p.number(what)
+        if number is not None and number != actual:
             raise StatementError(
                 f"A Kafka topic with the name '{name}' already exists, with different {what.lower()}: "
-                f"{actual}, not {wanted}",
+                f"{actual}, not {number}",
                 p.place(what),
                 f"leave {what} out, or choose another topic",
             )
@@ -116,22 +116,22 @@ def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.Schem
     """
     schemas.check_id(keys, declared.key)
     schemas.check_id(values, declared.value)
-    key = () if declared.key else tuple(schemas.inferred(keys))
-    value = () if declared.value else tuple(schemas.inferred(values))
-    made = Schema((*key, *declared.columns, *value))
-    names = Counter((c.name, c.part if twins else None) for c in made)
+    key = () if declared.key else tuple(schemas.infer_columns(keys))
+    value = () if declared.value else tuple(schemas.infer_columns(values))
+    schema = Schema((*key, *declared.columns, *value))
+    names = Counter((c.name, c.part if twins else None) for c in schema)
     for (name, _), count in names.items():
         if count > 1:
             raise StatementError(
-                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(made, name, declared)
+                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(schema, name, declared)
             )
-    return made
+    return schema
 
 
-def _one_name(made: Schema, name: str, declared: Schema) -> str:
-    if len(made.columns) > len(declared.columns):
+def _one_name(schema: Schema, name: str, declared: Schema) -> str:
+    if len(schema.columns) > len(declared.columns):
         return "list the columns"
-    if len({c.part for c in made if c.name == name}) == 1:
+    if len({c.part for c in schema if c.name == name}) == 1:
         return "give each column a name of its own"
     return "only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value"
 
@@ -149,22 +149,22 @@ def _column(definition: tree.ColumnDef, kind: RelationKind, types: Mapping[str, 
 
 
 def _check_mark(mark: ColumnMark, kind: RelationKind, definition: tree.ColumnDef) -> None:
-    wanted = ColumnMark.PRIMARY_KEY if kind is RelationKind.TABLE else ColumnMark.KEY
-    if mark is not wanted:
+    expected = ColumnMark.PRIMARY_KEY if kind is RelationKind.TABLE else ColumnMark.KEY
+    if mark is not expected:
         raise StatementError(
             f"column {identifier(definition.name)} is a '{mark.value}' column: "
-            f"{kind.value.lower()}s have '{wanted.value}' columns",
+            f"{kind.value.lower()}s have '{expected.value}' columns",
             definition.span,
-            f"write {identifier(definition.name)} … {wanted.value}",
+            f"write {identifier(definition.name)} … {expected.value}",
         )
 
 
 def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
     whole = definition.mark is ColumnMark.HEADERS
-    wanted = HEADERS_TYPE if whole else BYTES
-    if type != wanted:
+    expected = HEADERS_TYPE if whole else BYTES
+    if type != expected:
         what = "HEADERS" if whole else f"HEADER('{definition.header}')"
-        raise StatementError(f"Invalid type for {what} column: expected {wanted}, got {type}", definition.span)
+        raise StatementError(f"Invalid type for {what} column: expected {expected}, got {type}", definition.span)
     return Column(definition.name, type, RecordPart.HEADER, definition.header)
 
 
@@ -199,11 +199,11 @@ def _check_key(statement: tree.CreateSource, kind: RelationKind, schema: Schema)
 
 def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
     """The TIMESTAMP property, checked against the schema. Raises StatementError."""
-    given = p.text("TIMESTAMP")
-    if given is None:
+    text = p.text("TIMESTAMP")
+    if text is None:
         return None
     at, pattern = p.place("TIMESTAMP"), p.text("TIMESTAMP_FORMAT")
-    name = given[1:-1] if given[:1] == given[-1:] == "`" and len(given) > 2 else given.upper()
+    name = text[1:-1] if text[:1] == text[-1:] == "`" and len(text) > 2 else text.upper()
     column = next((c for c in schema.columns if c.name == name), None)
     if len([c for c in schema.columns if c.name == name]) > 1:
         raise StatementError(f"the TIMESTAMP column {identifier(name)} is in the key and in the value", at)
@@ -255,7 +255,7 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:
     """A bare value is no record that a column could be added to: what is in the topic could not be read any more."""
-    format = serdes.known(source.value.format, statement.span)
+    format = serdes.format_of(source.value.format, statement.span)
     if format.wraps and not is_wrapped(source.value, len(source.schema.value)):
         raise StatementError(
             f"Cannot add columns to {identifier(source.name)}: its single value column is not in a record",
@@ -285,6 +285,6 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
         columns.append(Column(added.name, expand(added.type, types, added.span)))
     schema = Schema(tuple(columns))
     _check_grows(source, statement)
-    serdes.check("VALUE", source.value, schema.value, statement.span)
-    value = schemas.remade(source.value, schema.value, source.name, "VALUE")
+    serdes.check_columns("VALUE", source.value, schema.value, statement.span)
+    value = schemas.with_changed_schema(source.value, schema.value, source.name, "VALUE")
     return replace(source, schema=schema, value=value, statement=source.statement + "\n" + text)

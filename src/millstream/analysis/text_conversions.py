@@ -37,16 +37,16 @@ _INT, _LONG = 2**31, 2**63
 
 def numeric_type(text: str) -> SqlType | None:
     """The type that numeric text has by itself: INTEGER, BIGINT or a DECIMAL that fits; None where it is no number."""
-    found = number(text)
-    if found is None:
+    value = number(text)
+    if value is None:
         return None
-    if found == found.to_integral_value() and not re.search(r"[.eE]", text):
-        whole = int(found)
+    if value == value.to_integral_value() and not re.search(r"[.eE]", text):
+        whole = int(value)
         if -_INT <= whole < _INT:
             return INTEGER
         if -_LONG <= whole < _LONG:
             return BIGINT
-    return decimal_type(found)
+    return decimal_type(value)
 
 
 def decimal_type(value: Number) -> Decimal:
@@ -58,14 +58,14 @@ def decimal_type(value: Number) -> Decimal:
     return Decimal(max(whole + scale, 1), scale)
 
 
-def read(text: str, wanted: SqlType) -> object:
-    """The value of type `wanted` that `text` stands for; a ValueError where it stands for none.
+def read(text: str, target: SqlType) -> object:
+    """The value of type `target` that `text` stands for; a ValueError where it stands for none.
 
     DATE gives epoch days, TIME milliseconds of the day, TIMESTAMP epoch milliseconds.
     """
-    if isinstance(wanted, Decimal):
-        return _read_decimal(text, wanted)
-    return _READERS[wanted](text)
+    if isinstance(target, Decimal):
+        return _read_decimal(text, target)
+    return _READERS[target](text)
 
 
 def timestamp(text: str) -> int:
@@ -88,10 +88,10 @@ def _time(text: str) -> int:
 
 
 def _match(pattern: re.Pattern[str], text: str) -> dict[str, str | None]:
-    found = pattern.fullmatch(text.strip())
-    if found is None:
+    match = pattern.fullmatch(text.strip())
+    if match is None:
         raise ValueError(text)
-    return found.groupdict()
+    return match.groupdict()
 
 
 def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
@@ -135,17 +135,17 @@ def number(text: str) -> Number | None:
 
 
 def _whole(text: str, limit: int) -> int:
-    found = number(text)
-    if found is None or found != found.to_integral_value() or not -limit <= found < limit:
+    value = number(text)
+    if value is None or value != value.to_integral_value() or not -limit <= value < limit:
         raise ValueError(text)
-    return int(found)
+    return int(value)
 
 
-def _read_decimal(text: str, wanted: Decimal) -> Number:
-    found = number(text)
-    if found is None or _whole_digits(decimal_type(found)) > _whole_digits(wanted):
+def _read_decimal(text: str, target: Decimal) -> Number:
+    value = number(text)
+    if value is None or _whole_digits(decimal_type(value)) > _whole_digits(target):
         raise ValueError(text)
-    return found
+    return value
 
 
 def _whole_digits(decimal: Decimal) -> int:

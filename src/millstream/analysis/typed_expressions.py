@@ -197,7 +197,7 @@ class TypedElement(TypedExpression):
 class TypedCall(TypedExpression):
     """A call of a function's chosen signature with arguments already of the types it asks for."""
 
-    chosen: ResolvedCall
+    resolved: ResolvedCall
     arguments: tuple[TypedExpression, ...]
 
 

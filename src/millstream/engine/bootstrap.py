@@ -20,7 +20,7 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import kept
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
-from millstream.model.settings import SettingRefused, check, effective, given, is_on
+from millstream.model.settings import SettingRefused, as_texts, check, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.spark.session import Session
 from millstream.tables.materializer import Materializer, TopicReader
@@ -84,7 +84,7 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:
     """The server's properties under their canonical names. Raises EngineCannotStart."""
-    found = given(properties)
+    found = as_texts(properties)
     for name, value in found.items():
         try:
             if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):

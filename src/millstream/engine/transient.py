@@ -23,8 +23,8 @@ from millstream.model.names import quoted
 from millstream.model.settings import is_on
 from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
-from millstream.plan.pull_queries import PullPlan, pulled
-from millstream.plan.queries import transient
+from millstream.plan.pull_queries import PullPlan, plan_pull
+from millstream.plan.queries import plan_transient
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.tables.materializer import TableNotReady
@@ -42,12 +42,12 @@ def start(said: StatementContext, parts: EngineContext) -> "PushQuery | StreamPu
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(said.statement, tree.QueryStatement)
     catalog, settings = parts.state.catalog, said.settings
-    query = transient(said.statement, catalog, settings)
+    query = plan_transient(said.statement, catalog, settings)
     if query.push:
         return _push(query, said, parts)
     _check_pull(query, said.statement, settings)
     if query.sources[0].kind is RelationKind.TABLE:
-        return TablePullQuery(query, pulled(query, settings, said.statement.span), parts)
+        return TablePullQuery(query, plan_pull(query, settings, said.statement.span), parts)
     return StreamPullQuery(query, settings, parts)
 
 
@@ -76,7 +76,7 @@ class ClientQuery:
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
     """A column as ksqlDB's header says it: of a table that is pulled from also whether it belongs to the key."""
-    ref = column.meaning
+    ref = column.expression
     key = isinstance(ref, ColumnReference) and ref.where in (
         ColumnPlace.KEY,
         ColumnPlace.WINDOWSTART,

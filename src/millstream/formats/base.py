@@ -35,10 +35,10 @@ class Format:
             return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
         return next((why for check in self.checks if (why := check(self.name, columns))), None)
 
-    def wrapped(self, columns: int, asked: bool | None) -> bool:
+    def wrapped(self, columns: int, requested: bool | None) -> bool:
         """Whether `columns` columns are written inside a record, given what was asked for a single one."""
         if columns == 1 and self.wraps and self.unwraps:
-            return asked is not False
+            return requested is not False
         return self.wraps
 
 

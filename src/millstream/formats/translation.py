@@ -37,11 +37,11 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
     Where the side is not `wrapped` it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
-    found = TRANSLATORS[format].whole(schema, message)
-    if found is None:
+    whole_type = TRANSLATORS[format].whole(schema, message)
+    if whole_type is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
-    type = found if exact else upper(found)
+    type = whole_type if exact else upper(whole_type)
     if not wrapped:
         return [Column(BARE[side], type, part)]
     if not isinstance(type, Struct):

@@ -33,8 +33,8 @@ def declared(function: UserFunction) -> Function:
 @lru_cache(maxsize=1000)
 def _of_python(function: UserFunction) -> Function:
     parameters = tuple(Parameter(name, type) for name, type in function.parameters)
-    made = _accumulating(function) if function.aggregate else None
-    signature = Signature(parameters, function.returns, _lowering(function), accumulating=made)
+    accumulating = _accumulating(function) if function.aggregate else None
+    signature = Signature(parameters, function.returns, _lowering(function), accumulating=accumulating)
     kind = FunctionKind.AGGREGATE if function.aggregate else FunctionKind.SCALAR
     return Function(function.name, kind, CATEGORY, function.description, (signature,))
 
@@ -72,11 +72,11 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
     document = _document(function)
     arguments = "".join(f", {{{i}}}" for i in range(len(function.parameters)))
 
-    def call(what: str, given: str) -> str:
-        return f"ms_guard(ms_python('{document}', '{what}', {given}), {{label}}, row.partition, row.offset)"
+    def call(what: str, arguments_text: str) -> str:
+        return f"ms_guard(ms_python('{document}', '{what}', {arguments_text}), {{label}}, row.partition, row.offset)"
 
     undo = f"coalesce({call('u', '{s}' + arguments)}, {{s}})" if "undo" in function.methods else None
-    made = Accumulator(
+    accumulator = Accumulator(
         "string",
         "cast(null as string)",
         f"coalesce({call('a', '{s}' + arguments)}, {{s}})",
@@ -84,4 +84,4 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
         undo,
         f"coalesce({call('m', '{a}, {b}')}, {{a}})" if "merge" in function.methods else "",
     )
-    return lambda types, constants, settings: made
+    return lambda types, constants, settings: accumulator

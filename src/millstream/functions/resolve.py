@@ -101,19 +101,19 @@ def _choose(function: Function, arguments: Types, at: Span) -> _Fit:
 
 
 def _refused(function: Function, how: str, arguments: Types, at: Span) -> StatementError:
-    given = ", ".join("null" if t is None else _shown(t) for t in arguments)
+    argument_types = ", ".join("null" if t is None else _type_text(t) for t in arguments)
     calls = "; ".join(call_text(function.name, s) for s in function.signatures)
-    return StatementError(f"Function '{function.name}' {how} ({given}).", at, f"valid calls are {calls}")
+    return StatementError(f"Function '{function.name}' {how} ({argument_types}).", at, f"valid calls are {calls}")
 
 
-def _shown(t: SqlType) -> str:
+def _type_text(t: SqlType) -> str:
     return "LAMBDA" if isinstance(t, LambdaArgument) else str(t).replace("`", "")
 
 
 def call_text(name: str, signature: Signature) -> str:
     """How a call by `signature` is written: NAME(first TYPE, rest TYPE...)."""
     parts = [
-        f"{p.name} {_shown(p.type)}{'...' if i == signature.variadic else ''}"
+        f"{p.name} {_type_text(p.type)}{'...' if i == signature.variadic else ''}"
         for i, p in enumerate(signature.parameters)
     ]
     return f"{name}({', '.join(parts)})"
@@ -162,10 +162,10 @@ def _compatible(parameter: SqlType, argument: SqlType, leniency: _Leniency) -> b
     if parameter == argument or (parameter == ANY_DECIMAL and isinstance(argument, Decimal)):
         return True
     match parameter, argument:
-        case Array(wanted), Array(given):
-            return _compatible(wanted, given, leniency)
-        case Map(key, value), Map(given_key, given_value):
-            return _compatible(key, given_key, leniency) and _compatible(value, given_value, leniency)
+        case Array(element), Array(argument_element):
+            return _compatible(element, argument_element, leniency)
+        case Map(key, value), Map(argument_key, argument_value):
+            return _compatible(key, argument_key, leniency) and _compatible(value, argument_value, leniency)
     return leniency > _Leniency.EXACT and widens(argument, parameter)
 
 
@@ -203,7 +203,7 @@ def _complete(
             casts.append(_lambda(i, parameter, generics, lambda_typer, at))
         else:
             casts.append(_cast(parameter, argument, generics))
-    known = [_known(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
+    known = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
     returns = _result(fit.signature.returns, generics, known, at)
     if returns is None or _is_generic(returns):
         raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
@@ -219,7 +219,7 @@ def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], known: Types
         raise error.located(at) from error
 
 
-def _known(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
+def _argument_type(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
     return argument if cast is None or isinstance(cast, LambdaType) else cast
 
 
@@ -250,7 +250,7 @@ def _lambda(
     body = lambda_typer(index, known)
     if isinstance(pattern.result, Generic):
         generics.setdefault(pattern.result.name, body)
-    wanted = _substituted(pattern.result, generics)
-    if wanted is None or not widens(body, wanted):
-        raise StatementError(f"a lambda gives {body} where {wanted} is needed", at, f"use CAST(… AS {wanted})")
-    return LambdaType(known, wanted)
+    result = _substituted(pattern.result, generics)
+    if result is None or not widens(body, result):
+        raise StatementError(f"a lambda gives {body} where {result} is needed", at, f"use CAST(… AS {result})")
+    return LambdaType(known, result)

@@ -69,13 +69,13 @@ def _parameter(c: Cursor) -> tuple[Parameter, bool]:
 
 @dataclass(frozen=True, slots=True)
 class ResultTypeRule:
-    """A rule for the type of a result, and the pattern that the result is `shown` as."""
+    """A rule for the type of a result, and the `pattern` that documentation shows in its place."""
 
-    shown: SqlType
+    pattern: SqlType
     rule: TypeRule
 
     def __str__(self) -> str:
-        return str(self.shown)
+        return str(self.pattern)
 
     def __call__(self, types: Sequence[SqlType | None]) -> SqlType:
         return self.rule(types)
@@ -103,7 +103,7 @@ def fill(template: str, texts: Sequence[str], **names: str) -> str:
     return re.sub(r"\{(\w+|\*)\}", lambda found: values[found[1]], template)
 
 
-def lowered(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
+def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
     """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types.
 
     A template gets the texts in its holes; a Lowering makes the text itself.

@@ -282,7 +282,7 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
     return setting
 
 
-def given(properties: Mapping[str, object]) -> dict[str, str]:
+def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
     """Properties as they were given, under their canonical names, as texts."""
     return {canonical(name): text_of(value) for name, value in properties.items()}
 
@@ -290,7 +290,7 @@ def given(properties: Mapping[str, object]) -> dict[str, str]:
 def effective(server: Mapping[str, object], session: Mapping[str, object] | None = None) -> dict[str, str]:
     """The value of every setting: the session's, else the server's, else the default."""
     defaults = {name: setting.default for name, setting in SETTINGS.items()}
-    return {**defaults, **given(server), **given(session or {})}
+    return {**defaults, **as_texts(server), **as_texts(session or {})}
 
 
 def is_on(settings: Mapping[str, str], name: str) -> bool:

@@ -53,27 +53,27 @@ class _AggregateColumns:
     width: int
     bounds: bool
 
-    def over(self, meaning: typed.TypedExpression, expression: tree.Expression) -> typed.TypedExpression:
-        """`meaning`, said of the source's rows, as said of the group. Raises StatementError."""
+    def over(self, row_expression: typed.TypedExpression, written: tree.Expression) -> typed.TypedExpression:
+        """`row_expression`, said of the source's rows, as said of the group. Raises StatementError."""
 
         def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
-            found = self.keys.get(bare(part))
-            if found is not None or not isinstance(part, typed.ColumnReference):
-                return found
+            key = self.keys.get(bare(part))
+            if key is not None or not isinstance(part, typed.ColumnReference):
+                return key
             if part.where is typed.ColumnPlace.VALUE and part.index >= self.width:
                 return replace(part, index=part.index - self.width)
             if part.where in _BOUNDS and self.bounds:
                 return part
             raise StatementError(
-                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(expression)}",
-                expression.span,
+                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}",
+                written.span,
                 "add it to the GROUP BY, or remove it",
             )
 
-        return meaning.transform(swap)
+        return row_expression.transform(swap)
 
 
-def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
+def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
     """The groups of a query's rows, HAVING applied. Raises StatementError."""
     assert query.group_by is not None
     check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
@@ -84,38 +84,38 @@ def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> Aggreg
     _check_merging(query.window, aggregations, calls)
     group = Aggregate(node, keys, aggregations, _window(query, node))
     places = {
-        bare(k.meaning): typed.ColumnReference(k.meaning.type, typed.ColumnPlace.KEY, i, k.name)
+        bare(k.expression): typed.ColumnReference(k.expression.type, typed.ColumnPlace.KEY, i, k.name)
         for i, k in enumerate(keys)
     }
-    known: dict[tree.Expression, typed.ColumnReference] = {
+    computed: dict[tree.Expression, typed.ColumnReference] = {
         c: typed.ColumnReference(a.type, typed.ColumnPlace.VALUE, width + i, a.name)
         for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
     }
-    inside = replace(scope, known={**scope.known, **known})
-    made = _AggregateColumns(places, width, query.window is not None)
+    inside = replace(scope, computed={**scope.computed, **computed})
+    columns = _AggregateColumns(places, width, query.window is not None)
     selecting = inside
     if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
         bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
         selecting = replace(inside, columns=(*inside.columns, *bounds))
-    return AggregateQuery(_having(query, group, inside, made), selecting, made.over)
+    return AggregateQuery(_having(query, group, inside, columns), selecting, columns.over)
 
 
-def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, made: _AggregateColumns) -> PlanNode:
+def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns: _AggregateColumns) -> PlanNode:
     """HAVING has no node of its own: it is a filter over groups."""
     if query.having is None:
         return group
-    wanted = made.over(condition(query.having, scope, "HAVING"), query.having)
-    return Filter(group, wanted, to_sql(query.having))
+    having = columns.over(condition(query.having, scope, "HAVING"), query.having)
+    return Filter(group, having, to_sql(query.having))
 
 
 def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     """The aggregate calls of the SELECT and HAVING, each once."""
     places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
-    found = (
+    calls_in_places = (
         e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
     )
-    calls = tuple(dict.fromkeys(found))
+    calls = tuple(dict.fromkeys(calls_in_places))
     if not calls:
         # What is wrong with the expressions themselves, an unknown function say, comes first.
         for item in query.items:
@@ -145,7 +145,7 @@ def _keys(expressions: tuple[tree.Expression, ...], node: PlanNode, scope: NameS
     keys: list[NamedExpression] = []
     for expression in expressions:
         key = NamedExpression(_name(expression), _key(expression, scope), to_sql(expression))
-        if bare(key.meaning) in [bare(k.meaning) for k in keys]:
+        if bare(key.expression) in [bare(k.expression) for k in keys]:
             raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
         keys.append(key)
     return tuple(keys)
@@ -161,48 +161,48 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
         raise StatementError(
             f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
         )
-    meaning = type_expression(expression, scope)
-    if meaning.type is None:
+    key = type_expression(expression, scope)
+    if key.type is None:
         raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
-    return meaning
+    return key
 
 
 # ---------------------------------------------------------------- aggregates
 
 
 def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
-    meaning = function_call(call, scope, FunctionKind.AGGREGATE)
-    assert isinstance(meaning, typed.TypedCall)
-    assert meaning.type is not None
-    if call.star and meaning.arguments == () and call.name.upper() != "COUNT":
+    typed_call = function_call(call, scope, FunctionKind.AGGREGATE)
+    assert isinstance(typed_call, typed.TypedCall)
+    assert typed_call.type is not None
+    if call.star and typed_call.arguments == () and call.name.upper() != "COUNT":
         raise StatementError(f"{call.name} does not take *", call.span)
-    signature = meaning.chosen.signature
-    rows = meaning.arguments[: len(meaning.arguments) - signature.constants]
-    accumulator = _accumulator(call, meaning, scope)
+    signature = typed_call.resolved.signature
+    rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
+    accumulator = _accumulator(call, typed_call, scope)
     _check_source(call, accumulator, node)
-    return AggregateCall(call.name, meaning.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+    return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
 
 
 def _with_type(argument: typed.TypedExpression) -> typed.TypedExpression:
     return typed.Constant(STRING, None) if argument.type is None else argument
 
 
-def _accumulator(call: tree.Call, meaning: typed.TypedCall, scope: NameScope) -> Accumulator:
-    making, count = meaning.chosen.signature.accumulating, meaning.chosen.signature.constants
-    assert making is not None
-    first = len(meaning.arguments) - count
-    values = [_constant(call, a, i >= first) for i, a in enumerate(meaning.arguments)]
-    types: list[SqlType] = [_with_type(a).type or STRING for a in meaning.arguments]
+def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope) -> Accumulator:
+    accumulating, count = typed_call.resolved.signature.accumulating, typed_call.resolved.signature.constants
+    assert accumulating is not None
+    first = len(typed_call.arguments) - count
+    values = [_constant(call, a, i >= first) for i, a in enumerate(typed_call.arguments)]
+    types: list[SqlType] = [_with_type(a).type or STRING for a in typed_call.arguments]
     try:
-        return making(types, values, scope.settings)
+        return accumulating(types, values, scope.settings)
     except StatementError as error:
         raise error.located(call.span) from error
 
 
-def _constant(call: tree.Call, argument: typed.TypedExpression, wanted: bool) -> object:
+def _constant(call: tree.Call, argument: typed.TypedExpression, required: bool) -> object:
     if isinstance(argument, typed.Constant):
         return argument.value
-    if wanted:
+    if required:
         raise StatementError(f"the last argument of {call.name} has to be a constant", call.span)
     return None
 
@@ -230,8 +230,8 @@ def _check_merging(
     """Sessions that grow together have their states made one."""
     if window is None or window.kind is not tree.WindowKind.SESSION:
         return
-    for call, made in zip(calls, aggregations, strict=True):
-        if not made.accumulator.merge:
+    for call, aggregation in zip(calls, aggregations, strict=True):
+        if not aggregation.accumulator.merge:
             fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
             raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
 

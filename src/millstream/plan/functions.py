@@ -23,7 +23,9 @@ from millstream.udf.files import DeclaredFunction, declared
 ENABLED = "millstream.python.functions.enabled"
 
 
-def created(statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]) -> Outcome:
+def create_function(
+    statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]
+) -> Outcome:
     """What CREATE FUNCTION comes to. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
     if not is_on(settings, ENABLED):
@@ -31,14 +33,14 @@ def created(statement: tree.CreateFunction, text: str, catalog: Catalog, setting
     if name in catalog.functions and not statement.or_replace:
         return _exists(statement, name, catalog)
     old = catalog.functions.get(name)
-    made = _function(statement, name, text, catalog)
+    function = _function(statement, name, text, catalog)
     if old is not None:
-        _check_replaceable(old, made, at)
+        _check_replaceable(old, function, at)
     message = f"Function {identifier(name)} {'replaced' if old else 'created'}"
-    return Outcome(catalog.with_function(made), (), message, _path(name, "create"))
+    return Outcome(catalog.with_function(function), (), message, _path(name, "create"))
 
 
-def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
+def drop_function(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
     """What DROP FUNCTION comes to. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
     path = _path(name, "drop")
@@ -59,55 +61,57 @@ def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
     return Outcome(catalog.without_function(name), (), f"Function {identifier(name)} dropped", path)
 
 
-def called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
+def functions_called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
     """The users' functions that a statement calls, by name."""
     names = {e.name.upper() for e in statement.walk() if isinstance(e, tree.Call)}
     return tuple(sorted(names & catalog.functions.keys()))
 
 
-def checked(function: UserFunction, aggregate: bool) -> UserFunction:
+def check_function(function: UserFunction, aggregate: bool) -> UserFunction:
     """The function with what its text says of it. Raises StatementError, and BadCode where the text is at fault."""
     if not re.fullmatch(r"[A-Za-z_]\w*", function.name, re.ASCII):
         raise StatementError(f"{identifier(function.name)} is no name for a function", None, "letters, digits and _")
     if lookup(function.name) is not None:
         raise StatementError(f"{function.name} is a built-in function", None, "choose another name")
-    called = names(function)
-    for name in called:
-        if not name.isidentifier() or keyword.iskeyword(name) or called.count(name) > 1:
+    functions_called = names(function)
+    for name in functions_called:
+        if not name.isidentifier() or keyword.iskeyword(name) or functions_called.count(name) > 1:
             raise StatementError(f"{name} cannot be a parameter in Python", None, "choose another name")
-    code = Code(function.text, function.name, called, aggregate, function.entry)
+    code = Code(function.text, function.name, functions_called, aggregate, function.entry)
     return replace(function, methods=tuple(sorted(methods(code))))
 
 
-def in_file(text: str, file: str) -> Iterator[UserFunction]:
+def functions_in_file(text: str, file: str) -> Iterator[UserFunction]:
     """The functions that a file of Python declares (udf/files.py). Raises BadCode, StatementError."""
-    for found in declared(text):
+    for declaration in declared(text):
         try:
-            shape = parse_function_header(found.signature)
+            header = parse_function_header(declaration.signature)
         except StatementError as error:
-            raise BadCode(f"the signature of {found.entry}, {found.signature!r}: {error}", found.line) from error
-        made = UserFunction(
-            found.name,
-            tuple((p.name, _known(p.type, found)) for p in shape.parameters),
-            _known(shape.returns, found),
+            raise BadCode(
+                f"the signature of {declaration.entry}, {declaration.signature!r}: {error}", declaration.line
+            ) from error
+        function = UserFunction(
+            declaration.name,
+            tuple((p.name, _builtin_type(p.type, declaration)) for p in header.parameters),
+            _builtin_type(header.returns, declaration),
             text,
-            found.entry,
-            strict=found.strict,
-            description=found.description,
+            declaration.entry,
+            strict=declaration.strict,
+            description=declaration.description,
             file=file,
         )
         try:
-            yield checked(made, found.aggregate)
+            yield check_function(function, declaration.aggregate)
         except StatementError as error:
-            raise BadCode(error.fact, found.line, error.hint) from error
+            raise BadCode(error.fact, declaration.line, error.hint) from error
 
 
-def _known(type: SqlType, found: DeclaredFunction) -> SqlType:
+def _builtin_type(type: SqlType, declaration: DeclaredFunction) -> SqlType:
     """A file is read before there are custom types."""
     try:
-        return sources.expand(type, {}, Span(found.line, 1))
+        return sources.expand(type, {}, Span(declaration.line, 1))
     except StatementError as error:
-        raise BadCode(error.fact, found.line, error.hint) from error
+        raise BadCode(error.fact, declaration.line, error.hint) from error
 
 
 def _path(name: str, what: str) -> str:
@@ -128,7 +132,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
     if statement.aggregate and statement.strict:
         hint = "add(self, state, …) is told of nulls and may leave them out"
         raise StatementError("RETURNS NULL ON NULL INPUT is not for aggregate functions", statement.span, hint)
-    made = UserFunction(
+    function = UserFunction(
         name,
         tuple((p.name, expanded(p.type, p.span)) for p in statement.parameters),
         expanded(statement.returns, statement.span),
@@ -137,7 +141,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
         statement=text,
     )
     try:
-        return checked(made, statement.aggregate)
+        return check_function(function, statement.aggregate)
     except BadCode as bad:
         raise StatementError(bad.fact, _place(statement.body, bad.line), bad.hint) from bad
     except StatementError as error:

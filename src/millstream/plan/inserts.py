@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 
-from millstream.analysis.coercion import coerced
+from millstream.analysis.coercion import coerce
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
 from millstream.analysis.typed_expressions import Constant, TypedExpression, TypedField
-from millstream.analysis.views import part_of, physical
+from millstream.analysis.views import part_of, physical_schema
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
@@ -36,13 +36,13 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
             "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
-    given = _given(columns, statement.values, sink, scope)
-    _check_key(sink, given, statement.span)
+    expressions = _expressions_by_column(columns, statement.values, sink, scope)
+    _check_key(sink, expressions, statement.span)
     return InsertRow(
         sink,
-        tuple(_named(c, given) for c in sink.schema.key),
-        tuple(_named(c, given) for c in sink.schema.value),
-        NamedExpression("ROWTIME", given[ROWTIME]) if ROWTIME in given else None,
+        tuple(_named(c, expressions) for c in sink.schema.key),
+        tuple(_named(c, expressions) for c in sink.schema.value),
+        NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
     )
 
 
@@ -59,12 +59,12 @@ def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
 
 
 def _column(name: str, part: str | None, sink: Source, at: Span) -> Column:
-    found = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
-    if len(found) > 1:
-        names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in found)
+    matches = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
+    if len(matches) > 1:
+        names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in matches)
         raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
-    whole = (ROWTIME, *physical(sink).columns) if part is None else ()
-    column = next((c for c in (*found, *whole) if c.name == name), None)
+    whole = (ROWTIME, *physical_schema(sink).columns) if part is None else ()
+    column = next((c for c in (*matches, *whole) if c.name == name), None)
     if column is None:
         raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
     return column
@@ -89,49 +89,49 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
     return source
 
 
-def _given(
+def _expressions_by_column(
     columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: NameScope
 ) -> dict[Column, TypedExpression]:
-    given: dict[Column, TypedExpression] = {}
+    expressions: dict[Column, TypedExpression] = {}
     for column, value in zip(columns, values, strict=True):
-        for one, meaning in _meanings(column, value, sink, scope):
-            if one in given:
-                raise StatementError(f"column {identifier(one.name)} is given twice", value.span)
-            given[one] = meaning
-    return given
+        for target, expression in _column_expressions(column, value, sink, scope):
+            if target in expressions:
+                raise StatementError(f"column {identifier(target.name)} is given twice", value.span)
+            expressions[target] = expression
+    return expressions
 
 
-def _meanings(
+def _column_expressions(
     column: Column, value: tree.Expression, sink: Source, scope: NameScope
 ) -> Iterator[tuple[Column, TypedExpression]]:
     """What a value says of which columns: ROWKEY and ROWVALUE are all of a side."""
     if column == ROWTIME:
         yield column, _rowtime(value, scope)
         return
-    meaning = _as(column.type, value, column.name, scope)
+    expression = _coerced_to(column.type, value, column.name, scope)
     if column in sink.schema.columns:
-        yield column, meaning
+        yield column, expression
         return
     side = sink.schema.key if column.part is RecordPart.KEY else sink.schema.value
     if column.type == side[0].type and len(side) == 1:
-        yield side[0], meaning
+        yield side[0], expression
     else:
-        yield from ((c, TypedField(c.type, meaning, i, c.name)) for i, c in enumerate(side))
+        yield from ((c, TypedField(c.type, expression, i, c.name)) for i, c in enumerate(side))
 
 
-def _as(wanted: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
-    meaning = type_expression(value, scope)
+def _coerced_to(target: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
+    expression = type_expression(value, scope)
     try:
-        return coerced(meaning, wanted, value.span)
+        return coerce(expression, target, value.span)
     except StatementError as error:
         raise StatementError(f"column {identifier(name)}: {error.fact}", error.at, error.hint) from error
 
 
 def _rowtime(value: tree.Expression, scope: NameScope) -> TypedExpression:
-    meaning = type_expression(value, scope)
-    if meaning.type == STRING:
+    expression = type_expression(value, scope)
+    if expression.type == STRING:
         raise StatementError("ROWTIME is a BIGINT: milliseconds since 1970-01-01 UTC", value.span)
-    return coerced(meaning, BIGINT, value.span)
+    return coerce(expression, BIGINT, value.span)
 
 
 def _unknown(name: str, at: Span, sink: Source) -> StatementError:
@@ -141,8 +141,8 @@ def _unknown(name: str, at: Span, sink: Source) -> StatementError:
     return StatementError(f"{identifier(sink.name)} has no column {name}", at, did_you_mean(name, names))
 
 
-def _check_key(sink: Source, given: Mapping[Column, TypedExpression], at: Span) -> None:
-    missing = [c.name for c in sink.schema.key if c not in given]
+def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: Span) -> None:
+    missing = [c.name for c in sink.schema.key if c not in expressions]
     if sink.kind is RelationKind.TABLE and missing:
         raise StatementError(
             f"Failed to insert values into {identifier(sink.name)}: a value for the primary key "
@@ -151,5 +151,5 @@ def _check_key(sink: Source, given: Mapping[Column, TypedExpression], at: Span) 
         )
 
 
-def _named(column: Column, given: Mapping[Column, TypedExpression]) -> NamedExpression:
-    return NamedExpression(column.name, given.get(column, Constant(column.type, None)))
+def _named(column: Column, expressions: Mapping[Column, TypedExpression]) -> NamedExpression:
+    return NamedExpression(column.name, expressions.get(column, Constant(column.type, None)))

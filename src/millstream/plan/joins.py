@@ -65,7 +65,7 @@ class JoinedSources:
         named = next((c for c in self.viable if bare(c.ref) in chosen), None)
         if named is None:
             raise _missing(self.viable, sink, at)
-        return _moved(scope, {bare(named.ref): 0})
+        return _with_key_columns(scope, {bare(named.ref): 0})
 
     def _own_keyed(self, scope: NameScope, chosen: set[typed.TypedExpression], at: Span) -> NameScope:
         missing = [c.name for c in self.own if bare(c.ref) not in chosen]
@@ -76,14 +76,14 @@ class JoinedSources:
                 f"Missing column: {', '.join(map(identifier, missing))}.",
                 at,
             )
-        return _moved(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+        return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
 
     def _key(self, index: int) -> typed.TypedExpression:
         key = [r for r in refs(self.node.schema) if r.where is typed.ColumnPlace.KEY][index]
         return bare(key)
 
 
-def _moved(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
+def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
     """The scope with these columns found in the key, at these places."""
     columns = []
     for column in scope.columns:
@@ -141,20 +141,20 @@ class _JoinSide:
         return bare(self.keys[0].ref) if len(self.keys) == 1 else None
 
 
-def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
+def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
     """The joins of a query; `base` has the settings and types. Raises StatementError."""
     _check_sources(inputs)
     sides = _sides(query, inputs)
-    synthetic = _free([c.name for i in inputs for c in i.read.schema])
+    synthetic = _free_name([c.name for i in inputs for c in i.read.schema])
     chain = _JoinChain(sides, base, synthetic)
     for place, join in enumerate(query.joins, 1):
         chain.add(join, place)
     assert isinstance(chain.node, Join)
     columns = tuple(c for s in sides for c in s.columns)
-    made = chain.viable(columns)
+    viable = chain.viable(columns)
     own = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
     key: tuple[ScopeColumn, ...] = ()
-    if not made and not own:
+    if not viable and not own:
         (ref,) = (r for r in refs(chain.node.schema) if r.where is typed.ColumnPlace.KEY)
         key = (ScopeColumn(synthetic, None, ref),)
     return JoinedSources(
@@ -162,23 +162,25 @@ def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope
         replace(base, columns=(*key, *columns)),
         tuple(_everything(inputs, query.partition_by is not None)),
         _shared(inputs),
-        made,
+        viable,
         synthetic if key else None,
         own,
     )
 
 
 def _check_sources(inputs: Sequence[JoinInput]) -> None:
-    for i, one in enumerate(inputs):
-        origin = one.read.origin
+    for i, source in enumerate(inputs):
+        origin = source.read.origin
         if any(o.read.origin.name == origin.name for o in inputs[:i]):
             if len(inputs) > 2:
                 fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{origin.name}'"
             else:
                 fact = f"Can not join '{origin.name}' to '{origin.name}': self joins are not yet supported."
-            raise StatementError(fact, one.at, "make a second source over the same topic")
-        if any(o.alias == one.alias for o in inputs[:i]):
-            raise StatementError(f"two sources are called {identifier(one.alias)}", one.at, "give one of them an alias")
+            raise StatementError(fact, source.at, "make a second source over the same topic")
+        if any(o.alias == source.alias for o in inputs[:i]):
+            raise StatementError(
+                f"two sources are called {identifier(source.alias)}", source.at, "give one of them an alias"
+            )
     check_value_formats([i.read.origin for i in inputs], "JOIN", inputs[1].at)
     _check_windows(inputs)
 
@@ -186,14 +188,15 @@ def _check_sources(inputs: Sequence[JoinInput]) -> None:
 def _check_windows(inputs: Sequence[JoinInput]) -> None:
     windows = [i.read.origin.windowed for i in inputs]
     if any(windows) and not all(windows):
-        one, other = (
-            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is wanted) for wanted in (True, False)
+        windowed, unwindowed = (
+            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is is_windowed)
+            for is_windowed in (True, False)
         )
-        window = one.read.origin.windowed
+        window = windowed.read.origin.windowed
         assert window is not None
         raise StatementError(
-            f"Can not join windowed source to non-windowed source. {identifier(one.alias)} is {window.type} windowed, "
-            f"{identifier(other.alias)} is not windowed",
+            f"Can not join windowed source to non-windowed source. {identifier(windowed.alias)} is {window.type} "
+            f"windowed, {identifier(unwindowed.alias)} is not windowed",
             inputs[1].at,
         )
     if len(set(windows)) > 1 and not _add_join(inputs):
@@ -202,9 +205,9 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:
     """Whether windows of several sizes meet, those that start together: so ksqlDB, of keys that have a schema."""
-    found = [find(i.read.origin.key.format) for i in inputs]
+    formats = [find(i.read.origin.key.format) for i in inputs]
     timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
-    return timed and all(f is not None and f.infers for f in found)
+    return timed and all(f is not None and f.infers for f in formats)
 
 
 def _windowed_move(at: Span) -> StatementError:
@@ -213,7 +216,7 @@ def _windowed_move(at: Span) -> StatementError:
     )
 
 
-def _free(taken: Sequence[str]) -> str:
+def _free_name(taken: Sequence[str]) -> str:
     name, n = "ROWKEY", 0
     while name in taken:
         n += 1
@@ -257,12 +260,12 @@ def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[typed
     """The columns that the query names; others need not go through its joins."""
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
     own = [r for r in refs(read.schema) if whole or r.name in names]
-    made = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*own, *made, *(r for r in bounds if whole or r.name in names))
+    pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
+    return (*own, *pseudo_columns, *(r for r in bounds if whole or r.name in names))
 
 
-def _side(given: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
-    read, alias = given.read, given.alias
+def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
+    read, alias = source.read, source.alias
     keys = tuple(
         NamedExpression(r.name, r, identifier(r.name)) for r in refs(read.schema) if r.where is typed.ColumnPlace.KEY
     )
@@ -280,7 +283,7 @@ def _side(given: JoinInput, used: tuple[typed.ColumnReference, ...], width: int)
         )
         for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
     )
-    return _JoinSide(given, node, columns)
+    return _JoinSide(source, node, columns)
 
 
 # ---------------------------------------------------------------- the chain
@@ -305,24 +308,26 @@ class _JoinChain:
         """One more join. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        one, other = _criterion(join, scope, visible)
+        left_key, right_key = _criterion(join, scope, visible)
         _check_kinds(join, self.node, self.sides[0], right)
-        _check_types(join, one, other)
+        _check_types(join, left_key, right_key)
         outer = _OUTER[join.kind]
-        moves = bare(one) not in self.same, bare(other) != right.key
+        moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.read.origin.windowed is not None:
             raise _windowed_move(join.span)
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
-        near = _near(join, self.node.kind, right.node.kind)
+        near = _join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key and no value.
-        key = one if moves[0] else _key(self.node)
-        theirs = _shifted(other, width) if moves[1] else _key(right.node)
-        name, text = self._name(one, other, outer), to_sql(join.condition)
-        told = self._moving(moves, right)
-        self.node = Join(self.node, right.node, outer, key, theirs, name, near, foreign, told, text)
-        self._follow(one, other, outer, moves[0], foreign)
+        rows_key = left_key if moves[0] else _key(self.node)
+        right_rows_key = _shifted(right_key, width) if moves[1] else _key(right.node)
+        name, text = self._name(left_key, right_key, outer), to_sql(join.condition)
+        repartitioned = self._moving(moves, right)
+        self.node = Join(
+            self.node, right.node, outer, rows_key, right_rows_key, name, near, foreign, repartitioned, text
+        )
+        self._follow(left_key, right_key, outer, moves[0], foreign)
 
     def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
         """Which sides' rows are elsewhere than their counterparts: equal keys in other bytes are too."""
@@ -333,7 +338,12 @@ class _JoinChain:
         return (stays, not stays)
 
     def _follow(
-        self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides, moved: bool, foreign: bool
+        self,
+        left_key: typed.TypedExpression,
+        right_key: typed.TypedExpression,
+        outer: OuterSides,
+        moved: bool,
+        foreign: bool,
     ) -> None:
         self.foreign = self.foreign or foreign
         if foreign:
@@ -342,12 +352,12 @@ class _JoinChain:
             self.same = []
         else:
             before = [] if moved else self.same
-            self.same = list(dict.fromkeys([*before, bare(one), bare(other)]))
+            self.same = list(dict.fromkeys([*before, bare(left_key), bare(right_key)]))
 
-    def _name(self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides) -> str:
+    def _name(self, left_key: typed.TypedExpression, right_key: typed.TypedExpression, outer: OuterSides) -> str:
         """The key's name, for messages: that of the first column it may be called after."""
         places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
-        column = places.get(bare(one)) or places.get(bare(other))
+        column = places.get(bare(left_key)) or places.get(bare(right_key))
         return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
 
     def _check_tables(self, join: tree.JoinClause, moves: tuple[bool, bool], place: int) -> None:
@@ -382,30 +392,32 @@ def _key(node: PlanNode) -> typed.TypedExpression:
     return next(r for r in refs(node.schema) if r.where is typed.ColumnPlace.KEY)
 
 
-def spread(node: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
-    """The plan with joins that know of streams in topics of unequal partitions: their right side's rows move.
+def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
+    """The plan in which a join of two streams repartitions its right side where their topics' partitions differ.
 
-    `partitions` are those of the topics, as far as they are known.
+    `partitions` are those of the topics by name, as far as they are known.
     """
-    inner = {name: spread(getattr(node, name), partitions) for name in ("source", "left", "right") if _has(node, name)}
-    made = replace(node, **inner) if inner else node  # type: ignore[type-var]
-    if not isinstance(made, Join) or made.near is None or any(made.moves):
-        return made
-    counts = {partitions.get(leaf.origin.topic) for leaf in (leaves(made.left)[0], leaves(made.right)[0])}
-    return made if len(counts - {None}) < 2 else replace(made, moves=(False, True))
+
+    def repartitioned(node: PlanNode) -> PlanNode | None:
+        if not isinstance(node, Join):
+            return None
+        left, right = repartition_streams(node.left, partitions), repartition_streams(node.right, partitions)
+        join = replace(node, left=left, right=right)
+        if join.window is None or any(join.repartitions):
+            return join
+        counts = {partitions.get(leaves(side)[0].origin.topic) for side in (left, right)} - {None}
+        return join if len(counts) < 2 else replace(join, repartitions=(False, True))
+
+    return plan.transform(repartitioned)
 
 
-def _has(node: PlanNode, name: str) -> bool:
-    return isinstance(getattr(node, name, None), PlanNode)
-
-
-def _shifted(meaning: typed.TypedExpression, width: int) -> typed.TypedExpression:
+def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpression:
     """A meaning over the joined value as one over the right side's value."""
 
     def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
         return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
 
-    return meaning.transform(swap)
+    return expression.transform(swap)
 
 
 # ---------------------------------------------------------------- one criterion
@@ -415,50 +427,51 @@ def _criterion(
     join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
     """What of the rows so far is compared with what of the new source."""
-    condition, new = join.condition, visible[-1].alias
+    condition, new_alias = join.condition, visible[-1].alias
     if not isinstance(condition, tree.Comparison) or condition.operator != "=":
         fact = "only one equality is supported"
         if isinstance(condition, tree.Logical):
             fact = "joins on multiple conditions are not yet supported"
         raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
     sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
-    aliases = [_alias(meaning, e, condition, visible) for meaning, e in sides]
-    if new not in aliases or aliases[0] == aliases[1]:
+    aliases = [_alias(expression, e, condition, visible) for expression, e in sides]
+    if new_alias not in aliases or aliases[0] == aliases[1]:
         raise StatementError(
-            f"A join criteria is expected to reference the source ({identifier(new)}) in the FROM clause, instead the "
-            f"right source references {identifier(aliases[1])} and the left source references {identifier(aliases[0])}",
+            f"A join criteria is expected to reference the source ({identifier(new_alias)}) in the FROM clause, "
+            f"instead the right source references {identifier(aliases[1])} and the left source references "
+            f"{identifier(aliases[0])}",
             condition.span,
         )
-    (one, _), (other, _) = sides if aliases[1] == new else reversed(sides)
-    return one, other
+    (left, _), (right, _) = sides if aliases[1] == new_alias else reversed(sides)
+    return left, right
 
 
 def _alias(
-    meaning: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
+    expression: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
 ) -> str:
     """The one source that an expression refers to."""
     owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
-    found = {owners[r] for r in meaning.walk() if r in owners}
-    if len(found) != 1:
+    aliases = {owners[r] for r in expression.walk() if r in owners}
+    if len(aliases) != 1:
         raise StatementError(
             f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
             "comparision must contain references from exactly one source.",
             written.span,
         )
-    return found.pop()
+    return aliases.pop()
 
 
-def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed.TypedExpression) -> None:
-    if one.type != other.type:
+def _check_types(join: tree.JoinClause, left: typed.TypedExpression, right: typed.TypedExpression) -> None:
+    if left.type != right.type:
         assert isinstance(join.condition, tree.Comparison)
         raise StatementError(
-            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{one.type}}} = "
-            f"{to_sql(join.condition.right)}{{{other.type}}}.",
+            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{left.type}}} = "
+            f"{to_sql(join.condition.right)}{{{right.type}}}.",
             join.condition.span,
             "CAST one side",
         )
-    if one.type is not None and one.type.holds_map:
-        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {one.type}.", join.condition.span)
+    if left.type is not None and left.type.holds_map:
+        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)
 
 
 def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right: _JoinSide) -> None:
@@ -480,7 +493,7 @@ def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right:
         )
 
 
-def _near(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
+def _join_window(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
     within = join.within
     if RelationKind.TABLE in (left, right):
         if within is not None:

@@ -22,7 +22,7 @@ class NamedExpression:
     """An expression and the name of the column it makes; `text` is its SQL, for people."""
 
     name: str
-    meaning: TypedExpression
+    expression: TypedExpression
     text: str = ""
 
 
@@ -95,8 +95,8 @@ class Flatten(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        made = tuple(Column(f.name, known(f.meaning)) for f in self.functions)
-        return Schema((*self.source.schema.columns, *made))
+        flattened = tuple(Column(f.name, type_of(f.expression)) for f in self.functions)
+        return Schema((*self.source.schema.columns, *flattened))
 
     @property
     def kind(self) -> RelationKind:
@@ -149,7 +149,7 @@ class Aggregate(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
+        keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregations)))
 
     @property
@@ -171,7 +171,7 @@ class Rekey(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = tuple(Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
+        keys = tuple(Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         old = tuple(replace(c, part=RecordPart.VALUE) for c in self.source.schema.key)
         return Schema((*keys, *self.source.schema.value, *old))
 
@@ -227,9 +227,9 @@ class Join(PlanNode):
     left_key: TypedExpression
     right_key: TypedExpression
     name: str
-    near: JoinWindow | None = None
+    window: JoinWindow | None = None
     foreign: bool = False
-    moves: tuple[bool, bool] = (False, False)
+    repartitions: tuple[bool, bool] = (False, False)
     text: str = ""
 
     @property
@@ -239,7 +239,7 @@ class Join(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        key = (Column(self.name, known(self.left_key), RecordPart.KEY),)
+        key = (Column(self.name, type_of(self.left_key), RecordPart.KEY),)
         keys = self.left.schema.key if self.foreign else key
         return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
 
@@ -261,8 +261,8 @@ class Select(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
-        return Schema((*keys, *(Column(c.name, known(c.meaning)) for c in self.columns)))
+        keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
+        return Schema((*keys, *(Column(c.name, type_of(c.expression)) for c in self.columns)))
 
     @property
     def kind(self) -> RelationKind:
@@ -295,7 +295,7 @@ class ClientOutput(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        return Schema(tuple(Column(c.name, known(c.meaning)) for c in self.columns))
+        return Schema(tuple(Column(c.name, type_of(c.expression)) for c in self.columns))
 
     @property
     def kind(self) -> RelationKind:
@@ -311,10 +311,10 @@ def windowed(node: PlanNode) -> Windowed | None:
     return windowed(next(node.children()))
 
 
-def known(meaning: TypedExpression) -> SqlType:
+def type_of(expression: TypedExpression) -> SqlType:
     """The type of a meaning that cannot be a bare NULL (analysis refuses those in a projection)."""
-    assert meaning.type is not None
-    return meaning.type
+    assert expression.type is not None
+    return expression.type
 
 
 def leaves(node: PlanNode) -> tuple[Read, ...]:
@@ -327,7 +327,7 @@ def joins(node: PlanNode) -> Iterator[Join]:
     return (n for n in node.walk() if isinstance(n, Join))
 
 
-def looked_up(node: PlanNode) -> tuple[Source, ...]:
+def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
     """The tables in which streams of a plan look rows up, each once."""
     met = (
         join.right for join in joins(node) if join.kind is RelationKind.STREAM and join.right.kind is RelationKind.TABLE

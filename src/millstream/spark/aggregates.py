@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, AggregateCall, Window, known, leaves
+from millstream.plan.nodes import Aggregate, AggregateCall, Window, leaves, type_of
 from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.constants import quoted
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
@@ -64,7 +64,7 @@ class _Texts:
         self.node, self.run = node, run
         self.calls = node.aggregations
         self.label = f"{run.query}.aggregate"
-        self.key = _struct_type("K", [spark_type(known(k.meaning)) for k in node.keys])
+        self.key = _struct_type("K", [spark_type(type_of(k.expression)) for k in node.keys])
         self.value = _struct_type("V", [spark_type(a.type) for a in self.calls])
         self.states = ", ".join(f"s{i}: {a.accumulator.state}" for i, a in enumerate(self.calls))
         self.out = (
@@ -76,7 +76,9 @@ class _Texts:
 
     def given(self, rows: DataFrame) -> DataFrame:
         """Only what a fold reads: `k` the group, `a` the aggregates' arguments, whether there is a row."""
-        keys = _named("K", [guarded(k.meaning, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys])
+        keys = _named(
+            "K", [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
+        )
         columns = [f"{keys} as k", f"{self._arguments()} as a", "value is not null as given", *_PLACE]
         if self.node.source.kind is RelationKind.TABLE:
             columns.append("key")
@@ -156,7 +158,7 @@ class _Texts:
     def remembering(self) -> Fold:
         """The last row of each key, to give with each new one the one to take back: from its group, to its group."""
         arguments = ", ".join(
-            f"a{i}_{j}: {spark_type(known(a))}"
+            f"a{i}_{j}: {spark_type(type_of(a))}"
             for i, call in enumerate(self.calls)
             for j, a in enumerate(call.arguments)
         )
@@ -243,9 +245,8 @@ class _Texts:
 
     def _order(self) -> str:
         """Windows that end together come in the order of their keys' bytes."""
-        return (
-            f"concat({', '.join(sorted_bytes(k.meaning.type, f'state.k.K{i}') for i, k in enumerate(self.node.keys))})"
-        )
+        keys = (sorted_bytes(k.expression.type, f"state.k.K{i}") for i, k in enumerate(self.node.keys))
+        return f"concat({', '.join(keys)})"
 
     # ------------------------------------------------------------ sessions
 

@@ -87,7 +87,7 @@ class Bounded:
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         given = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         types = [*(c.type for c in (*keys, *values)), BIGINT][: len(given)]
-        held = evaluate(self._session, [to_sql(n.meaning) for n in given], types)
+        held = evaluate(self._session, [to_sql(n.expression) for n in given], types)
         key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, held))
         value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(_row(values, held[len(keys) :]))
         return Record(key, value, held[-1] if row.rowtime else now)

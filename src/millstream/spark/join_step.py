@@ -123,4 +123,4 @@ class JoinStep:
         if self.passing:
             update = f"if(row.side is null, null, {update})"
             emit = f"if(row.side is null, array({self.passed()}), {emit})"
-        return Fold(self.by(), state, update, emit, self.out, self.label, whole=any(self.join.moves))
+        return Fold(self.by(), state, update, emit, self.out, self.label, whole=any(self.join.repartitions))

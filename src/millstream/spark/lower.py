@@ -10,7 +10,7 @@ from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType
-from millstream.functions.signatures import lowered
+from millstream.functions.signatures import call_sql
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -402,7 +402,7 @@ def _(meaning: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in meaning.arguments]
     types = [_argument_type(a) for a in meaning.arguments]
     assert meaning.type is not None
-    return lowered(meaning.chosen.signature, texts, types, meaning.type)
+    return call_sql(meaning.resolved.signature, texts, types, meaning.type)
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:

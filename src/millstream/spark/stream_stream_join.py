@@ -75,21 +75,21 @@ class StreamStreamJoin(JoinStep):
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
-        near, outer = self.join.near, self.join.outer
+        near, outer = self.join.window, self.join.outer
         assert near is not None
         waits = not near.eager and (outer.left or outer.right)
         return worked(self.given(frame), self.meeting().texts(), self.live, Punctuation(0, 1) if waits else None)
 
     def meeting(self) -> StreamStreamOperator:
         """Its texts."""
-        assert self.join.near is not None
+        assert self.join.window is not None
         left, right = self._side(0), self._side(1)
         return StreamStreamOperator(
-            self.by(), self.join.near, left, right, self.passed(), self.out, self.label, any(self.join.moves)
+            self.by(), self.join.window, left, right, self.passed(), self.out, self.label, any(self.join.repartitions)
         )
 
     def _side(self, side: int) -> SideSql:
-        near, outer = self.join.near, (self.join.outer.left, self.join.outer.right)[side]
+        near, outer = self.join.window, (self.join.outer.left, self.join.outer.right)[side]
         assert near is not None
         value, type = (("row.value", self.left), ("row.rv", self.right))[side]
         waits = outer and not near.eager

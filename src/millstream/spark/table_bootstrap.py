@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.catalog.catalog import RelationKind
-from millstream.plan.nodes import PlanNode, leaves, looked_up
+from millstream.plan.nodes import PlanNode, leaves, lookup_tables
 from millstream.spark import jvm
 from millstream.spark.constants import quoted
 
@@ -19,7 +19,7 @@ def shut(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, M
 
     `ends` says where the tables' topics end now, topic → partition → offset.
     """
-    if not looked_up(plan):
+    if not lookup_tables(plan):
         return
     tables = sum(leaf.kind is RelationKind.TABLE for leaf in leaves(plan))
     waited = {f"{topic}/{partition}": str(end) for topic, found in ends.items() for partition, end in found.items()}

@@ -52,7 +52,7 @@ def alternatives(expected: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def meant(word: str, expected: Sequence[str]) -> str:
+def misspelled_keyword(word: str, expected: Sequence[str]) -> str:
     """The keyword among `expected` that `word` is a misspelling of, or ""."""
     keywords = [w for phrase in expected for w in phrase.split() if w.isalpha() and w.isupper()]
     near = get_close_matches(word.upper(), keywords, 1, 0.7)

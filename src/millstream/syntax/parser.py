@@ -67,10 +67,10 @@ def parse_function_header(text: str) -> tree.FunctionHeader:
     return _whole(text, header)
 
 
-def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
+def _pieces(all_tokens: Iterator[Token]) -> Iterator[list[Token]]:
     """The tokens of each statement, its semicolon or the end of the text last; stray semicolons are left out."""
     piece: list[Token] = []
-    for token in found:
+    for token in all_tokens:
         piece.append(token)
         if token.key == ";" or token.kind is TokenKind.END:
             if len(piece) > 1:
@@ -80,12 +80,12 @@ def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
 
 def _parsed(text: str, piece: list[Token]) -> Parsed:
     cursor = Cursor(piece)
-    found = _guarded(statement, cursor)
+    parsed_statement = _guarded(statement, cursor)
     if cursor.token.kind is TokenKind.END:
         raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
     if not cursor.at(";"):
         cursor.fail(_END)
-    return Parsed(found, _source(text, piece))
+    return Parsed(parsed_statement, _source(text, piece))
 
 
 _END = "the end of the statement"
@@ -100,17 +100,17 @@ def _source(text: str, piece: list[Token]) -> str:
 
 
 def _one_statement(c: Cursor) -> tree.Statement:
-    found = statement(c)
+    parsed_statement = statement(c)
     c.accept(";")
-    return found
+    return parsed_statement
 
 
 def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
     cursor = Cursor(list(tokens(text, file)))
-    found = _guarded(read, cursor)
+    result = _guarded(read, cursor)
     if cursor.token.kind is not TokenKind.END:
         cursor.fail(_END)
-    return found
+    return result
 
 
 def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:

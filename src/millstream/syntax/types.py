@@ -14,10 +14,10 @@ def sql_type(c: Cursor, inner: Callable[[Cursor], SqlType] | None = None) -> Sql
     `inner` reads the types inside an ARRAY, MAP or STRUCT, this function where it is not given. SqlSyntaxError where
     no type comes.
     """
-    found = _simple(c, inner or sql_type)
+    read_type = _simple(c, inner or sql_type)
     while c.accept("ARRAY"):
-        found = Array(found)
-    return found
+        read_type = Array(read_type)
+    return read_type
 
 
 def _simple(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:

@@ -18,8 +18,8 @@ _KINDS: Mapping[SqlType, str] = {INTEGER: "long", BIGINT: "long", DOUBLE: "doubl
 def _has(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
     json, value = texts
     kind = _KINDS.get(types[1]) if types[1] else None
-    found = f"ms_json_has_{kind}({json}, {value})" if kind else "false"
-    return f"coalesce(if({value} is null, ms_json_has_null({json}), {found}), false)"
+    has_type = f"ms_json_has_{kind}({json}, {value})" if kind else "false"
+    return f"coalesce(if({value} is null, ms_json_has_null({json}), {has_type}), false)"
 
 
 JSON = (
