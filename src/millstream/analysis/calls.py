@@ -11,9 +11,9 @@ from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 
-# The meaning of an argument.
+# Gives the typed expression of an argument.
 Typer = Callable[[tree.Expression], typed.TypedExpression]
-# The parameters and the body of a lambda whose parameters have these types.
+# Gives the parameters and the typed body of a lambda whose parameters have these types.
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]]
 
 
@@ -24,7 +24,7 @@ def call(
     library: Library,
     kind: FunctionKind = FunctionKind.SCALAR,
 ) -> typed.TypedExpression:
-    """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
+    """The typed call of a function of that kind; StatementError where no signature takes its arguments."""
     arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
 

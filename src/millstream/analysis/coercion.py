@@ -1,4 +1,6 @@
-"""Which types become which without being asked: widening, common types, casts that exist (features.md §4.4-4.5)."""
+"""Implicit conversions: common types of several expressions, coercion to a target type, casts that exist
+(features.md §4.4-4.5).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +52,7 @@ _CASTS = {
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An expression whose type is to agree with others; `literal` where it is a constant in the text `written`."""
+    """An expression that needs a common type with others; `literal` where it is a constant in the text `written`."""
 
     value: TypedExpression
     literal: bool
@@ -59,7 +61,7 @@ class Operand:
 
 
 def agreed_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """The type that values of both become without being asked (the strict regime), None where there is none."""
+    """The type to which values of both convert implicitly (the strict regime); None where there is none."""
     if left == right:
         return left
     if STRING in (left, right):

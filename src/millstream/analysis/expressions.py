@@ -1,4 +1,4 @@
-"""From an expression of the tree to its meaning: names found, types checked, conversions spelled out."""
+"""From an expression of the tree to a typed one: names resolved, types checked, conversions made explicit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,7 @@ _BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.Colum
 
 @dataclass(frozen=True, slots=True)
 class _ExpressionContext:
-    """Where an expression stands: the scope, and the parameters of the lambdas around it."""
+    """What an expression may refer to: the scope, and the parameters of the lambdas around it."""
 
     scope: NameScope
     variables: Mapping[str, typed.LambdaVariable] = field(default_factory=dict)
@@ -57,18 +57,18 @@ class _ExpressionContext:
 
 
 def type_expression(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
-    """What `expression` means in `scope`; its type is None only for a bare NULL. Else a StatementError."""
+    """The typed expression of `expression` in `scope`; its type is None only for a bare NULL. Raises StatementError."""
     return _typed(expression, _ExpressionContext(scope))
 
 
 def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -> typed.TypedExpression:
-    """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
+    """The typed call of a table or aggregate function where one is allowed; its type is that of one row's value."""
     inside = _ExpressionContext(scope)
     return call(expression, lambda e: _typed(e, inside), lambda e, t: _bind_lambda(e, t, inside), scope.functions, kind)
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
-    """The meaning of the condition of `clause` (WHERE, HAVING), which has to be BOOLEAN."""
+    """The typed condition of `clause` (WHERE, HAVING). Raises StatementError where it is not BOOLEAN."""
     return _boolean(expression, _ExpressionContext(scope), clause)
 
 
@@ -475,7 +475,7 @@ def _(expression: tree.AtTimeZone, inside: _ExpressionContext) -> typed.TypedExp
 def _bind_lambda(
     written: tree.Lambda, types: tuple[SqlType, ...], inside: _ExpressionContext
 ) -> tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]:
-    """The parameters of a lambda, under names of their own, and what its body means with them."""
+    """The parameters of a lambda, under unique names, and its typed body."""
     if len(set(written.parameters)) < len(written.parameters):
         raise StatementError("two parameters of this lambda have one name", written.span)
     variables = tuple(typed.LambdaVariable(t, f"v{inside.depth + i}") for i, t in enumerate(types))

@@ -1,4 +1,4 @@
-"""The WITH clause: which properties there are, of what type, and what may not stand together (features.md §3)."""
+"""The WITH clause: which properties there are, of what type, and which exclude each other (features.md §3)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from millstream.syntax import tree
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A checked WITH clause: property name → value (str, int or bool), and where each stands."""
+    """A checked WITH clause: property name → value (str, int or bool), and the place of each."""
 
     values: dict[str, str | int | bool]
     places: dict[str, Span]
@@ -33,7 +33,7 @@ class Properties:
         return None if value is None else bool(value)
 
     def place(self, name: str) -> Span:
-        """Where the property stands; the statement where it is absent."""
+        """The place of the property; that of the statement where it is absent."""
         return self.places.get(name, self.at)
 
 
@@ -126,7 +126,7 @@ _FORMATS = "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORM
 _WRAPS = "WRAP_SINGLE_FIELDS sets both: use it alone, or WRAP_SINGLE_KEY and WRAP_SINGLE_VALUE"
 _SAME_WRAP = "KEY_FORMAT_TYPE is another name of WRAP_SINGLE_KEY: STRUCTURED is true, PLAIN is false; use one of them"
 _SAME_NAME = "the second is the older name of the first; use one of them"
-# Properties that do not stand together, and why.
+# Properties that exclude each other, and why.
 _TWICE = (
     ("KEY_FORMAT", "FORMAT", _FORMATS),
     ("VALUE_FORMAT", "FORMAT", _FORMATS),

@@ -29,12 +29,12 @@ class SchemaSide:
 
     @property
     def id(self) -> int | None:
-        """The schema id that is asked for."""
+        """The schema id of the WITH clause."""
         return self.p.number(f"{self.name}_SCHEMA_ID")
 
     @property
     def format(self) -> Format | None:
-        """The format by name: asked for or configured; None where there is none such."""
+        """The format that is named or configured; None where there is no such format."""
         return find(format_name(self.name, self.p, self.settings))
 
     @property
@@ -44,7 +44,7 @@ class SchemaSide:
 
     @property
     def registered(self) -> RegisteredSchema | None:
-        """The schema of the id that is asked for, None where none is. Raises StatementError where it is unknown."""
+        """The registry's schema of the WITH clause's id; None without one. Raises StatementError for an unknown id."""
         if self.id is None:
             return None
         if self.id not in self.facts.by_id:
@@ -135,8 +135,8 @@ def _missing(side: SchemaSide) -> StatementError:
 def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
     """The serde with the schema that records are written with; as it is where its format has none.
 
-    It is the one of the id that is asked for, else made of the columns. Raises StatementError where the columns do
-    not fit the schema asked for.
+    It is the schema of the WITH clause's id, else one derived from the columns. Raises StatementError where the
+    columns do not fit the schema of that id.
     """
     if serde.format not in TRANSLATORS or not columns:
         _check_has_schemas(side, serde.format)
@@ -152,7 +152,7 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
 
 
 def with_changed_schema(serde: Serde, columns: Sequence[Column], source: str, side: str) -> Serde:
-    """The serde with its schema made of other columns, under the same subject."""
+    """The serde with a schema derived from other columns, under the same subject."""
     if serde.schema is None or serde.schema.id is not None:
         return serde
     return replace(serde, schema=replace(serde.schema, schema=_schema_of_columns(side, serde, columns, source)))
@@ -167,7 +167,7 @@ def _schema_of_columns(side: str, serde: Serde, columns: Sequence[Column], sourc
 
 
 def _default(side: str, source: str) -> str:
-    """The name of an Avro record that is given none."""
+    """The default name of an Avro record."""
     if side == "VALUE":
         return avro.ROOT
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in source).split("_")

@@ -1,4 +1,4 @@
-"""What names mean in an expression: the columns of a relation and what else is known there."""
+"""What the names in an expression refer to: columns, pseudo-columns, custom types, functions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,8 @@
 """How text reads as a value of another type: numbers, booleans, dates and times (features.md §4.4-4.5).
 
-The same readings exist for text that is only known at run time, in jvm/Operators.scala.
+This module owns text that is a constant of a statement: it is checked and converted while the statement is planned,
+without a JVM, so that an error has its place. Text of records is converted by jvm/Operators.scala, which owns run
+time; tests/spark/test_text_conversions.py holds both to the same answers.
 """
 
 import base64
@@ -31,6 +33,7 @@ _ZONE = r"(?P<zone>Z|(?P<sign>[+-])(?P<ahead>\d{2})(?::?(?P<more>\d{2}))?)?"
 _DATE = re.compile(_DAY)
 _TIME = re.compile(_CLOCK)
 _TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK}{_ZONE})?)?")
+_DIGITS = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT, _LONG = 2**31, 2**63
 
@@ -104,7 +107,7 @@ def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
 
 
 def _midnight(parts: dict[str, str | None]) -> bool:
-    """Whether a day's end is told as 24:00, which is the next day's beginning."""
+    """Whether the time is 24:00, the end of the day, which is the next day's beginning."""
     return _at(parts, "hour") == 24 and not any(_at(parts, name) for name in ("minute", "second", "fraction"))
 
 
@@ -135,10 +138,9 @@ def number(text: str) -> Number | None:
 
 
 def _whole(text: str, limit: int) -> int:
-    value = number(text)
-    if value is None or value != value.to_integral_value() or not -limit <= value < limit:
+    if not _DIGITS.fullmatch(text.strip()) or not -limit <= int(text) < limit:
         raise ValueError(text)
-    return int(value)
+    return int(text)
 
 
 def _read_decimal(text: str, target: Decimal) -> Number:
@@ -153,7 +155,7 @@ def _whole_digits(decimal: Decimal) -> int:
 
 
 def _double(text: str) -> float:
-    if number(text) is None:
+    if number(text) is None and text.strip().lstrip("+-") not in ("NaN", "Infinity"):
         raise ValueError(text)
     return float(text)
 
@@ -169,7 +171,7 @@ def _boolean(text: str) -> bool:
 
 def _bytes(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:
         raise ValueError(text) from error
 

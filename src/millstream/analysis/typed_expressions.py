@@ -1,4 +1,4 @@
-"""Typed expressions: what an expression of the tree means against one relation.
+"""Typed expressions: an expression of the tree resolved against one relation.
 
 A relation has a key struct, a value struct and pseudo-columns (DESIGN.md §3); user names are gone, positions stay.
 Header columns are part of the value struct once a source is read.
@@ -195,7 +195,7 @@ class TypedElement(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedCall(TypedExpression):
-    """A call of a function's chosen signature with arguments already of the types it asks for."""
+    """A call of a resolved signature; the arguments already have its parameters' types."""
 
     resolved: ResolvedCall
     arguments: tuple[TypedExpression, ...]

@@ -1,7 +1,10 @@
 """The two views of a source's one schema: its columns, and the ROWKEY and ROWVALUE that hold them.
 
-They are the logical and the physical view of the structured-keys RFC. A query may be written in either; `spelled`
-puts it into the first, whose names analysis/scope.py resolves. `flattened` does the same to a declaration.
+They are the logical and the physical view of the structured-keys RFC. A query may use either; `to_logical_view`
+rewrites it to the first, whose names analysis/scope.py resolves. `declared_columns` does the same to a declaration.
+So, over s with key columns A, B and a value column V:
+
+    SELECT ROWKEY->A, ROWVALUE FROM s      becomes      SELECT A, V AS ROWVALUE FROM s
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +44,7 @@ def _record(serde: Serde, columns: Sequence[Column]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumns:
-    """The columns of a declaration, and what its form says of how a single one of each side is written."""
+    """The columns of a declaration; `key` and `value` say how its form wraps a single column of that side."""
 
     columns: tuple[tree.ColumnDef, ...]
     key: Wrapping | None = None
@@ -145,7 +148,7 @@ class _SideNames:
         return any(c.name == name for _, s in self._sources for c in s.schema)
 
     def _is_side(self, part: str, source: str | None) -> bool:
-        """Whether the name is that of a side: no column has it, and there is one source that it can be of."""
+        """Whether the name is that of a side: no column has it, and only one source can be the one."""
         among = self._among(source)
         return part in NAMES and len(among) == 1 and not self._owned(part, among)
 

@@ -1,4 +1,4 @@
-"""Whether a single column of a key or value stands in a record or bare, by WITH clause and settings (KLIP-3)."""
+"""Whether a single column of a key or value is written in a record or bare, by WITH clause and settings (KLIP-3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from millstream.model.schema import Column
 from millstream.model.settings import is_on
 
 SETTINGS = {"KEY": "ksql.persistence.wrap.single.keys", "VALUE": "ksql.persistence.wrap.single.values"}
-# What a side is where neither a property nor the setting says anything (KLIP-3, Public APIs).
+# Whether a side is wrapped where neither a property nor the setting decides (KLIP-3, Public APIs).
 _DEFAULTS = {"KEY": False, "VALUE": True}
-# The properties that decide over a side; what a declaration or a clause says by its very form comes last.
+# The properties that decide, in this order; the form of a declaration or clause decides after them.
 _NAMES = {
     "KEY": ("WRAP_SINGLE_KEY", "KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS"),
     "VALUE": ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS"),
@@ -22,7 +22,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """That a side is a record (`wrapped`) or bare by the form of a statement, and the words that say so there."""
+    """Whether the form of a statement makes a side a record (`wrapped`) or bare; `words` is the text that does so."""
 
     wrapped: bool
     words: str
@@ -36,9 +36,9 @@ def choose_wrapping(
     format: Format,
     shape: Wrapping | None = None,
 ) -> bool | None:
-    """The wrapping of a side's single column: asked for, or configured; None leaves it to the format.
+    """The wrapping of a side's single column by WITH clause, form or setting; None leaves it to the format.
 
-    `shape` is what the statement's form says. Raises StatementError where what is asked for cannot be.
+    `shape` is the wrapping by the statement's form. Raises StatementError where the format does not allow it.
     """
     both = len(columns) == 1 and format.wraps and format.unwraps
     property_name = _deciding_property(side, p)
@@ -74,7 +74,7 @@ def _deciding_property(side: str, p: Properties) -> str | None:
 
 def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
     wrapped = bool(p.values[name])
-    # Every message of Protobuf is a record, and may be called so: conformance wins over KLIP-3 there.
+    # Every message of Protobuf is a record: `true` is accepted there against KLIP-3, as ksqlDB's cases have it.
     if not format.wraps or (not wrapped and not format.unwraps):
         raise StatementError(
             f"Format '{format.name}' does not support '{name}' set to '{_value_text(name, wrapped)}'.",

@@ -83,7 +83,7 @@ class QueryKind(Enum):
 
 
 class QueryState(Enum):
-    """What the user asked of a query; whether it runs well is for the supervisor to say."""
+    """The state that the user requested of a query; the supervisor knows how it runs."""
 
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"

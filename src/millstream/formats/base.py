@@ -36,7 +36,7 @@ class Format:
         return next((why for check in self.checks if (why := check(self.name, columns))), None)
 
     def wrapped(self, columns: int, requested: bool | None) -> bool:
-        """Whether `columns` columns are written inside a record, given what was asked for a single one."""
+        """Whether `columns` columns are written inside a record, given what is `requested` for a single one."""
         if columns == 1 and self.wraps and self.unwraps:
             return requested is not False
         return self.wraps

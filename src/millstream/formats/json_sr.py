@@ -87,7 +87,7 @@ def whole(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
-    # A schema may contain itself; nobody means a type of sixty levels.
+    # A schema may contain itself; a type of sixty levels ends the recursion.
     if not isinstance(node, dict) or depth > 60:
         return None
     if "$ref" in node:
@@ -101,7 +101,7 @@ def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlTyp
 
 
 def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What a $ref points to, and the document that it stands in."""
+    """What a $ref points to, and the document that contains it."""
     name, _, path = reference.partition("#")
     base = others.get(name) if name else root
     target = base

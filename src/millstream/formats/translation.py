@@ -8,9 +8,9 @@ from millstream.formats import avro, json_sr, protobuf
 from millstream.model.schema import Column, RecordPart
 from millstream.model.types import Field, SqlType, Struct
 
-# From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are told.
+# From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are represented.
 ToText = Callable[[Sequence[Column], bool, str, str | None], str]
-# From a schema and the message that is meant to a type.
+# From a schema and the name of a message in it to a type.
 ToType = Callable[[SchemaText, str], SqlType | None]
 
 

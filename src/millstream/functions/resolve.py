@@ -53,7 +53,7 @@ def resolve(
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
     Raises StatementError where nothing fits, several do, or a lambda does not type.
-    `literals` holds the names of the units, each where it stands.
+    `literals` holds the name of each bare time unit at the index of its argument.
     """
     function = library.lookup(name)
     if function is None:

@@ -82,7 +82,9 @@ class ResultTypeRule:
 
 
 def parse_signature(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> Signature:
-    """The signature that `text` says, computed by `spark`; `returns` tells the result where `text` cannot quite."""
+    """The signature that `text` says, computed by `spark`; `returns` computes the result's type where a
+    pattern is not enough. Raises SqlSyntaxError where `text` is no signature.
+    """
     c = Cursor(list(tokens(text)))
     items = () if c.accept("(", ")") else c.in_parentheses(_parameter)
     c.expect("->")
@@ -93,7 +95,7 @@ def parse_signature(text: str, spark: str | Lowering, returns: TypeRule | None =
 
 
 def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:
-    """One signature for each of the `types` (separated by blanks), put where `text` says N."""
+    """One signature for each of the `types` (separated by blanks), in place of N in `text`."""
     return tuple(parse_signature(re.sub(r"\bN\b", name, text), spark) for name in types.split())
 
 

@@ -13,7 +13,7 @@ CHECKED = "is not a valid value"
 
 
 class SettingScope(Enum):
-    """Whom a property concerns, as SHOW PROPERTIES says it."""
+    """What a property configures, in the words of SHOW PROPERTIES."""
 
     KSQL = "KSQL"
     STREAMS = "KAFKA STREAMS"
@@ -26,7 +26,7 @@ class SettingRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property; `editable` says whether a session may set it, `valid` whether a text is a value of it."""
+    """One property; `editable` says whether a session may set it, `valid` tells whether a text is a valid value."""
 
     name: str
     default: str
@@ -246,7 +246,7 @@ SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN)
 
 
 def canonical(name: str) -> str:
-    """The name that a property is kept under: without `ksql.streams.` where that only says whose it is."""
+    """The canonical name of a property: without `ksql.streams.`, `consumer.` or `producer.` before it."""
     bare = name.removeprefix(STREAMS_PREFIX)
     for prefix in ("", "consumer.", "producer."):
         if bare.removeprefix(prefix) in SETTINGS:
@@ -283,7 +283,7 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties as they were given, under their canonical names, as texts."""
+    """Properties with their canonical names, their values as texts."""
     return {canonical(name): text_of(value) for name, value in properties.items()}
 
 

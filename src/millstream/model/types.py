@@ -72,7 +72,7 @@ class Field(TreePart):
 
 @dataclass(frozen=True, slots=True)
 class Struct(SqlType):
-    """STRUCT<name type, …>; field names keep the case they were given."""
+    """STRUCT<name type, …>; field names keep their case."""
 
     fields: tuple[Field, ...]
 
@@ -115,7 +115,7 @@ MOST_DIGITS = 38
 def computed(decimal: Decimal) -> Decimal:
     """The DECIMAL of at most 38 digits that holds `decimal`'s values in Spark: whole digits stay, up to 32 of them.
 
-    A value that has digits for which there is no room fails where it is made or read.
+    A value with more digits fails where it is computed or decoded.
     """
     if decimal.precision <= MOST_DIGITS:
         return decimal

@@ -38,7 +38,7 @@ def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """A query's groups: `node` gives them, `scope` is for the SELECT, whose meanings `over` then puts on `node`."""
+    """A query's groups: `node` gives them; SELECT is typed in `scope`, and `over` rewrites it to columns of `node`."""
 
     node: PlanNode
     scope: NameScope
@@ -47,14 +47,14 @@ class AggregateQuery:
 
 @dataclass(frozen=True, slots=True)
 class _AggregateColumns:
-    """The places of what a group has: of grouped expressions, and from `width` on of aggregates."""
+    """The columns of a group: `keys` by grouped expression; value columns from `width` on are aggregates."""
 
     keys: dict[typed.TypedExpression, typed.ColumnReference]
     width: int
     bounds: bool
 
     def over(self, row_expression: typed.TypedExpression, written: tree.Expression) -> typed.TypedExpression:
-        """`row_expression`, said of the source's rows, as said of the group. Raises StatementError."""
+        """An expression over the source's rows, rewritten to the group's columns. Raises StatementError."""
 
         def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
             key = self.keys.get(bare(part))
@@ -117,7 +117,7 @@ def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     )
     calls = tuple(dict.fromkeys(calls_in_places))
     if not calls:
-        # What is wrong with the expressions themselves, an unknown function say, comes first.
+        # An error inside an expression, such as an unknown function, is reported first.
         for item in query.items:
             if isinstance(item, tree.SelectOne):
                 type_expression(item.expression, scope)
@@ -227,7 +227,7 @@ def _check_source(call: tree.Call, accumulator: Accumulator, node: PlanNode) -> 
 def _check_merging(
     window: tree.WindowClause | None, aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]
 ) -> None:
-    """Sessions that grow together have their states made one."""
+    """Raises StatementError for an aggregate that cannot merge two states, as sessions that grow together need."""
     if window is None or window.kind is not tree.WindowKind.SESSION:
         return
     for call, aggregation in zip(calls, aggregations, strict=True):

@@ -107,7 +107,7 @@ def functions_in_file(text: str, file: str) -> Iterator[UserFunction]:
 
 
 def _builtin_type(type: SqlType, declaration: DeclaredFunction) -> SqlType:
-    """A file is read before there are custom types."""
+    """The type without custom types: a file is loaded before any exists."""
     try:
         return sources.expand(type, {}, Span(declaration.line, 1))
     except StatementError as error:
@@ -149,7 +149,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
 
 
 def _place(body: tree.Block, line: int) -> Span:
-    """Where a line of the function stands in the statement; its first is not always that of the $$."""
+    """The place in the statement of a line of the function; its first line may be the one after the $$."""
     behind = body.text.replace("\r\n", "\n").startswith("\n")
     down = line - 1 + behind
     return Span(body.span.line + down, 1 if down else body.span.column, body.span.file)

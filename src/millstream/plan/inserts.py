@@ -104,7 +104,7 @@ def _expressions_by_column(
 def _column_expressions(
     column: Column, value: tree.Expression, sink: Source, scope: NameScope
 ) -> Iterator[tuple[Column, TypedExpression]]:
-    """What a value says of which columns: ROWKEY and ROWVALUE are all of a side."""
+    """The columns that a value is for, and its expression for each: ROWKEY and ROWVALUE are for all of a side."""
     if column == ROWTIME:
         yield column, _rowtime(value, scope)
         return

@@ -29,7 +29,7 @@ _OUTER = {
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
-    """A source of the FROM: where it is read, the name it has in the query, and where that stands."""
+    """A source of the FROM: the node that reads it, its name in the query, and the place of that."""
 
     read: Read
     alias: str
@@ -41,8 +41,8 @@ class JoinedSources:
     """A query's joins: `node` gives the rows, `scope` reaches the columns, all of them in the value.
 
     `everything` are the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
-    are the columns that the key may be called after; where there is none it is `synthetic`, of a foreign join `own`
-    are the left table's key columns, which stay the key.
+    are the columns that may name the key; where there is none, `synthetic` is its name. Of a foreign-key join `own`
+    are the left table's key columns, which remain the key.
     """
 
     node: Join
@@ -54,7 +54,7 @@ class JoinedSources:
     own: tuple[ScopeColumn, ...] = ()
 
     def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
-        """`scope` with the column that the key is called after found in the key. StatementError if none is selected."""
+        """`scope` in which the selected column that names the key refers to the key. Raises StatementError."""
         chosen = set(map(bare, selected))
         if self.synthetic is not None:
             if self._key(0) not in chosen:
@@ -84,7 +84,7 @@ class JoinedSources:
 
 
 def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
-    """The scope with these columns found in the key, at these places."""
+    """The scope in which these columns refer to the key columns of these indexes."""
     columns = []
     for column in scope.columns:
         index = keys.get(bare(column.ref))
@@ -119,7 +119,7 @@ def _missing_synthetic(name: str, sink: str, at: Span) -> StatementError:
 
 @dataclass(frozen=True, slots=True)
 class _JoinSide:
-    """A source as a side of a join: what of it the query uses, and where that is found in the joined value."""
+    """A source as a side of a join: the columns that the query uses, as references to the joined value."""
 
     input: JoinInput
     node: Select
@@ -204,7 +204,7 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
 
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:
-    """Whether windows of several sizes meet, those that start together: so ksqlDB, of keys that have a schema."""
+    """Whether windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
     formats = [find(i.read.origin.key.format) for i in inputs]
     timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
     return timed and all(f is not None and f.infers for f in formats)
@@ -231,7 +231,7 @@ def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
 
 
 def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
-    """What `*` stands for. Where PARTITION BY comes between, pseudo-columns are columns like others: so ksqlDB."""
+    """The columns of `*`. With PARTITION BY, pseudo-columns are among them, as in ksqlDB."""
     for i in inputs:
         yield from ((i.alias, name) for name in _names(i.read, moved))
 
@@ -330,7 +330,7 @@ class _JoinChain:
         self._follow(left_key, right_key, outer, moves[0], foreign)
 
     def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
-        """Which sides' rows are elsewhere than their counterparts: equal keys in other bytes are too."""
+        """Which sides have to be repartitioned: those with another key, and one of two whose key bytes differ."""
         alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
         if any(moves) or alike:
             return moves
@@ -412,7 +412,7 @@ def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNo
 
 
 def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpression:
-    """A meaning over the joined value as one over the right side's value."""
+    """An expression over the joined value, rewritten to the right side's value."""
 
     def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
         return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
@@ -426,7 +426,7 @@ def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpres
 def _criterion(
     join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """What of the rows so far is compared with what of the new source."""
+    """The two sides of the criterion: the expression over the rows so far, and that over the new source."""
     condition, new_alias = join.condition, visible[-1].alias
     if not isinstance(condition, tree.Comparison) or condition.operator != "=":
         fact = "only one equality is supported"

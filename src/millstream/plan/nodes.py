@@ -33,10 +33,12 @@ class PlanNode(TreeNode["PlanNode"]):
 
     @property
     def schema(self) -> Schema:
+        """The columns of the node's rows."""
         raise NotImplementedError
 
     @property
     def kind(self) -> RelationKind:
+        """Whether the rows are events of a stream or rows of a table."""
         raise NotImplementedError
 
 
@@ -120,7 +122,7 @@ class Window:
 
     @property
     def windowed(self) -> Windowed:
-        """What a source with such keys is told to have."""
+        """The windows of a source with such keys."""
         return Windowed(self.type, None if self.type == "SESSION" else self.size)
 
 
@@ -158,7 +160,7 @@ class Aggregate(PlanNode):
 
     @property
     def shuffles(self) -> int:
-        """How often its rows move between tasks: those of a table first to where their last row is known."""
+        """How many exchanges the plan has for it: a table's rows first go to the task that knows their old row."""
         return 2 if self.source.kind is RelationKind.TABLE else 1
 
 
@@ -190,19 +192,21 @@ class OuterSides(Enum):
 
     @property
     def left(self) -> bool:
+        """Whether unmatched rows of the left side are emitted."""
         return self in (OuterSides.LEFT, OuterSides.FULL)
 
     @property
     def right(self) -> bool:
+        """Whether unmatched rows of the right side are emitted."""
         return self in (OuterSides.RIGHT, OuterSides.FULL)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinWindow:
-    """How near in time rows of two streams meet, in ms: right - left is from -`before` to `after`.
+    """The window of a stream-stream join, in ms: rows join where right - left is from -`before` to `after`.
 
-    A row without counterpart is told once stream time is more than `grace` past the last moment at which one could
-    have come; `eager`: it is told at once, and again should one come.
+    An outer join emits an unmatched row once stream time is more than `grace` past the window's end; with `eager` it
+    emits it at once, and a joined row should a counterpart come.
     """
 
     before: int
@@ -215,10 +219,10 @@ class JoinWindow:
 class Join(PlanNode):
     """Rows of two sides that have the same key; the value is the left's columns, then the right's.
 
-    The key is what was compared, save of a `foreign` join: there each row of the table at the left finds the one row
-    at the right whose key is the left's `left_key`, and keeps its own key. `left_key` and `right_key` are said of the
-    side's rows; `name` is the key's name. `near` is there for two streams. `moves` tells of either side whether its
-    rows have to be sent elsewhere to meet the others.
+    The key is the compared expression, but for a `foreign`-key join: there each row of the left table looks up the
+    right row whose key equals `left_key`, and keeps its own key. `left_key` and `right_key` are expressions over their
+    side's rows; `name` is the key's name. `window` is that of a stream-stream join. `repartitions` tells for either
+    side whether its rows are shuffled by the join key.
     """
 
     left: PlanNode
@@ -234,7 +238,7 @@ class Join(PlanNode):
 
     @property
     def shuffles(self) -> int:
-        """How often its rows move between tasks: by a foreign key there, and back."""
+        """How many exchanges the plan has for it: by a foreign key to the right table's task, and back."""
         return 3 if self.foreign else 1
 
     @property
@@ -303,7 +307,7 @@ class ClientOutput(PlanNode):
 
 
 def windowed(node: PlanNode) -> Windowed | None:
-    """What the keys of a node's rows tell of windows; None where they have none."""
+    """The windows in the keys of a node's rows; None where they have none."""
     if isinstance(node, Aggregate):
         return node.window.windowed if node.window else None
     if isinstance(node, Read):
@@ -312,13 +316,13 @@ def windowed(node: PlanNode) -> Windowed | None:
 
 
 def type_of(expression: TypedExpression) -> SqlType:
-    """The type of a meaning that cannot be a bare NULL (analysis refuses those in a projection)."""
+    """The type of an expression that is not a bare NULL (analysis refuses those in a projection)."""
     assert expression.type is not None
     return expression.type
 
 
 def leaves(node: PlanNode) -> tuple[Read, ...]:
-    """Where a plan reads, left to right; a source that is read twice is there twice."""
+    """The Reads of a plan, left to right; a source that is read twice has two."""
     return tuple(n for n in node.walk() if isinstance(n, Read))
 
 

@@ -1,4 +1,4 @@
-"""Pull queries on tables: which rows a WHERE asks for by key, and what is left to be asked of each row.
+"""Pull queries on tables: which keys a WHERE selects, and which conditions are left to check on each row.
 
 A WHERE is brought into alternatives (OR) of conditions (AND). An alternative that gives every key column a value
 looks rows up; one that bounds a single key column reads a range; any other reads the whole table (features.md §14).
@@ -200,7 +200,7 @@ def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
 
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
-    """The key column or window's bound that a comparison is about, its operator seen from there, the constant."""
+    """The key column or window bound that is compared, the operator with it at the left, and the constant."""
     if not isinstance(condition, TypedComparison) or condition.operator not in _TURNED:
         return None
     for one, other, operator in (

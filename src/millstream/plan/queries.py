@@ -49,7 +49,7 @@ PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 @dataclass(frozen=True, slots=True)
 class ProjectionItem:
-    """One column of a projection: its expression in the tree, what it means, and the alias it was given."""
+    """One column of a projection: its expression in the tree, that expression typed, and its alias."""
 
     expression: tree.Expression
     typed: TypedExpression
@@ -59,7 +59,7 @@ class ProjectionItem:
 
 @dataclass(slots=True)
 class Aliases:
-    """Makes names for columns that have none; a name is taken once it is a source's column or was given out.
+    """Makes names for columns that have none; `taken` are those of the sources' columns and those made so far.
 
     `keys` are the expressions that became key columns under a name of their own. A name in `shared` is that of
     columns of several sources: theirs begin with the source's.
@@ -82,7 +82,7 @@ class Aliases:
         return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
     def of_key(self, expression: tree.Expression, name: str | None) -> str:
-        """The name of a new key column, `name` if it was given one; selected so, the expression has it again."""
+        """The name of a new key column: `name` if there is one. The expression has the same name in the projection."""
         self.keys[expression] = name or self.of(expression)
         return self.keys[expression]
 
@@ -106,7 +106,7 @@ class Aliases:
 class Relation:
     """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out.
 
-    `joined` tells of the joins there, if any, `bounds` that `*` has the bounds of a windowed source's windows.
+    `joined` are the query's joins, if any; with `bounds`, `*` includes the window bounds of a windowed source.
     """
 
     node: PlanNode
@@ -157,7 +157,7 @@ def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery
 
 
 def _in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
-    """A push query of aggregates alone, made one of a single group of all rows."""
+    """A push query that only aggregates, grouped by a constant into a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
     calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
@@ -224,7 +224,7 @@ def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
 
 
 def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str) -> Relation:
-    """The relation with the key of a join found under the name that the projection gives it."""
+    """The relation in which the projected column that names a join's key refers to the key."""
     if relation.joined is None or query.group_by is not None or query.partition_by is not None:
         return relation
     selected = [item.typed for item in _items(query, relation)]
@@ -377,7 +377,7 @@ def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.E
 
 
 def _changes_key(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
-    """Whether the key changes at all: partitioning by the key there is leaves everything in place."""
+    """Whether the key changes: PARTITION BY the present key is no operation."""
     same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
     return tuple(k.expression for k in keys) != same
 
@@ -388,7 +388,7 @@ def _rekey(
     relation: Relation,
     aliased: frozenset[str],
 ) -> Relation:
-    """The relation rekeyed: a column that became a key is reached there, the other old keys in the value.
+    """The relation rekeyed: a column that became a key refers to the key, the other old keys to the value.
 
     A key of a name that was `aliased` to it is reached by that name too.
     """
@@ -477,7 +477,7 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
 
 
 def _check_pseudo(item: ProjectionItem) -> None:
-    """ROWTIME and its like may be read, not written: neither as a name given nor as a name kept."""
+    """Pseudo-columns may be read, not written: their names are refused as aliases and as names of projected columns."""
     name = item.alias
     if name is not None and name in RESERVED_COLUMNS:
         raise StatementError(

@@ -1,4 +1,4 @@
-"""Statements that change the catalog: what is after them, and the steps to get there (features.md §2.1, §2.2).
+"""Statements that change the catalog: the catalog after them, and the steps to carry out (features.md §2.1, §2.2).
 
 Pure: tree, catalog, facts and settings in, an Outcome out. Every error is a StatementError.
 """
@@ -104,7 +104,7 @@ def _declared(statement: tree.CreateSource, old: Source | None, context: Plannin
 
 
 def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningContext) -> Outcome:
-    """A SOURCE table has a query by name, which nobody may stop: servers follow its topic for pull queries."""
+    """A SOURCE table has a query that cannot be terminated: servers materialize its topic for pull queries."""
     id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{context.catalog.next_query}"
     materialized = replace(source, created_by=id)
     settings = tuple(sorted(context.settings.items()))
@@ -115,7 +115,7 @@ def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningCont
 
 
 def _registrations(source: Source) -> list[RegisterSchema]:
-    """The schemas of a source that the registry shall know; one that was asked for by id it knows."""
+    """The schemas of a source to register; one named by its id is there already."""
     written = [s.schema for s in (source.key, source.value) if s.schema is not None and s.format != "PROTOBUF_NOSR"]
     return [RegisterSchema(physical) for physical in written]
 
@@ -208,7 +208,7 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
 
 
 def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningContext) -> Select:
-    """The plan of a query that `sink` keeps, with what the topics of joined sources ask for."""
+    """The plan of a persistent query into `sink`, with repartitioning where the topics of joined streams need it."""
     plan = queries.plan_persistent(query, sink, context.catalog, context.settings)
     _check_partitions(plan, at, context)
     result = repartition_streams(plan, {name: topic.partitions for name, topic in context.facts.topics.items()})
@@ -217,7 +217,7 @@ def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningCont
 
 
 def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
-    """Streams are sent where they meet what they are joined with; tables are read where they are."""
+    """Tables are joined partition by partition: their topics need equal numbers. Streams are repartitioned instead."""
     for join in joins(plan):
         if join.foreign or join.right.kind is RelationKind.STREAM:
             continue
@@ -279,7 +279,7 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, contex
 
 
 def _key_wrapping(query: tree.SelectQuery) -> Wrapping | None:
-    """What PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> say of a single key column: it is in a record."""
+    """PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> put a single key column in a record; None for other queries."""
     clause = "PARTITION BY" if query.partition_by is not None else "GROUP BY"
     return Wrapping(True, f"{clause} STRUCT<…>") if query.structured else None
 

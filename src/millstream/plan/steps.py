@@ -1,4 +1,4 @@
-"""What a statement comes to: the catalog after it, and the steps that make the world agree with it.
+"""What a statement comes to: the catalog after it, and the steps that Kafka, the registry and Spark need for it.
 
 A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, the engine carries it out.
 """
@@ -53,7 +53,7 @@ class RegisterSchema:
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubjects:
-    """Subjects whose schemas are to be forgotten, with the topic that they describe."""
+    """Subjects to delete from the registry, together with the topic that they describe."""
 
     names: tuple[str, ...]
 
@@ -115,7 +115,7 @@ Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A catalog statement, understood: the catalog after it, the steps in order, what to tell the user.
+    """A catalog statement, understood: the catalog after it, the steps in order, the message for the user.
 
     `warning` marks a statement that changed nothing (IF NOT EXISTS of what exists). `path` is the command's id,
     e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.

@@ -18,7 +18,7 @@ from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
 
-# Reserved words that open or close a clause: found in the wrong place they are no misnamed column.
+# Reserved words that open or close a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
 
@@ -34,10 +34,12 @@ class Cursor:
 
     @property
     def token(self) -> Token:
+        """The present token."""
         return self._tokens[self._index]
 
     @property
     def span(self) -> Span:
+        """Where the present token begins."""
         return self._tokens[self._index].span
 
     @property
@@ -80,7 +82,7 @@ class Cursor:
         return True
 
     def expect(self, *keys: str) -> Token:
-        """Take these words or symbols; SqlSyntaxError where something else stands. The first of their tokens."""
+        """Take these words or symbols; gives the first of their tokens. SqlSyntaxError where something else comes."""
         first = self.token
         for key in keys:
             if self.token.key != key:
@@ -124,7 +126,7 @@ class Cursor:
         return items
 
     def fail(self, *expected: str) -> NoReturn:
-        """Refuse the present token: SqlSyntaxError that says what stands there and what could have."""
+        """Refuse the present token: SqlSyntaxError that names it and what was expected."""
         token, alternatives_tried = self.token, [*self._tried, *expected]
         if token.kind is TokenKind.VARIABLE:
             hint = f"DEFINE {token.value} = '…'; makes it known"
@@ -150,7 +152,7 @@ class Cursor:
 
 
 def _unquoted(token: Token, expected: Sequence[str]) -> str:
-    """What to do if `token` was meant as a name and is a reserved word."""
+    """The hint for a reserved word where a name is expected."""
     wants_name = any("name" in w for w in expected)
     wants_expression = "an expression" in expected and token.key not in _CLAUSE
     if token.key not in RESERVED or not (wants_name or wants_expression):

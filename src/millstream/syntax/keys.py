@@ -1,4 +1,4 @@
-"""What stands behind GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
+"""The expressions of GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from millstream.syntax.expressions import primary, value
 
 @dataclass(frozen=True, slots=True)
 class KeyExpressions:
-    """The expressions, the names that AS gives them (() where none has one), and whether they stand in STRUCT<…>."""
+    """The expressions, the names that AS gives them (() where none has one), and whether they are inside STRUCT<…>."""
 
     expressions: tuple[tree.Expression, ...]
     names: tuple[str | None, ...] = ()
@@ -58,7 +58,7 @@ def _alias(c: Cursor) -> str | None:
 
 
 def _keys(fields: tuple[_Field, ...]) -> KeyExpressions:
-    """A struct that is given a name is one field of the key: what has fields is a record."""
+    """A struct with a name is one field of the key, so the key is a record."""
     nested = len(fields) == 1 and fields[0].name is not None and isinstance(fields[0].expression, tree.StructOf)
     return _key_expressions(fields, nested)
 

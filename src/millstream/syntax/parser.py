@@ -28,7 +28,7 @@ class Parsed:
 
 
 def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES) -> Iterator[Parsed]:
-    """The statements of `text`, each parsed only when it is asked for.
+    """The statements of `text`, each parsed only when the iterator reaches it.
 
     `variables` is looked at anew for each statement, so that a DEFINE that was carried out holds for the next.
     SqlSyntaxError at the first statement that the grammar does not accept.

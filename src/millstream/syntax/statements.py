@@ -221,7 +221,7 @@ def _run(c: Cursor) -> tree.Statement:
     return tree.RunScript(c.string("a file as a string"), span=at)
 
 
-# ---------------------------------------------------------------- queries' life, listings
+# ---------------------------------------------------------------- control of queries, listings
 
 
 def _control(c: Cursor) -> tree.Statement:

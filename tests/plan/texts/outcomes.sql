@@ -118,7 +118,7 @@ CREATE TABLE totals AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM ord
 -- → Write TABLE TOTALS to topic TOTALS (key KAFKA, value JSON)
 -- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
 -- →     Filter COUNT(*) > 1 (other rows become tombstones)
--- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, told at each row: COUNT(*), SUM(AMOUNT)
+-- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*), SUM(AMOUNT)
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM known AS SELECT o.item AS name, o.id, p.age FROM orders o LEFT JOIN people p ON o.item = p.name;

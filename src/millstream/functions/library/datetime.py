@@ -47,7 +47,7 @@ def _moved(type_name: str, verb: str, example: str, answer: str) -> Function:
 
 
 def _zoned(text: str, spark: str, zone: str = "'GMT'") -> tuple[Signature, ...]:
-    """With and without a time zone at the end; `zone` is Spark SQL text of the one that is meant without."""
+    """With and without a time zone as the last argument; `zone` is Spark SQL text of the default zone."""
     start, result = text.rsplit(")", 1)
     return (
         parse_signature(text, f"{spark}({{*}}, {zone})"),
