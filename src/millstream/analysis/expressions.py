@@ -1,4 +1,18 @@
-"""From an expression of the tree to a typed one: names resolved, types checked, conversions made explicit."""
+"""From an expression of the tree to a typed one: names resolved, types checked, conversions made explicit.
+
+>>> from millstream.analysis.scope import ScopeColumn
+>>> from millstream.syntax.parser import parse_expression
+>>> amount = typed.ColumnReference(INTEGER, typed.ColumnPlace.VALUE, 0, "AMOUNT")
+>>> scope = NameScope((ScopeColumn("AMOUNT", "S", amount),))
+>>> product = type_expression(parse_expression("amount * 1.5"), scope)
+>>> str(product.type)
+'DECIMAL(13, 1)'
+>>> product.left == typed.TypedCast(Decimal(10, 0), amount)
+True
+>>> type_expression(parse_expression("amount * 'x'"), scope)
+Traceback (most recent call last):
+millstream.model.errors.StatementError: line 1:1: * does not apply to AMOUNT (INTEGER) and 'x' (STRING)
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

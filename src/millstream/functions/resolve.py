@@ -4,6 +4,21 @@ Three passes, the first that finds anything decides: types as they are; with wid
 DECIMAL to DOUBLE, text to DATE, TIME and TIMESTAMP); with widening among the uses of a generic too.
 Of several that fit, the better one has no repeated parameter, then more parameters, then fewer generics;
 two equally good ones are an ambiguous call. A bare NULL fits anything.
+
+Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
+element binds it, and the value is cast:
+
+>>> from millstream.model.types import BIGINT, INTEGER
+>>> here = Span(1, 1)
+>>> str(resolve("ABS", [BIGINT], None, here).returns)
+'BIGINT'
+>>> call = resolve("ARRAY_CONTAINS", [Array(BIGINT), INTEGER], None, here)
+>>> [str(t) for t in call.arguments], str(call.returns)
+(['None', 'BIGINT'], 'BOOLEAN')
+>>> resolve("ABS", [Array(BIGINT)], None, here)
+Traceback (most recent call last):
+millstream.model.errors.StatementError: line 1:1: Function 'ABS' does not accept parameters (ARRAY<BIGINT>).
+  hint: valid calls are ABS(value INTEGER); ABS(value BIGINT); ABS(value DOUBLE); ABS(value DECIMAL)
 """
 
 from collections.abc import Sequence

@@ -4,11 +4,12 @@ Types are those of the language (syntax/types.py). Beside them a single capital 
 DECIMAL any decimal, INTERVALUNIT a time unit, `...` stands behind the parameter that repeats, and `(K, V) => T` is a
 lambda. For example
 
-    parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})")
-
-is Signature((Parameter("map", Map(Generic("K"), Generic("V"))),
-              Parameter("keep", LambdaType((Generic("K"), Generic("V")), BOOLEAN))),
-             Map(Generic("K"), Generic("V")), "map_filter({0}, {1})")
+>>> keep = parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})")
+>>> from millstream.model.types import BOOLEAN
+>>> keep.parameters[1] == Parameter("keep", LambdaType((Generic("K"), Generic("V")), BOOLEAN))
+True
+>>> call_sql(keep, ["value.V0", "(v0, v1) -> (v1 > 1)"], [], keep.returns)
+'map_filter(value.V0, (v0, v1) -> (v1 > 1))'
 """
 
 import re

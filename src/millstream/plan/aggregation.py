@@ -1,4 +1,24 @@
-"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to a Group (features.md §6, §10, §11)."""
+"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to an Aggregate node (features.md §6, §10, §11).
+
+The node's key are the grouped expressions, its value the distinct aggregate calls of SELECT and HAVING. The SELECT is
+typed over the source's rows and then rewritten to these columns; HAVING is a filter above the node. So the last of
+
+    CREATE STREAM orders (id INT KEY, item STRING, amount INT)
+      WITH (kafka_topic='orders', value_format='JSON', partitions=1);
+    CREATE TABLE sold AS
+      SELECT UCASE(item) AS item, SUM(amount) / COUNT(*) AS mean FROM orders WINDOW TUMBLING (SIZE 1 HOUR)
+      GROUP BY UCASE(item) HAVING COUNT(*) > 1;
+
+becomes
+
+    Select UCASE(ITEM) AS ITEM KEY, SUM(AMOUNT) / COUNT(*) AS MEAN
+      Filter COUNT(*) > 1 (other rows become tombstones)
+        Group by UCASE(ITEM) in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row:
+            SUM(AMOUNT), COUNT(*)
+          Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+in which UCASE(ITEM) is key column 0, SUM(AMOUNT) value column 0 and COUNT(*) value column 1.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

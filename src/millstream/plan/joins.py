@@ -1,4 +1,27 @@
-"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9)."""
+"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9).
+
+Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is what
+its condition compares, and a side whose key is another expression is repartitioned. So the last of
+
+    CREATE STREAM orders (id INT KEY, item STRING, place STRING)
+      WITH (kafka_topic='orders', value_format='JSON', partitions=1);
+    CREATE STREAM shipments (id INT KEY, order_id INT)
+      WITH (kafka_topic='shipments', value_format='JSON', partitions=1);
+    CREATE STREAM shipped AS
+      SELECT o.id, item FROM orders o JOIN shipments s WITHIN 1 HOUR GRACE PERIOD 5 MINUTES ON o.id = s.order_id;
+
+becomes
+
+    Select O.ID AS O_ID KEY, ITEM
+      Join (INNER) on O.ID = S.ORDER_ID within 3600000 ms before, 3600000 ms after, grace 300000 ms;
+          repartition of the right side by the join key
+        Select ID KEY, ID, ITEM
+          Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+        Select ID KEY, ID, ORDER_ID
+          Read STREAM SHIPMENTS from topic shipments (key KAFKA, value JSON)
+
+The joined value is the left side's columns, then the right's: ID, ITEM, ID, ORDER_ID.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,23 @@
 """SELECT: from the tree of a query to its plan (features.md §1, §7, §11).
 
-The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY), select.
+The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY) or aggregate (GROUP BY),
+select. Each step is a function from one Relation (a plan node, and the names that reach its columns) to the next;
+`plan_persistent` and `plan_transient` are the two roads through them. So the last of
+
+    CREATE STREAM flights (id STRING KEY, origin STRING, delays ARRAY<INT>)
+      WITH (kafka_topic='flights', value_format='JSON', partitions=1);
+    CREATE STREAM late AS
+      SELECT origin, id, EXPLODE(delays) * 60 AS delay FROM flights WHERE origin <> 'JFK' PARTITION BY origin;
+
+becomes, the last node first, as EXPLAIN prints it
+
+    Select ORIGIN KEY, ID, EXPLODE(DELAYS) * 60 AS DELAY
+      Partition by ORIGIN
+        Flatten EXPLODE(DELAYS)
+          Filter ORIGIN <> 'JFK'
+            Read STREAM FLIGHTS from topic flights (key KAFKA, value JSON)
+
+No name is left in the nodes' expressions: ID is the column that Partition appended to the value, the old key.
 """
 
 from collections import Counter
