@@ -304,6 +304,20 @@ def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression
     return convert(value, target, at)
 
 
+def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
+    """`value` as `target` where that is a DECIMAL with room for it: INSERT INTO … SELECT casts so by itself.
+
+    A number constant counts with its own digits. Any other value is given back as it is.
+    """
+    number = value.value if isinstance(value, Constant) and not isinstance(value.value, bool) else None
+    source = text_conversions.decimal_type(Number(number)) if isinstance(number, int | Number) else None
+    source = source or (as_decimal(value.type) if value.type is not None else None)
+    if source is None or not isinstance(target, Decimal) or value.type == target:
+        return value
+    room = source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
+    return convert(value, target, at) if room else value
+
+
 def _assignable(value: TypedExpression, target: SqlType) -> bool:
     source = value.type
     if source is None or source == target:

@@ -95,6 +95,7 @@ def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source
     `sources` are those of its FROM by the names they have there. A name that AS gives to what GROUP BY makes is
     replaced by what it stands for.
     """
+    query = _by_alias(query, sources)
     names = _SideNames(sources)
     if any(map(_mentions, query.walk())) or any(
         isinstance(i, tree.SelectAll) and i.source in NAMES for i in query.items
@@ -102,6 +103,19 @@ def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source
         items = tuple(replaced for item in query.items for replaced in names.item(item))
         query = replace(query, items=items).transform(names.replacement)
     return _with_group_names(query, names)
+
+
+def _by_alias(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
+    """The query in which a source that has an alias is called by that, also where its own name was used."""
+    aliases = {alias for alias, _ in sources}
+    own = {source.name: alias for alias, source in sources if source.name not in aliases}
+
+    def replacement(node: tree.SyntaxNode) -> tree.SyntaxNode | None:
+        if isinstance(node, tree.ColumnRef | tree.SelectAll) and node.source in own:
+            return replace(node, source=own[node.source])
+        return None
+
+    return query.transform(replacement) if own else query
 
 
 def _mentions(expression: tree.SyntaxNode) -> bool:

@@ -74,8 +74,9 @@ def _deciding_property(side: str, p: Properties) -> str | None:
 
 def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
     wrapped = bool(p.values[name])
-    # Every message of Protobuf is a record: `true` is accepted there against KLIP-3, as ksqlDB's cases have it.
-    if not format.wraps or (not wrapped and not format.unwraps):
+    # `true` is accepted of Protobuf, whose messages are records, and `false` of formats without records: both say what
+    # is so anyway. WRAP_SINGLE_FIELDS=true is refused where it is wrong for one side.
+    if not (format.wraps if wrapped else format.unwraps or not format.wraps):
         raise StatementError(
             f"Format '{format.name}' does not support '{name}' set to '{_value_text(name, wrapped)}'.",
             p.place(name),

@@ -18,6 +18,7 @@ from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import NamedExpression
 from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
 
 ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
@@ -35,6 +36,8 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
             statement.span,
             "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
+    for value in statement.values:
+        _check_no_columns(value)
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
     expressions = _expressions_by_column(columns, statement.values, sink, scope)
     _check_key(sink, expressions, statement.span)
@@ -44,6 +47,16 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
         tuple(_named(c, expressions) for c in sink.schema.value),
         NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
     )
+
+
+def _check_no_columns(value: tree.Expression) -> None:
+    """Raises StatementError where a value refers to a column; names of lambda parameters are none."""
+    parameters = {name for e in value.walk() if isinstance(e, tree.Lambda) for name in e.parameters}
+    for reference in value.walk():
+        if isinstance(reference, tree.ColumnRef) and (reference.source or reference.name not in parameters):
+            raise StatementError(
+                f"VALUES cannot refer to a column: {to_sql(reference)}", reference.span, "text is put in single quotes"
+            )
 
 
 def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:

@@ -10,6 +10,7 @@ from functools import singledispatch
 
 from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
+from millstream.analysis.coercion import widened_to_decimal
 from millstream.analysis.properties import Properties
 from millstream.analysis.targets import inherited, sink_topic
 from millstream.analysis.wrapping import Wrapping
@@ -349,7 +350,7 @@ def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
         raise StatementError(
             f"Cannot insert into {identifier(sink.name)} because it has header columns", statement.span
         )
-    plan = _planned(statement.query, sink.name, statement.span, context)
+    plan = _widened(_planned(statement.query, sink.name, statement.span, context), sink, statement.span)
     _check_same(plan, sink, statement.span)
     id = _insert_id(statement, context.catalog)
     _check_limit(statement.span, context)
@@ -357,6 +358,16 @@ def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
     catalog = context.catalog.with_new_query(query)
     path = f"query/`{id}`/create"
     return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
+
+
+def _widened(plan: Select, sink: Source, at: Span) -> Select:
+    """The plan with its numbers cast to the sink's DECIMALs that have room for them."""
+    targets = sink.schema.value
+    if len(targets) != len(plan.columns):
+        return plan
+    pairs = zip(plan.columns, targets, strict=True)
+    columns = (replace(c, expression=widened_to_decimal(c.expression, t.type, at)) for c, t in pairs)
+    return replace(plan, columns=tuple(columns))
 
 
 def _check_same(plan: Select, sink: Source, at: Span) -> None:

@@ -46,7 +46,7 @@ def limit(c: Cursor) -> int | None:
         return None
     if c.token.text == "-":
         raise SqlSyntaxError("queries don't support negative integers in the LIMIT clause", c.span, "LIMIT 0 or more")
-    return whole_number(c, "a number of rows")
+    return whole_number(c, "a whole number of rows")
 
 
 def duration(c: Cursor) -> tree.Duration:

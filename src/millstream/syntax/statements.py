@@ -274,7 +274,7 @@ def _print(c: Cursor) -> tree.Statement:
         raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
     every = c.accept("INTERVAL") or c.accept("SAMPLE")
-    interval = whole_number(c, "a number of records") if every else None
+    interval = whole_number(c, "a whole number of records") if every else None
     return tree.Print(topic, from_beginning, interval, limit(c), span=at)
 
 

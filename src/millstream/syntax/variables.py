@@ -1,7 +1,8 @@
 """Session variables: `${name}` in statement text, replaced where an identifier or a literal may stand.
 
 A value replaces one token and is one token, so it can bring in no clause and no keyword.
-Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is.
+Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is,
+and `$${name}` is the text `${name}`.
 """
 
 import re
@@ -12,7 +13,7 @@ from millstream.model.names import RESERVED, literal, quoted
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
-_IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
+_IN_STRING = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
 _NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 _OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 
@@ -51,6 +52,8 @@ def _replaced(token: Token, before: Token | None, variables: Mapping[str, str]) 
 
 
 def _in_string(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    if match[0].startswith("$$"):
+        return match[0][1:]
     value = _value(match[1], variables)
     return match[0] if value is None else value
 
