@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from millstream.analysis.schemas import remade
+from millstream.analysis.schemas import with_changed_schema
 from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.model.schema import Column
@@ -72,7 +72,7 @@ def pairs(session: SparkSession, spec: str) -> None:
 def against_json(session: SparkSession, json_spec: str, format: str) -> None:
     """Measure reading and writing in a format with schemas, against the same rows in JSON."""
     physical = PhysicalSchema(registry.schemas().url, "bench-value", SchemaText("", ""))
-    spec = codec.spec(remade(Serde(format, schema=physical), COLUMNS, "BENCH", "VALUE"), COLUMNS)
+    spec = codec.spec(with_changed_schema(Serde(format, schema=physical), COLUMNS, "BENCH", "VALUE"), COLUMNS)
     rows = kept(session, f"{ROW} as r")
 
     def written(by: str) -> DataFrame:

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from bench import hostile
-from millstream.analysis.schemas import remade
+from millstream.analysis.schemas import with_changed_schema
 from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.registry import FORMATS
@@ -182,7 +182,7 @@ def target(
     serde, heads = Serde(format, wrap), [b""]
     if format in TRANSLATORS:
         kind = TRANSLATORS[format].kind
-        serde = remade(
+        serde = with_changed_schema(
             Serde(format, wrap, (), PhysicalSchema(known.url, "own", SchemaText(kind, ""))), held, "S", "VALUE"
         )
         others = {"AVRO": hostile.AVRO, "JSON": hostile.JSON, "PROTOBUF": hostile.PROTO}[kind]

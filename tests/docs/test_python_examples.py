@@ -11,7 +11,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.functions.python import library
 from millstream.model.settings import effective
-from millstream.plan.functions import in_file
+from millstream.plan.functions import functions_in_file
 from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
 from millstream.syntax import tree
@@ -58,4 +58,4 @@ def test_aggregates_give_their_answers(spark: SparkSession) -> None:
 
 def test_the_file_declares_what_the_page_says() -> None:
     (file,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert [f.name for f in in_file(file, "ext/own.py")] == ["REPEATED", "CRC", "PRODUCT"]
+    assert [f.name for f in functions_in_file(file, "ext/own.py")] == ["REPEATED", "CRC", "PRODUCT"]

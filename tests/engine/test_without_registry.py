@@ -2,10 +2,18 @@
 
 import pytest
 
+from millstream.analysis.targets import Target, target
 from millstream.catalog.catalog import Catalog
 from millstream.engine.schemas import NoRegistry, RegistryAccess
 from millstream.model.settings import effective
+from millstream.syntax import tree
 from millstream.syntax.parser import split
+
+
+def created(statement: tree.Statement) -> Target:
+    assert isinstance(statement, tree.CreateSource | tree.CreateAs)
+    return target(statement, Catalog(), effective({}, {}))
+
 
 CREATE = "CREATE STREAM s (v INT) WITH (kafka_topic='t', value_format='{}');"
 
@@ -22,10 +30,10 @@ CREATE = "CREATE STREAM s (v INT) WITH (kafka_topic='t', value_format='{}');"
 def test_refused(text: str, why: str) -> None:
     (parsed,) = split(text)
     with pytest.raises(NoRegistry, match=f"{why}.*ksql.schema.registry.url"):
-        RegistryAccess({}).look_up(parsed.statement, Catalog(), effective({}, {}))
+        RegistryAccess({}).look_up(created(parsed.statement))
 
 
 @pytest.mark.parametrize("format", ["JSON", "DELIMITED", "PROTOBUF_NOSR"])
 def test_others_need_none(format: str) -> None:
     (parsed,) = split(CREATE.format(format))
-    assert RegistryAccess({}).look_up(parsed.statement, Catalog(), effective({}, {})) == ({}, {})
+    assert RegistryAccess({}).look_up(created(parsed.statement)) == ({}, {})

@@ -33,7 +33,7 @@ class Aggregated:
         assert isinstance(made, typed.TypedCall)
         assert made.type is not None
         self.call, self.type = made, made.type
-        signature = made.chosen.signature
+        signature = made.resolved.signature
         self.arguments = [to_sql(a) for a in made.arguments[: len(made.arguments) - signature.constants]]
         self.rows = _rows(list(arrays.values()))
         assert signature.accumulating is not None

@@ -65,7 +65,7 @@ def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None
     """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
     made = meant(call, scope)
     assert made.type is not None
-    if isinstance(made, typed.TypedCall) and made.chosen.function.kind is FunctionKind.TABLE:
+    if isinstance(made, typed.TypedCall) and made.resolved.function.kind is FunctionKind.TABLE:
         return Array(made.type), to_sql(made, label)
     return made.type, to_sql(made, label)
 
@@ -82,7 +82,4 @@ def meant(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
 
 def calls_in(made: typed.TypedExpression) -> Iterator[typed.TypedCall]:
     """The calls in an expression, those inside others too."""
-    if isinstance(made, typed.TypedCall):
-        yield made
-    for part in typed.parts(made):
-        yield from calls_in(part)
+    return (part for part in made.walk() if isinstance(part, typed.TypedCall))

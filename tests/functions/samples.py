@@ -17,7 +17,6 @@ from millstream.model.types import (
     Map,
     SqlType,
     Struct,
-    children,
 )
 
 # What may stand for a generic: one of each kind that a lowering can tell from another.
@@ -27,7 +26,7 @@ NESTED = (Array(INTEGER), Map(STRING, INTEGER), Struct((Field("A", INTEGER),)))
 
 def is_generic(t: SqlType) -> bool:
     """Whether a type of a signature leaves something open."""
-    return isinstance(t, Generic) or t == ANY or any(map(is_generic, children(t)))
+    return isinstance(t, Generic) or t == ANY or any(map(is_generic, t.children()))
 
 
 def bound(pattern: SqlType, t: SqlType) -> SqlType:

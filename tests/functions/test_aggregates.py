@@ -15,7 +15,7 @@ LOSSY = ("TOPK",)
 
 
 def undoable(one: Aggregated) -> bool:
-    return one.how.undo is not None and one.call.chosen.function.name not in LOSSY
+    return one.how.undo is not None and one.call.resolved.function.name not in LOSSY
 
 
 @pytest.mark.parametrize(

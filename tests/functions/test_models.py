@@ -173,5 +173,5 @@ def _plain(call: str) -> Callable[[Any], Any]:
 
 
 def test_many_functions_have_models() -> None:
-    named = {c.chosen.function.name for call in (*STRICT, *LENIENT) for c in calls_in(meant(call, SCOPE))}
+    named = {c.resolved.function.name for call in (*STRICT, *LENIENT) for c in calls_in(meant(call, SCOPE))}
     assert len(named) >= 100, sorted(named)

@@ -12,10 +12,10 @@ from millstream.analysis import typed_expressions as typed
 from millstream.functions import FUNCTIONS
 from millstream.functions.declare import Function, LambdaType, Signature
 from millstream.functions.resolve import call_text
+from millstream.functions.signatures import call_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import STRING, SqlType, children
-from millstream.spark.lower import call_sql
+from millstream.model.types import STRING, SqlType
 
 HERE = Path(__file__).parent
 Types = Sequence[SqlType | None]
@@ -40,22 +40,22 @@ def signatures() -> Iterator[tuple[Function, Signature]]:
 
 
 def test_each_signature_has_an_example(calls: list[typed.TypedCall]) -> None:
-    seen = {id(c.chosen.signature) for c in calls}
+    seen = {id(c.resolved.signature) for c in calls}
     assert [call_text(f.name, s) for f, s in signatures() if id(s) not in seen] == []
 
 
 def test_what_repeats_is_there_once_and_more_than_once(calls: list[typed.TypedCall]) -> None:
-    seen = {(id(c.chosen.signature), min(_repeats(c), 2)) for c in calls if c.chosen.signature.variadic is not None}
+    seen = {(id(c.resolved.signature), min(_repeats(c), 2)) for c in calls if c.resolved.signature.variadic is not None}
     varying = [(f, s) for f, s in signatures() if s.variadic is not None]
     assert [(call_text(f.name, s), n) for f, s in varying for n in (0, 2) if (id(s), n) not in seen] == []
 
 
 def _repeats(call: typed.TypedCall) -> int:
-    return len(call.arguments) - len(call.chosen.signature.parameters) + 1
+    return len(call.arguments) - len(call.resolved.signature.parameters) + 1
 
 
 def test_each_kind_of_a_generic_has_an_example(calls: list[typed.TypedCall]) -> None:
-    seen = {(id(c.chosen.signature), _of_call(c)) for c in calls if _is_varied(c.chosen.signature)}
+    seen = {(id(c.resolved.signature), _of_call(c)) for c in calls if _is_varied(c.resolved.signature)}
     missing = [
         f"{call_text(f.name, s)} of {t}"
         for f, s in signatures()
@@ -90,7 +90,7 @@ def _is_varied(signature: Signature) -> bool:
 
 def _of_call(call: typed.TypedCall) -> str:
     assert call.type is not None
-    return _way(call.chosen.signature, [a.type for a in call.arguments], call.type)
+    return _way(call.resolved.signature, [a.type for a in call.arguments], call.type)
 
 
 def _way(signature: Signature, types: Types, result: SqlType) -> str:
@@ -111,5 +111,5 @@ def _all(t: SqlType) -> Iterator[SqlType]:
     if isinstance(t, LambdaType):
         return
     yield t
-    for inner in children(t):
+    for inner in t.children():
         yield from _all(inner)

@@ -9,7 +9,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.explain import explain
-from millstream.plan.queries import transient
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
@@ -53,7 +53,7 @@ def _told(text: str, known: Catalog) -> str:
     (parsed,) = parser.split(text)
     try:
         if isinstance(parsed.statement, tree.QueryStatement):
-            return explain(transient(parsed.statement, known, SETTINGS).plan)
+            return explain(plan_transient(parsed.statement, known, SETTINGS).plan)
         made = outcome(parsed.statement, parsed.text, known, FACTS, SETTINGS)
     except StatementError as error:
         return str(error)

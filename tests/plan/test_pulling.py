@@ -11,8 +11,8 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.nodes import Filter
-from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange, pulled
-from millstream.plan.queries import transient
+from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange, plan_pull
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
 from support import golden
@@ -52,7 +52,7 @@ def _told(text: str, known: Catalog, settings: dict[str, str]) -> str:
     (parsed,) = parser.split(text)
     assert isinstance(parsed.statement, tree.QueryStatement)
     try:
-        made = pulled(transient(parsed.statement, known, settings), settings, parsed.statement.span)
+        made = plan_pull(plan_transient(parsed.statement, known, settings), settings, parsed.statement.span)
     except StatementError as error:
         return str(error)
     rest = ", each row asked" if isinstance(made.plan.source, Filter) else ""
@@ -83,6 +83,6 @@ def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> No
     for key in (1, 2):
         (parsed,) = parser.split(f"SELECT n FROM one WHERE id = {key};")
         assert isinstance(parsed.statement, tree.QueryStatement)
-        plans.append(pulled(transient(parsed.statement, known, SETTINGS), SETTINGS, parsed.statement.span).plan)
+        plans.append(plan_pull(plan_transient(parsed.statement, known, SETTINGS), SETTINGS, parsed.statement.span).plan)
     assert plans[0] == replace(plans[1])
     assert hash(plans[0]) == hash(plans[1])

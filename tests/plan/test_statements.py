@@ -8,7 +8,7 @@ from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
-from millstream.plan.queries import transient
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
@@ -22,6 +22,10 @@ CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2
   place STRUCT<city STRING, zip INT>, placed TIMESTAMP) WITH (kafka_topic='orders', value_format='JSON');
 CREATE TABLE people (name STRING PRIMARY KEY, age INT) WITH (kafka_topic='people', value_format='DELIMITED');
 CREATE STREAM pairs (a INT KEY, b INT KEY, v STRING) WITH (kafka_topic='pairs', partitions=2, format='JSON');
+CREATE STREAM wide (id BIGINT KEY, amount DECIMAL(12, 2), price DECIMAL(9, 3), one DECIMAL(3, 1))
+  WITH (kafka_topic='wide', partitions=1, value_format='JSON');
+CREATE STREAM narrow (id BIGINT KEY, amount DECIMAL(4, 2)) WITH (kafka_topic='n', partitions=1, value_format='JSON');
+CREATE STREAM late_key (v INT, k STRING KEY) WITH (kafka_topic='late', partitions=1, value_format='JSON');
 CREATE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='JSON');
 """
 
@@ -60,7 +64,7 @@ def _told(text: str) -> str:
 def _answer(parsed: parser.Parsed) -> str:
     match parsed.statement:
         case tree.QueryStatement() as query:
-            return explain(transient(query, KNOWN, SETTINGS).plan)
+            return explain(plan_transient(query, KNOWN, SETTINGS).plan)
         case tree.InsertValues() as insert:
             made = row(insert, KNOWN, SETTINGS)
             return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}"

@@ -6,7 +6,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
-from millstream.plan.queries import transient
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
 
@@ -50,7 +50,7 @@ def planned(text: str, settings: dict[str, str]) -> None:
     """Plan one statement. Raises StatementError."""
     (parsed,) = parser.split(text)
     if isinstance(parsed.statement, tree.QueryStatement):
-        transient(parsed.statement, catalog(), effective(settings))
+        plan_transient(parsed.statement, catalog(), effective(settings))
     else:
         outcome(parsed.statement, parsed.text, catalog(), FACTS, effective(settings))
 

@@ -9,8 +9,8 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.explain import explain
-from millstream.plan.functions import ENABLED, explained, in_file
-from millstream.plan.queries import transient
+from millstream.plan.functions import ENABLED, explained, functions_in_file
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
 from millstream.udf.code import BadCode
@@ -59,7 +59,7 @@ def _told(text: str) -> str:
             catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
         for parsed in parser.split(text):
             if isinstance(parsed.statement, tree.QueryStatement):
-                lines.append(explain(transient(parsed.statement, catalog, SETTINGS).plan))
+                lines.append(explain(plan_transient(parsed.statement, catalog, SETTINGS).plan))
                 continue
             made = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS)
             lines += [made.message, *(explained(q.functions) for q in made.catalog.queries.values())]
@@ -76,7 +76,7 @@ def test_switched_off() -> None:
 
 
 def test_a_file_declares_with_decorators() -> None:
-    repeated, halves, total = in_file(FILE, "ext/a.py")
+    repeated, halves, total = functions_in_file(FILE, "ext/a.py")
     assert (repeated.name, repeated.strict, repeated.description) == ("REPEATED", True, "Text some times over.")
     assert [(name, str(type)) for name, type in repeated.parameters] == [("TEXT", "STRING"), ("TIMES", "INTEGER")]
     assert (halves.name, halves.entry, str(halves.returns)) == ("HALVES", "_of_two", "ARRAY<DOUBLE>")
@@ -85,7 +85,7 @@ def test_a_file_declares_with_decorators() -> None:
 
 
 def test_a_file_without_the_module_declares_nothing() -> None:
-    assert list(in_file("def function(x): this is no Python", "ext/a.py")) == []
+    assert list(functions_in_file("def function(x): this is no Python", "ext/a.py")) == []
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_a_file_without_the_module_declares_nothing() -> None:
 )
 def test_a_file_that_is_wrong_says_where(text: str, line: int, why: str) -> None:
     with pytest.raises(BadCode, match=why) as caught:
-        list(in_file("from millstream.udf import aggregate, function\n" + text, "ext/a.py"))
+        list(functions_in_file("from millstream.udf import aggregate, function\n" + text, "ext/a.py"))
     assert caught.value.line == line

@@ -6,9 +6,10 @@ import pytest
 from starlette.requests import Request
 
 from millstream.engine.api import RequestFailed
+from millstream.engine.entities.types import schema_of
 from millstream.server.media import DELIMITED, JSON, KSQL, accepted
-from millstream.server.schemas import schema
 from millstream.server.text import dumps
+from millstream.syntax.parser import parse_type
 
 
 @pytest.mark.parametrize(
@@ -35,14 +36,14 @@ PLAIN = {"fields": None, "memberSchema": None}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "description"),
     [
         ("INT", {"type": "INTEGER", **PLAIN}),
         ("DECIMAL(4, 2)", {"type": "DECIMAL", **PLAIN, "parameters": {"precision": 4, "scale": 2}}),
         ("ARRAY<VARCHAR>", {"type": "ARRAY", "fields": None, "memberSchema": {"type": "STRING", **PLAIN}}),
         ("MAP<STRING, DOUBLE>", {"type": "MAP", "fields": None, "memberSchema": {"type": "DOUBLE", **PLAIN}}),
         (
-            "STRUCT<`a``b` INTEGER, C ARRAY<BIGINT>>",
+            "STRUCT<`a``b` INTEGER, `C` ARRAY<BIGINT>>",
             {
                 "type": "STRUCT",
                 "fields": [
@@ -58,8 +59,8 @@ PLAIN = {"fields": None, "memberSchema": None}
         ("STRUCT<>", {"type": "STRUCT", "fields": [], "memberSchema": None}),
     ],
 )
-def test_schema(text: str, told: object) -> None:
-    assert schema(text) == told
+def test_schema(text: str, description: object) -> None:
+    assert schema_of(parse_type(text)) == description
 
 
 @pytest.mark.parametrize(

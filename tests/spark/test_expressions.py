@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from millstream.analysis.coercion import coerced
+from millstream.analysis.coercion import coerce
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, Constant, TypedExpression
@@ -66,7 +66,7 @@ def _line(text: str) -> Line:
 
 def _constant(text: str, wanted: SqlType, scope: NameScope) -> TypedExpression:
     expression = parse_expression(text)
-    return coerced(type_expression(expression, scope), wanted, expression.span)
+    return coerce(type_expression(expression, scope), wanted, expression.span)
 
 
 def _row(case: Case, spark: SparkSession) -> DataFrame:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from test_codec_properties import TEXT, VALUES, decimals, number
 
-from millstream.analysis.schemas import remade
+from millstream.analysis.schemas import with_changed_schema
 from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.registered import NULLABLE
@@ -84,7 +84,7 @@ def rows(draw: st.DrawFn, types: st.SearchStrategy[SqlType]) -> Row:
 def serde_of(format: str, columns: tuple[Column, ...], nulls: str = "", wrap: bool | None = None) -> Serde:
     empty = PhysicalSchema(KNOWN.url, "t-value", SchemaText(TRANSLATORS[format].kind, ""))
     properties = ((NULLABLE, nulls),) if nulls else ()
-    return remade(Serde(format, wrap, properties, empty), columns, "S", "VALUE")
+    return with_changed_schema(Serde(format, wrap, properties, empty), columns, "S", "VALUE")
 
 
 def view(value: Any, type: SqlType, proto: bool = False) -> Any:

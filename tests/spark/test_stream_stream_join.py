@@ -42,7 +42,8 @@ def operator(near: JoinWindow, outer: tuple[bool, bool], shared_clock: bool = Fa
                 outer=outer[side],
                 type="struct<v: bigint, k: string>",
                 stored="struct(row.v as v, row.k as k)",
-                joined=f"named_struct('k', row.k, 'l', {values[0]}, 'r', {values[1]}, 't', greatest(t, row.rowtime), {place})",
+                joined=f"named_struct('k', row.k, 'l', {values[0]}, 'r', {values[1]}, "
+                f"'t', greatest(t, row.rowtime), {place})",
                 unmatched=f"named_struct('k', entry.k, 'l', {none[0]}, 'r', {none[1]}, 't', t, {place})",
                 order="encode(entry.k, 'UTF-8')",
             )

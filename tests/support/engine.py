@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from millstream.engine.api import Entity, Request, RequestFailed, Rows, Tombstone
+from millstream.model.types import INTEGER, STRING
 
 TICK = 0.05
 STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "KAFKA", "valueFormat": "JSON"}
@@ -16,7 +17,7 @@ STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "K
 class FakeRows:
     """Rows of columns ID and NAME: given ones, then (if `push`) whatever `emit` is called with, until closed."""
 
-    names, types, schema = ("ID", "NAME"), ("INTEGER", "STRING"), "`ID` INTEGER, `NAME` STRING"
+    names, types, schema = ("ID", "NAME"), (INTEGER, STRING), "`ID` INTEGER, `NAME` STRING"
 
     def __init__(self, query_id: str, rows: Sequence[Any], push: bool = False, ending: str = "") -> None:
         self.query_id, self.push, self.ending = query_id, push, ending

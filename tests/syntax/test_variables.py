@@ -39,6 +39,7 @@ VARIABLES = {
         ("SELECT CAST(a AS ${type}) FROM x;", "SELECT CAST(a AS `STRING`) FROM x;"),
         ("SELECT '${unknown} ${file:/a:b}' FROM x;", "SELECT '${unknown} ${file:/a:b}' FROM x;"),
         ("-- ${unknown}\nSET 'a' = '${n}';", "-- ${unknown}\nSET 'a' = '3';"),
+        ("SELECT '$${n} $${unknown} $n' FROM x;", "SELECT '${n} ${unknown} $n' FROM x;"),
         ("SELECT 'a ${nested}' FROM x;", "SELECT 'a ${name}' FROM x;"),
     ],
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from millstream.analysis import typed_expressions as typed
-from millstream.analysis.coercion import converted
+from millstream.analysis.coercion import convert
 from millstream.functions import Library
 from millstream.functions.declare import UNIT, FunctionKind, LambdaArgument, LambdaType, ResolvedCall
 from millstream.functions.resolve import resolve
@@ -11,9 +11,9 @@ from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 
-# The meaning of an argument.
+# Gives the typed expression of an argument.
 Typer = Callable[[tree.Expression], typed.TypedExpression]
-# The parameters and the body of a lambda whose parameters have these types.
+# Gives the parameters and the typed body of a lambda whose parameters have these types.
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]]
 
 
@@ -24,20 +24,20 @@ def call(
     library: Library,
     kind: FunctionKind = FunctionKind.SCALAR,
 ) -> typed.TypedExpression:
-    """The meaning of a call of a function of that kind; StatementError where no signature takes its arguments."""
-    given = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
-    types = tuple(_type(a, value) for a, value in zip(expression.args, given, strict=True))
+    """The typed call of a function of that kind; StatementError where no signature takes its arguments."""
+    arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
+    types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
 
     def body_type(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
         argument = expression.args[index]
         assert isinstance(argument, tree.Lambda)
         return _with_type(bind(argument, parameters)[1], argument)
 
-    chosen = resolve(expression.name, types, body_type, expression.span, _units(expression), library)
-    if kind is not chosen.function.kind:
-        _check_scalar(expression, chosen)
-    triples = zip(expression.args, given, chosen.arguments, strict=True)
-    return typed.TypedCall(chosen.returns, chosen, tuple(_argument(a, v, wanted, bind) for a, v, wanted in triples))
+    resolved = resolve(expression.name, types, body_type, expression.span, _units(expression), library)
+    if kind is not resolved.function.kind:
+        _check_scalar(expression, resolved)
+    triples = zip(expression.args, arguments, resolved.arguments, strict=True)
+    return typed.TypedCall(resolved.returns, resolved, tuple(_argument(a, v, target, bind) for a, v, target in triples))
 
 
 def _units(expression: tree.Call) -> list[str | None]:
@@ -56,12 +56,12 @@ def _with_type(body: typed.TypedExpression, written: tree.Lambda) -> SqlType:
     return body.type
 
 
-def _check_scalar(expression: tree.Call, chosen: ResolvedCall) -> None:
+def _check_scalar(expression: tree.Call, resolved: ResolvedCall) -> None:
     name = expression.name
-    if chosen.function.kind is FunctionKind.AGGREGATE:
+    if resolved.function.kind is FunctionKind.AGGREGATE:
         hint = "an aggregate function stands in the SELECT or HAVING of a query with GROUP BY"
         raise StatementError(f"the aggregate function {name} is not supported here", expression.span, hint)
-    if chosen.function.kind is FunctionKind.TABLE:
+    if resolved.function.kind is FunctionKind.TABLE:
         hint = "it can stand only in the SELECT of a query on a stream, and not inside another of its kind"
         raise NotSupported(f"the table function {name} here", expression.span, hint)
     if expression.star:
@@ -69,13 +69,13 @@ def _check_scalar(expression: tree.Call, chosen: ResolvedCall) -> None:
 
 
 def _argument(
-    argument: tree.Expression, value: typed.TypedExpression | None, wanted: SqlType | None, bind: Binder
+    argument: tree.Expression, value: typed.TypedExpression | None, target: SqlType | None, bind: Binder
 ) -> typed.TypedExpression:
     if isinstance(argument, tree.Lambda):
-        assert isinstance(wanted, LambdaType)
-        variables, body = bind(argument, wanted.parameters)
-        return typed.TypedLambda(wanted, variables, converted(body, wanted.result, argument.span))
+        assert isinstance(target, LambdaType)
+        variables, body = bind(argument, target.parameters)
+        return typed.TypedLambda(target, variables, convert(body, target.result, argument.span))
     if isinstance(argument, tree.Unit):
         return typed.TypedUnit(UNIT, argument.name)
     assert value is not None
-    return converted(value, wanted, argument.span) if wanted is not None else value
+    return convert(value, target, argument.span) if target is not None else value

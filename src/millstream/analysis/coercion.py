@@ -1,4 +1,6 @@
-"""Which types become which without being asked: widening, common types, casts that exist (features.md §4.4-4.5)."""
+"""Implicit conversions: common types of several expressions, coercion to a target type, casts that exist
+(features.md §4.4-4.5).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from millstream.analysis.typed_expressions import (
     TypedMap,
     TypedStruct,
 )
+from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import Span, StatementError
 from millstream.model.types import (
     BIGINT,
@@ -35,8 +38,6 @@ from millstream.model.types import (
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-TIMES = (DATE, TIME, TIMESTAMP)
-_AS_DECIMAL: dict[SqlType, Decimal] = {INTEGER: Decimal(10, 0), BIGINT: Decimal(19, 0)}
 _PLAIN = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, BYTES, *TIMES)
 _CASTS = {
     (BOOLEAN, STRING),
@@ -51,7 +52,7 @@ _CASTS = {
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An expression whose type is to agree with others; `literal` where it is a constant in the text `written`."""
+    """An expression that needs a common type with others; `literal` where it is a constant in the text `written`."""
 
     value: TypedExpression
     literal: bool
@@ -59,28 +60,8 @@ class Operand:
     written: tree.Expression | None = None
 
 
-def as_decimal(number: SqlType) -> Decimal | None:
-    """The DECIMAL that holds every value of a number type, None for DOUBLE and what is no number."""
-    return number if isinstance(number, Decimal) else _AS_DECIMAL.get(number)
-
-
-def widened(left: SqlType, right: SqlType) -> SqlType | None:
-    """The narrowest number type that holds both; None where one is no number."""
-    if not (is_numeric(left) and is_numeric(right)):
-        return None
-    if DOUBLE in (left, right):
-        return DOUBLE
-    if not isinstance(left, Decimal) and not isinstance(right, Decimal):
-        return BIGINT if BIGINT in (left, right) else INTEGER
-    one, other = as_decimal(left), as_decimal(right)
-    assert one is not None
-    assert other is not None
-    scale = max(one.scale, other.scale)
-    return Decimal(max(one.precision - one.scale, other.precision - other.scale) + scale, scale)
-
-
-def agreed(left: SqlType, right: SqlType) -> SqlType | None:
-    """The type that values of both become without being asked (the strict regime), None where there is none."""
+def agreed_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """The type to which values of both convert implicitly (the strict regime); None where there is none."""
     if left == right:
         return left
     if STRING in (left, right):
@@ -91,10 +72,10 @@ def agreed(left: SqlType, right: SqlType) -> SqlType | None:
 
 def _agreed_inside(left: SqlType, right: SqlType) -> SqlType | None:
     if isinstance(left, Array) and isinstance(right, Array):
-        element = agreed(left.element, right.element)
+        element = agreed_type(left.element, right.element)
         return Array(element) if element else None
     if isinstance(left, Map) and isinstance(right, Map):
-        key, value = agreed(left.key, right.key), agreed(left.value, right.value)
+        key, value = agreed_type(left.key, right.key), agreed_type(left.value, right.value)
         return Map(key, value) if key and value else None
     if isinstance(left, Struct) and isinstance(right, Struct):
         return _agreed_struct(left, right)
@@ -105,109 +86,109 @@ def _agreed_struct(left: Struct, right: Struct) -> Struct | None:
     """All fields of both, by exact name."""
     fields = {f.name: f.type for f in left.fields}
     for field in right.fields:
-        both = agreed(fields[field.name], field.type) if field.name in fields else field.type
+        both = agreed_type(fields[field.name], field.type) if field.name in fields else field.type
         if both is None:
             return None
         fields[field.name] = both
-    return Struct(tuple(Field(name, made) for name, made in fields.items()))
+    return Struct(tuple(Field(name, field_type) for name, field_type in fields.items()))
 
 
-def common_type(given: Sequence[Operand]) -> SqlType | None:
+def common_type(operands: Sequence[Operand]) -> SqlType | None:
     """The type on which a list of expressions agrees; None where all are NULL.
 
     Literals adapt to the others (text that is a number to numbers, numbers to text); other expressions only widen.
     Raises StatementError where they don't agree.
     """
     common: SqlType | None = None
-    for one in given:
-        common = one.value.type if common is None else _joined(common, one)
+    for operand in operands:
+        common = operand.value.type if common is None else _common_with(common, operand)
     return common
 
 
-def _joined(common: SqlType, one: Operand) -> SqlType:
-    own = one.value.type
-    if own is None or (isinstance(one.value, Constant) and one.value.value is None):
+def _common_with(common: SqlType, operand: Operand) -> SqlType:
+    own = operand.value.type
+    if own is None or (isinstance(operand.value, Constant) and operand.value.value is None):
         return common
-    joined = _joined_constructor(common, one)
-    if joined is None and one.literal:
-        joined = _joined_literal(common, one)
+    joined = _common_with_constructor(common, operand)
+    if joined is None and operand.literal:
+        joined = _common_with_literal(common, operand)
     if joined is None:
-        joined = agreed(common, own)
+        joined = agreed_type(common, own)
     if joined is None:
-        raise StatementError(f"{common} and {shown(one)} have no common type", one.span, CAST_ONE)
+        raise StatementError(f"{common} and {operand_text(operand)} have no common type", operand.span, CAST_ONE)
     return joined
 
 
-def _joined_constructor(common: SqlType, one: Operand) -> SqlType | None:
+def _common_with_constructor(common: SqlType, operand: Operand) -> SqlType | None:
     """What `common` becomes with the elements of an array, map or struct that is spelled out: they are literals too."""
-    made = one.value
-    if isinstance(made, TypedArray) and isinstance(common, Array):
-        return Array(_joined_all(common.element, made.items, one.span))
-    if isinstance(made, TypedMap) and isinstance(common, Map):
-        key = _joined_all(common.key, [k for k, _ in made.entries], one.span)
-        return Map(key, _joined_all(common.value, [v for _, v in made.entries], one.span))
-    if isinstance(made, TypedStruct) and isinstance(common, Struct):
-        return _joined_struct(common, made, one.span)
+    constructor = operand.value
+    if isinstance(constructor, TypedArray) and isinstance(common, Array):
+        return Array(_common_with_items(common.element, constructor.items, operand.span))
+    if isinstance(constructor, TypedMap) and isinstance(common, Map):
+        key = _common_with_items(common.key, [k for k, _ in constructor.entries], operand.span)
+        return Map(key, _common_with_items(common.value, [v for _, v in constructor.entries], operand.span))
+    if isinstance(constructor, TypedStruct) and isinstance(common, Struct):
+        return _common_with_struct(common, constructor, operand.span)
     return None
 
 
-def _joined_all(common: SqlType, items: Sequence[TypedExpression], at: Span) -> SqlType:
+def _common_with_items(common: SqlType, items: Sequence[TypedExpression], at: Span) -> SqlType:
     for item in items:
-        common = _joined(common, given(item, at))
+        common = _common_with(common, element_operand(item, at))
     return common
 
 
-def _joined_struct(common: Struct, made: TypedStruct, at: Span) -> Struct:
+def _common_with_struct(common: Struct, struct: TypedStruct, at: Span) -> Struct:
     fields = {f.name: f.type for f in common.fields}
-    for name, value in zip(struct_names(made), made.values, strict=True):
+    for name, value in zip(struct_names(struct), struct.values, strict=True):
         if name in fields:
-            fields[name] = _joined(fields[name], given(value, at))
+            fields[name] = _common_with(fields[name], element_operand(value, at))
         elif value.type is not None:
             fields[name] = value.type
     return Struct(tuple(Field(name, kind) for name, kind in fields.items()))
 
 
-def struct_names(made: TypedStruct) -> list[str]:
+def struct_names(struct: TypedStruct) -> list[str]:
     """The names of the fields of a struct that is spelled out."""
-    assert isinstance(made.type, Struct)
-    return [f.name for f in made.type.fields]
+    assert isinstance(struct.type, Struct)
+    return [f.name for f in struct.type.fields]
 
 
-def given(value: TypedExpression, at: Span) -> Operand:
+def element_operand(value: TypedExpression, at: Span) -> Operand:
     """An element of a constructor, which counts as a literal where it is a constant."""
     return Operand(value, isinstance(value, Constant), at)
 
 
-def _joined_literal(common: SqlType, one: Operand) -> SqlType | None:
-    assert isinstance(one.value, Constant)
-    own, text = one.value.type, one.value.value
+def _common_with_literal(common: SqlType, operand: Operand) -> SqlType | None:
+    assert isinstance(operand.value, Constant)
+    own, text = operand.value.type, operand.value.value
     if own == STRING and isinstance(text, str) and is_numeric(common):
         number = text_conversions.numeric_type(text)
         if number is None:
-            raise _invalid(text, common, one.span)
+            raise _invalid(text, common, operand.span)
         return widened(common, number)
     if own == STRING and isinstance(text, str) and common == BOOLEAN:
-        return common if _readable(text, BOOLEAN) else _refuse(text, common, one.span)
+        return common if _readable(text, BOOLEAN) else _refuse(text, common, operand.span)
     return STRING if common == STRING and own is not None and (own == BOOLEAN or is_numeric(own)) else None
 
 
-def _readable(text: str, wanted: SqlType) -> bool:
+def _readable(text: str, target: SqlType) -> bool:
     try:
-        text_conversions.read(text, wanted)
+        text_conversions.read(text, target)
     except ValueError:
         return False
     return True
 
 
-def _refuse(text: str, wanted: SqlType, at: Span) -> SqlType:
-    raise _invalid(text, wanted, at)
+def _refuse(text: str, target: SqlType, at: Span) -> SqlType:
+    raise _invalid(text, target, at)
 
 
-def _invalid(text: str, wanted: SqlType, at: Span) -> StatementError:
-    return StatementError(f"'{text}' is no {wanted}", at, _SHAPES.get(wanted, ""))
+def _invalid(text: str, target: SqlType, at: Span) -> StatementError:
+    return StatementError(f"'{text}' is no {target}", at, _EXAMPLES.get(target, ""))
 
 
-_SHAPES: dict[SqlType, str] = {
+_EXAMPLES: dict[SqlType, str] = {
     DATE: "a date reads 2024-02-29",
     TIME: "a time reads 23:59:59.999",
     TIMESTAMP: "a timestamp reads 2024-02-29T23:59:59.999, and may end in a zone such as +0200",
@@ -220,65 +201,65 @@ CAST_ONE = "CAST one to the other's type"
 _MOST_SHOWN = 60
 
 
-def shown(one: Operand) -> str:
+def operand_text(operand: Operand) -> str:
     """An expression in a message: its text and type."""
-    if one.value.type is None:
+    if operand.value.type is None:
         return "NULL"
-    text = to_sql(one.written) if one.written else ""
-    return f"{text} ({one.value.type})" if 0 < len(text) <= _MOST_SHOWN else str(one.value.type)
+    text = to_sql(operand.written) if operand.written else ""
+    return f"{text} ({operand.value.type})" if 0 < len(text) <= _MOST_SHOWN else str(operand.value.type)
 
 
-def converted(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression:
-    """`value` as `wanted`, where it is known to be allowed: constants now, others by a cast at run time."""
-    if value.type == wanted:
+def convert(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
+    """`value` as `target`, where it is known to be allowed: constants now, others by a cast at run time."""
+    if value.type == target:
         return value
     if value.type is None:
-        return Constant(wanted, None)
+        return Constant(target, None)
     if isinstance(value, Constant):
-        return _constant(value, wanted, at)
-    return _converted_inside(value, wanted, at) or TypedCast(wanted, value)
+        return _constant(value, target, at)
+    return _converted_inside(value, target, at) or TypedCast(target, value)
 
 
-def _converted_inside(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression | None:
-    if isinstance(value, TypedArray) and isinstance(wanted, Array):
-        return TypedArray(wanted, tuple(converted(i, wanted.element, at) for i in value.items), value.whole)
-    if isinstance(value, TypedMap) and isinstance(wanted, Map):
-        entries = ((converted(k, wanted.key, at), converted(v, wanted.value, at)) for k, v in value.entries)
-        return TypedMap(wanted, tuple(entries), value.whole)
-    if isinstance(value, TypedStruct) and isinstance(wanted, Struct):
-        mine = dict(zip(struct_names(value), value.values, strict=True))
+def _converted_inside(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression | None:
+    if isinstance(value, TypedArray) and isinstance(target, Array):
+        return TypedArray(target, tuple(convert(i, target.element, at) for i in value.items), value.whole)
+    if isinstance(value, TypedMap) and isinstance(target, Map):
+        entries = ((convert(k, target.key, at), convert(v, target.value, at)) for k, v in value.entries)
+        return TypedMap(target, tuple(entries), value.whole)
+    if isinstance(value, TypedStruct) and isinstance(target, Struct):
+        values_by_name = dict(zip(struct_names(value), value.values, strict=True))
         null = Constant(None, None)
-        values = tuple(converted(mine.get(f.name, null), f.type, at) for f in wanted.fields)
-        return TypedStruct(wanted, values, value.whole)
+        values = tuple(convert(values_by_name.get(f.name, null), f.type, at) for f in target.fields)
+        return TypedStruct(target, values, value.whole)
     return None
 
 
-def _constant(const: Constant, wanted: SqlType, at: Span) -> TypedExpression:
+def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
     value = const.value
     if value is None:
-        return Constant(wanted, None)
+        return Constant(target, None)
     if isinstance(value, str):
-        return read(value, wanted, at)
-    if wanted == STRING and (const.type == BOOLEAN or as_decimal(const.type or STRING)):
+        return read_constant(value, target, at)
+    if target == STRING and (const.type == BOOLEAN or as_decimal(const.type or STRING)):
         return Constant(STRING, format(value, "f") if isinstance(value, Number) else str(value).lower())
-    if wanted == DOUBLE and isinstance(value, int | Number):
+    if target == DOUBLE and isinstance(value, int | Number):
         return Constant(DOUBLE, float(value))
-    if isinstance(wanted, Decimal) and isinstance(value, int):
-        return Constant(wanted, Number(value))
-    if (isinstance(wanted, Decimal) and isinstance(value, Number)) or (const.type, wanted) == (INTEGER, BIGINT):
-        return Constant(wanted, value)
-    return TypedCast(wanted, const)
+    if isinstance(target, Decimal) and isinstance(value, int):
+        return Constant(target, Number(value))
+    if (isinstance(target, Decimal) and isinstance(value, Number)) or (const.type, target) == (INTEGER, BIGINT):
+        return Constant(target, value)
+    return TypedCast(target, const)
 
 
-def read(text: str, wanted: SqlType, at: Span) -> Constant:
-    """The constant of type `wanted` that `text` stands for; a StatementError where it stands for none."""
+def read_constant(text: str, target: SqlType, at: Span) -> Constant:
+    """The constant of type `target` that `text` stands for; a StatementError where it stands for none."""
     try:
-        return Constant(wanted, text_conversions.read(text, wanted))
+        return Constant(target, text_conversions.read(text, target))
     except ValueError:
-        raise _invalid(text, wanted, at) from None
+        raise _invalid(text, target, at) from None
 
 
-def decimal(text: str, at: Span) -> Constant:
+def decimal_constant(text: str, at: Span) -> Constant:
     """The DECIMAL constant that `text` stands for, of the narrowest type; a StatementError where it is no number."""
     number = text_conversions.number(text)
     if number is None:
@@ -304,41 +285,55 @@ def castable(source: SqlType, target: SqlType) -> bool:
 
 
 def _castable_struct(source: Struct, target: Struct) -> bool:
-    wanted = {f.name: f.type for f in target.fields}
-    return all(castable(f.type, wanted[f.name]) for f in source.fields if f.name in wanted)
+    target_types = {f.name: f.type for f in target.fields}
+    return all(castable(f.type, target_types[f.name]) for f in source.fields if f.name in target_types)
 
 
 def _castable_decimal(source: SqlType, target: SqlType) -> bool:
     return all(is_numeric(t) or t == STRING for t in (source, target))
 
 
-def coerced(value: TypedExpression, wanted: SqlType, at: Span) -> TypedExpression:
-    """`value` as `wanted` in the strict regime of INSERT VALUES and key lookups: numbers widen, text becomes
+def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
+    """`value` as `target` in the strict regime of INSERT VALUES and key lookups: numbers widen, text becomes
     dates, times, timestamps and bytes; never text a number or a boolean. Raises StatementError for anything else.
     """
     if value.type is None:
-        return Constant(wanted, None)
-    if not _assignable(value, wanted):
-        raise StatementError(f"{value.type} cannot stand where {wanted} is wanted", at, "CAST it")
-    return converted(value, wanted, at)
+        return Constant(target, None)
+    if not _assignable(value, target):
+        raise StatementError(f"{value.type} cannot stand where {target} is wanted", at, "CAST it")
+    return convert(value, target, at)
 
 
-def _assignable(value: TypedExpression, wanted: SqlType) -> bool:
+def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
+    """`value` as `target` where that is a DECIMAL with room for it: INSERT INTO … SELECT casts so by itself.
+
+    A number constant counts with its own digits. Any other value is given back as it is.
+    """
+    number = value.value if isinstance(value, Constant) and not isinstance(value.value, bool) else None
+    source = text_conversions.decimal_type(Number(number)) if isinstance(number, int | Number) else None
+    source = source or (as_decimal(value.type) if value.type is not None else None)
+    if source is None or not isinstance(target, Decimal) or value.type == target:
+        return value
+    room = source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
+    return convert(value, target, at) if room else value
+
+
+def _assignable(value: TypedExpression, target: SqlType) -> bool:
     source = value.type
-    if source is None or source == wanted:
+    if source is None or source == target:
         return True
-    if isinstance(value, TypedArray) and isinstance(wanted, Array):
-        return all(_assignable(i, wanted.element) for i in value.items)
-    if isinstance(value, TypedMap) and isinstance(wanted, Map):
-        return all(_assignable(k, wanted.key) and _assignable(v, wanted.value) for k, v in value.entries)
-    if isinstance(value, TypedStruct) and isinstance(wanted, Struct):
-        return _assignable_struct(value, wanted)
-    if isinstance(source, Decimal) and isinstance(wanted, Decimal):
-        return source.scale <= wanted.scale and source.precision - source.scale <= wanted.precision - wanted.scale
-    return agreed(source, wanted) == wanted or (as_decimal(source) is not None and isinstance(wanted, Decimal))
+    if isinstance(value, TypedArray) and isinstance(target, Array):
+        return all(_assignable(i, target.element) for i in value.items)
+    if isinstance(value, TypedMap) and isinstance(target, Map):
+        return all(_assignable(k, target.key) and _assignable(v, target.value) for k, v in value.entries)
+    if isinstance(value, TypedStruct) and isinstance(target, Struct):
+        return _assignable_struct(value, target)
+    if isinstance(source, Decimal) and isinstance(target, Decimal):
+        return source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale
+    return agreed_type(source, target) == target or (as_decimal(source) is not None and isinstance(target, Decimal))
 
 
-def _assignable_struct(value: TypedStruct, wanted: Struct) -> bool:
-    types = {f.name: f.type for f in wanted.fields}
+def _assignable_struct(value: TypedStruct, target: Struct) -> bool:
+    types = {f.name: f.type for f in target.fields}
     pairs = zip(struct_names(value), value.values, strict=True)
     return all(name in types and _assignable(v, types[name]) for name, v in pairs)

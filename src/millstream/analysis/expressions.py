@@ -1,4 +1,18 @@
-"""From an expression of the tree to its meaning: names found, types checked, conversions spelled out."""
+"""From an expression of the tree to a typed one: names resolved, types checked, conversions made explicit.
+
+>>> from millstream.analysis.scope import ScopeColumn
+>>> from millstream.syntax.parser import parse_expression
+>>> amount = typed.ColumnReference(INTEGER, typed.ColumnPlace.VALUE, 0, "AMOUNT")
+>>> scope = NameScope((ScopeColumn("AMOUNT", "S", amount),))
+>>> product = type_expression(parse_expression("amount * 1.5"), scope)
+>>> str(product.type)
+'DECIMAL(13, 1)'
+>>> product.left == typed.TypedCast(Decimal(10, 0), amount)
+True
+>>> type_expression(parse_expression("amount * 'x'"), scope)
+Traceback (most recent call last):
+millstream.model.errors.StatementError: line 1:1: * does not apply to AMOUNT (INTEGER) and 'x' (STRING)
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,23 +22,21 @@ from millstream.analysis import typed_expressions as typed
 from millstream.analysis.calls import call
 from millstream.analysis.coercion import (
     CAST_ONE,
-    TIMES,
     Operand,
-    agreed,
-    as_decimal,
+    agreed_type,
     castable,
     common_type,
-    converted,
-    decimal,
-    read,
-    shown,
-    widened,
+    convert,
+    decimal_constant,
+    operand_text,
+    read_constant,
 )
 from millstream.analysis.scope import NameScope
 from millstream.functions.declare import FunctionKind
+from millstream.functions.widening import TIMES, as_decimal, widened
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import (
     BIGINT,
     BOOLEAN,
@@ -52,7 +64,7 @@ _BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.Colum
 
 @dataclass(frozen=True, slots=True)
 class _ExpressionContext:
-    """Where an expression stands: the scope, and the parameters of the lambdas around it."""
+    """What an expression may refer to: the scope, and the parameters of the lambdas around it."""
 
     scope: NameScope
     variables: Mapping[str, typed.LambdaVariable] = field(default_factory=dict)
@@ -60,18 +72,18 @@ class _ExpressionContext:
 
 
 def type_expression(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
-    """What `expression` means in `scope`; its type is None only for a bare NULL. Else a StatementError."""
+    """The typed expression of `expression` in `scope`; its type is None only for a bare NULL. Raises StatementError."""
     return _typed(expression, _ExpressionContext(scope))
 
 
 def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -> typed.TypedExpression:
-    """The meaning of a call of a table or aggregate function where one may stand; its type is that of a row's value."""
+    """The typed call of a table or aggregate function where one is allowed; its type is that of one row's value."""
     inside = _ExpressionContext(scope)
-    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), scope.functions, kind)
+    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bind_lambda(e, t, inside), scope.functions, kind)
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
-    """The meaning of the condition of `clause` (WHERE, HAVING), which has to be BOOLEAN."""
+    """The typed condition of `clause` (WHERE, HAVING). Raises StatementError where it is not BOOLEAN."""
     return _boolean(expression, _ExpressionContext(scope), clause)
 
 
@@ -83,7 +95,7 @@ def default_name(expression: tree.Expression) -> str | None:
 
 
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
-    known = inside.scope.known.get(expression) if inside.scope.known else None
+    known = inside.scope.computed.get(expression) if inside.scope.computed else None
     return known or _type_node(expression, inside)
 
 
@@ -107,7 +119,7 @@ def _(expression: tree.TypedText, inside: _ExpressionContext) -> typed.TypedExpr
     if expression.type != "DECIMAL":
         hint = f"CAST('…' AS {expression.type})"
         raise NotSupported(f"constants written {expression.type} '…'", expression.span, hint)
-    return decimal(expression.text, expression.span)
+    return decimal_constant(expression.text, expression.span)
 
 
 @_type_node.register
@@ -121,7 +133,7 @@ def _(expression: tree.ColumnRef, inside: _ExpressionContext) -> typed.TypedExpr
 def _(expression: tree.Deref, inside: _ExpressionContext) -> typed.TypedExpression:
     base = _typed(expression.base, inside)
     if not isinstance(base.type, Struct):
-        fact = f"{_shown(expression.base, base)} has no fields: -> goes into a STRUCT"
+        fact = f"{_described(expression.base, base)} has no fields: -> goes into a STRUCT"
         raise StatementError(fact, expression.span)
     index = base.type.index(expression.field)
     if index is None:
@@ -139,17 +151,17 @@ def _(expression: tree.Subscript, inside: _ExpressionContext) -> typed.TypedExpr
     if isinstance(base.type, Map):
         return typed.TypedElement(base.type.value, base, _index(index, base.type.key, expression.index))
     hint = "the fields of a STRUCT are read with ->" if isinstance(base.type, Struct) else ""
-    fact = f"[ ] goes into an ARRAY or a MAP, and {_shown(expression.base, base)} is neither"
+    fact = f"[ ] goes into an ARRAY or a MAP, and {_described(expression.base, base)} is neither"
     raise StatementError(fact, expression.span, hint)
 
 
-def _index(index: typed.TypedExpression, wanted: SqlType, written: tree.Expression) -> typed.TypedExpression:
-    if index.type == BIGINT and wanted == INTEGER:
+def _index(index: typed.TypedExpression, target: SqlType, written: tree.Expression) -> typed.TypedExpression:
+    if index.type == BIGINT and target == INTEGER:
         return typed.TypedCast(INTEGER, index)
-    if index.type is None or agreed(index.type, wanted) != wanted:
-        fact = f"[ ] wants {wanted} here, and {_shown(written, index)} is not"
+    if index.type is None or agreed_type(index.type, target) != target:
+        fact = f"[ ] wants {target} here, and {_described(written, index)} is not"
         raise StatementError(fact, written.span)
-    return converted(index, wanted, written.span)
+    return convert(index, target, written.span)
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -164,17 +176,17 @@ def _(expression: tree.Arithmetic, inside: _ExpressionContext) -> typed.TypedExp
     wide = widened(left.type, right.type) if left.type and right.type else None
     if wide is None:
         hint = "NULL makes every sum null" if left.type is None or right.type is None else ""
-        both = f"{_shown(expression.left, left)} and {_shown(expression.right, right)}"
+        both = f"{_described(expression.left, left)} and {_described(expression.right, right)}"
         raise StatementError(f"{operator} does not apply to {both}", at, hint)
     if not isinstance(wide, Decimal):
-        return typed.TypedArithmetic(wide, operator, converted(left, wide, at), converted(right, wide, at))
+        return typed.TypedArithmetic(wide, operator, convert(left, wide, at), convert(right, wide, at))
     return _decimal_arithmetic(operator, _to_decimal(left, at), _to_decimal(right, at))
 
 
 def _to_decimal(value: typed.TypedExpression, at: Span) -> typed.TypedExpression:
-    wanted = as_decimal(value.type) if value.type else None
-    assert wanted is not None
-    return converted(value, wanted, at)
+    decimal_type = as_decimal(value.type) if value.type else None
+    assert decimal_type is not None
+    return convert(value, decimal_type, at)
 
 
 def _decimal_arithmetic(
@@ -202,19 +214,19 @@ def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
 def _(expression: tree.Sign, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
     if operand.type is None or not is_numeric(operand.type):
-        fact = f"{expression.operator} does not apply to {_shown(expression.operand, operand)}"
+        fact = f"{expression.operator} does not apply to {_described(expression.operand, operand)}"
         raise StatementError(fact, expression.span)
     return operand if expression.operator == "+" else typed.TypedNegation(operand.type, operand)
 
 
 @_type_node.register
 def _(expression: tree.Concatenation, inside: _ExpressionContext) -> typed.TypedExpression:
-    return _typed(tree.Call("CONCAT", tuple(_joined(expression)), span=expression.span), inside)
+    return _typed(tree.Call("CONCAT", tuple(_concatenated(expression)), span=expression.span), inside)
 
 
-def _joined(expression: tree.Expression) -> list[tree.Expression]:
+def _concatenated(expression: tree.Expression) -> list[tree.Expression]:
     if isinstance(expression, tree.Concatenation):
-        return [*_joined(expression.left), *_joined(expression.right)]
+        return [*_concatenated(expression.left), *_concatenated(expression.right)]
     return [expression]
 
 
@@ -223,7 +235,7 @@ def _joined(expression: tree.Expression) -> list[tree.Expression]:
 
 @_type_node.register
 def _(expression: tree.Comparison, inside: _ExpressionContext) -> typed.TypedExpression:
-    left, right = _given(expression.left, inside), _given(expression.right, inside)
+    left, right = _operand(expression.left, inside), _operand(expression.right, inside)
     return _comparison(expression.operator, left, right, expression.span)
 
 
@@ -244,13 +256,13 @@ def _comparable(
         return one, _instant(right)
     if _is_bound(other) and _is_text(one):
         return _instant(left), other
-    wanted = _compared_as(operator, left, right)
-    if wanted is None:
-        fact = f"{shown(left)} cannot be compared with {shown(right)} by {operator}"
+    target = _compared_as(operator, left, right)
+    if target is None:
+        fact = f"{operand_text(left)} cannot be compared with {operand_text(right)} by {operator}"
         raise StatementError(fact, at, _hint(one, other))
-    if isinstance(wanted, Decimal):
+    if isinstance(target, Decimal):
         return _to_decimal(one, at), _to_decimal(other, at)
-    return converted(one, wanted, left.span), converted(other, wanted, right.span)
+    return convert(one, target, left.span), convert(other, target, right.span)
 
 
 def _hint(one: typed.TypedExpression, other: typed.TypedExpression) -> str:
@@ -269,7 +281,7 @@ def _is_text(value: typed.TypedExpression) -> bool:
 def _instant(text: Operand) -> typed.TypedExpression:
     """ISO-8601 text beside ROWTIME and the window's bounds: epoch milliseconds."""
     assert isinstance(text.value, typed.Constant)
-    return typed.Constant(BIGINT, read(str(text.value.value), TIMESTAMP, text.span).value)
+    return typed.Constant(BIGINT, read_constant(str(text.value.value), TIMESTAMP, text.span).value)
 
 
 def _compared_as(operator: str, left: Operand, right: Operand) -> SqlType | None:
@@ -302,11 +314,11 @@ def _(expression: tree.Not, inside: _ExpressionContext) -> typed.TypedExpression
 
 
 def _boolean(expression: tree.Expression, inside: _ExpressionContext, operator: str) -> typed.TypedExpression:
-    made = _typed(expression, inside)
-    if made.type != BOOLEAN:
-        fact = f"{operator} wants a BOOLEAN, and {_shown(expression, made)} is none"
+    operand = _typed(expression, inside)
+    if operand.type != BOOLEAN:
+        fact = f"{operator} wants a BOOLEAN, and {_described(expression, operand)} is none"
         raise StatementError(fact, expression.span)
-    return made
+    return operand
 
 
 @_type_node.register
@@ -316,8 +328,8 @@ def _(expression: tree.IsNull, inside: _ExpressionContext) -> typed.TypedExpress
 
 @_type_node.register
 def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpression:
-    operand = _given(expression.operand, inside)
-    low, high = _given(expression.low, inside), _given(expression.high, inside)
+    operand = _operand(expression.operand, inside)
+    low, high = _operand(expression.low, inside), _operand(expression.high, inside)
     least = _comparison(">=", operand, low, expression.span)
     most = _comparison("<=", operand, high, expression.span)
     return _unless(typed.TypedLogical(BOOLEAN, "AND", least, most), expression.negated)
@@ -325,24 +337,24 @@ def _(expression: tree.Between, inside: _ExpressionContext) -> typed.TypedExpres
 
 @_type_node.register
 def _(expression: tree.InList, inside: _ExpressionContext) -> typed.TypedExpression:
-    operand = _given(expression.operand, inside)
-    items = [_given(i, inside) for i in expression.items]
+    operand = _operand(expression.operand, inside)
+    items = [_operand(i, inside) for i in expression.items]
     if operand.value.type is None:
         raise StatementError("NULL IN (…) says nothing", expression.span, "IS NULL asks for null")
     if _is_bound(operand.value):
         items = [replace(i, value=_instant(i)) if _is_text(i.value) else i for i in items]
-    wanted = common_type((operand, *items))
-    assert wanted is not None
-    value, *others = (converted(g.value, wanted, g.span) for g in (operand, *items))
+    target = common_type((operand, *items))
+    assert target is not None
+    value, *others = (convert(g.value, target, g.span) for g in (operand, *items))
     return _unless(typed.TypedInList(BOOLEAN, value, tuple(others)), expression.negated)
 
 
 @_type_node.register
 def _(expression: tree.Like, inside: _ExpressionContext) -> typed.TypedExpression:
     operand, pattern = _typed(expression.operand, inside), _typed(expression.pattern, inside)
-    for written, made in ((expression.operand, operand), (expression.pattern, pattern)):
-        if made.type != STRING:
-            raise StatementError(f"LIKE wants a STRING, and {_shown(written, made)} is none", written.span)
+    for written, operand_typed in ((expression.operand, operand), (expression.pattern, pattern)):
+        if operand_typed.type != STRING:
+            raise StatementError(f"LIKE wants a STRING, and {_described(written, operand_typed)} is none", written.span)
     if isinstance(pattern, typed.Constant):
         _check_pattern(str(pattern.value), expression)
     return _unless(typed.TypedLike(BOOLEAN, operand, pattern, expression.escape), expression.negated)
@@ -353,26 +365,26 @@ def _check_pattern(pattern: str, expression: tree.Like) -> None:
         raise StatementError("the pattern ends in its escape character", expression.pattern.span)
 
 
-def _unless(made: typed.TypedExpression, negated: bool) -> typed.TypedExpression:
-    return typed.TypedNot(BOOLEAN, made) if negated else made
+def _unless(positive: typed.TypedExpression, negated: bool) -> typed.TypedExpression:
+    return typed.TypedNot(BOOLEAN, positive) if negated else positive
 
 
 @_type_node.register
 def _(expression: tree.Case, inside: _ExpressionContext) -> typed.TypedExpression:
     conditions = [_when(expression, when, inside) for when in expression.whens]
     otherwise = expression.otherwise or tree.Literal(None, None, span=expression.span)
-    results = [_given(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
-    wanted = common_type(results)
-    if wanted is None:
+    results = [_operand(r, inside) for r in (*(w.result for w in expression.whens), otherwise)]
+    target = common_type(results)
+    if target is None:
         raise StatementError("every branch of this CASE is NULL", expression.span, "CAST one: CAST(NULL AS INT)")
-    *values, last = (converted(g.value, wanted, g.span) for g in results)
-    return typed.TypedCase(wanted, tuple(zip(conditions, values, strict=True)), last)
+    *values, last = (convert(g.value, target, g.span) for g in results)
+    return typed.TypedCase(target, tuple(zip(conditions, values, strict=True)), last)
 
 
 def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed.TypedExpression:
     if case.operand is None:
         return _boolean(when.condition, inside, "WHEN")
-    return _comparison("=", _given(case.operand, inside), _given(when.condition, inside), when.condition.span)
+    return _comparison("=", _operand(case.operand, inside), _operand(when.condition, inside), when.condition.span)
 
 
 # ---------------------------------------------------------------- casts and constructors
@@ -381,12 +393,12 @@ def _when(case: tree.Case, when: tree.When, inside: _ExpressionContext) -> typed
 @_type_node.register
 def _(expression: tree.Cast, inside: _ExpressionContext) -> typed.TypedExpression:
     operand = _typed(expression.operand, inside)
-    wanted = inside.scope.expanded(expression.type, expression.span)
-    if operand.type is not None and not castable(operand.type, wanted):
-        raise StatementError(f"{operand.type} cannot be CAST to {wanted}", expression.span, _instead(operand.type))
-    cast = typed.TypedCast(wanted, operand)
-    if wanted != STRING or switched(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
-        return operand if operand.type == wanted else cast
+    target = inside.scope.expanded(expression.type, expression.span)
+    if operand.type is not None and not castable(operand.type, target):
+        raise StatementError(f"{operand.type} cannot be CAST to {target}", expression.span, _instead(operand.type))
+    cast = typed.TypedCast(target, operand)
+    if target != STRING or is_on(inside.scope.settings, "ksql.cast.strings.preserve.nulls"):
+        return operand if operand.type == target else cast
     return typed.TypedCase(STRING, ((typed.TypedIsNull(BOOLEAN, operand), typed.Constant(STRING, "null")),), cast)
 
 
@@ -399,7 +411,7 @@ def _(expression: tree.ArrayOf, inside: _ExpressionContext) -> typed.TypedExpres
     if not expression.items:
         raise _empty("ARRAY", "ARRAY[1]", expression.span)
     element, items = _agreeing(expression.items, inside, expression.span, "an ARRAY", "elements")
-    return typed.TypedArray(Array(element), items, _whole(inside))
+    return typed.TypedArray(Array(element), items, _fails_whole(inside))
 
 
 @_type_node.register
@@ -408,12 +420,12 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
         raise _empty("MAP", "MAP('a' := 1)", expression.span)
     key, keys = _agreeing([k for k, _ in expression.entries], inside, expression.span, "a MAP", "keys")
     value, values = _agreeing([v for _, v in expression.entries], inside, expression.span, "a MAP", "values")
-    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _whole(inside))
+    return typed.TypedMap(Map(key, value), tuple(zip(keys, values, strict=True)), _fails_whole(inside))
 
 
-def _whole(inside: _ExpressionContext) -> bool:
+def _fails_whole(inside: _ExpressionContext) -> bool:
     """Whether an element that fails fails the constructor around it."""
-    return not switched(inside.scope.settings, "ksql.nested.error.set.null")
+    return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
 
 def _empty(kind: str, example: str, at: Span) -> StatementError:
@@ -424,11 +436,11 @@ def _agreeing(
     items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, what: str, parts: str
 ) -> tuple[SqlType, tuple[typed.TypedExpression, ...]]:
     """The common type of the elements of a constructor, and the elements in it."""
-    elements = [_given(i, inside) for i in items]
-    wanted = common_type(elements)
-    if wanted is None:
+    elements = [_operand(i, inside) for i in items]
+    element_type = common_type(elements)
+    if element_type is None:
         raise StatementError(f"{what} with all NULL {parts} has no type", at, "CAST one: CAST(NULL AS INT)")
-    return wanted, tuple(converted(e.value, wanted, e.span) for e in elements)
+    return element_type, tuple(convert(e.value, element_type, e.span) for e in elements)
 
 
 @_type_node.register
@@ -441,10 +453,10 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
         if any(f.name == name for f in fields):
             raise StatementError(f"field {identifier(name)} stands twice", item.span)
         fields.append(Field(name, value.type))
-    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _whole(inside))
+    return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _fails_whole(inside))
 
 
-def _given(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
+def _operand(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
     value = _typed(expression, inside)
     return Operand(value, isinstance(expression, tree.Literal), expression.span, expression)
 
@@ -454,7 +466,9 @@ def _given(expression: tree.Expression, inside: _ExpressionContext) -> Operand:
 
 @_type_node.register
 def _(expression: tree.Call, inside: _ExpressionContext) -> typed.TypedExpression:
-    return call(expression, lambda e: _typed(e, inside), lambda e, t: _bound(e, t, inside), inside.scope.functions)
+    return call(
+        expression, lambda e: _typed(e, inside), lambda e, t: _bind_lambda(e, t, inside), inside.scope.functions
+    )
 
 
 @_type_node.register
@@ -473,11 +487,11 @@ def _(expression: tree.AtTimeZone, inside: _ExpressionContext) -> typed.TypedExp
     raise NotSupported("AT TIME ZONE", expression.span, "CONVERT_TZ shifts a timestamp between zones")
 
 
-def _bound(
+def _bind_lambda(
     written: tree.Lambda, types: tuple[SqlType, ...], inside: _ExpressionContext
 ) -> tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]:
-    """The parameters of a lambda, under names of their own, and what its body means with them."""
-    if not switched(inside.scope.settings, LAMBDAS):
+    """The parameters of a lambda, under unique names, and its typed body."""
+    if not is_on(inside.scope.settings, LAMBDAS):
         raise StatementError("Lambdas are not enabled at this time", written.span, f"set {LAMBDAS} to true")
     if len(set(written.parameters)) < len(written.parameters):
         raise StatementError("two parameters of this lambda have one name", written.span)
@@ -486,6 +500,6 @@ def _bound(
     return variables, _typed(written.body, _ExpressionContext(inside.scope, names, inside.depth + len(variables)))
 
 
-def _shown(written: tree.Expression, value: typed.TypedExpression) -> str:
+def _described(written: tree.Expression, value: typed.TypedExpression) -> str:
     """An expression in a message: its text and type."""
-    return shown(Operand(value, False, written.span, written))
+    return operand_text(Operand(value, False, written.span, written))

@@ -1,4 +1,4 @@
-"""The WITH clause: which properties there are, of what type, and what may not stand together (features.md §3)."""
+"""The WITH clause: which properties there are, of what type, and which exclude each other (features.md §3)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from millstream.syntax import tree
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A checked WITH clause: property name → value (str, int or bool), and where each stands."""
+    """A checked WITH clause: property name → value (str, int or bool), and the place of each."""
 
     values: dict[str, str | int | bool]
     places: dict[str, Span]
@@ -33,7 +33,7 @@ class Properties:
         return None if value is None else bool(value)
 
     def place(self, name: str) -> Span:
-        """Where the property stands; the statement where it is absent."""
+        """The place of the property; that of the statement where it is absent."""
         return self.places.get(name, self.at)
 
 
@@ -101,21 +101,21 @@ INSERTED = {"QUERY_ID": "text"}
 ASSERTED = {"PARTITIONS": "count", "REPLICAS": "count"}
 
 
-def read(given: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
+def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
     """Check the properties of a statement against those it knows. Raises StatementError."""
     values: dict[str, str | int | bool] = {}
     places: dict[str, Span] = {}
-    for item in given:
+    for item in items:
         if item.name not in known:
             raise StatementError(
                 f"invalid config variable in the WITH clause: {item.name}", item.span, did_you_mean(item.name, known)
             )
         if item.name in values:
             raise StatementError(f"{item.name} is given twice in the WITH clause", item.span)
-        wanted, reader = _READERS[known[item.name]]
+        description, reader = _READERS[known[item.name]]
         value = reader(item.value)
         if value is None:
-            raise StatementError(f"{item.name} must be {wanted}", item.span)
+            raise StatementError(f"{item.name} must be {description}", item.span)
         values[item.name], places[item.name] = value, item.span
     properties = Properties(values, places, at)
     _agree(properties)
@@ -126,7 +126,7 @@ _FORMATS = "FORMAT sets both key and value formats: use just FORMAT, or KEY_FORM
 _WRAPS = "WRAP_SINGLE_FIELDS sets both: use it alone, or WRAP_SINGLE_KEY and WRAP_SINGLE_VALUE"
 _SAME_WRAP = "KEY_FORMAT_TYPE is another name of WRAP_SINGLE_KEY: STRUCTURED is true, PLAIN is false; use one of them"
 _SAME_NAME = "the second is the older name of the first; use one of them"
-# Properties that do not stand together, and why.
+# Properties that exclude each other, and why.
 _TWICE = (
     ("KEY_FORMAT", "FORMAT", _FORMATS),
     ("VALUE_FORMAT", "FORMAT", _FORMATS),

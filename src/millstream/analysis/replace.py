@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from millstream.catalog.catalog import Serde, Source
-from millstream.formats.registry import FORMATS
+from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 
 
-def check(old: Source, new: Source, at: Span) -> None:
+def check_replaceable(old: Source, new: Source, at: Span) -> None:
     """Whether `new` may replace `old`. Raises StatementError that says which part differs."""
     what = f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
     if old.kind is not new.kind:
@@ -33,7 +33,7 @@ def check(old: Source, new: Source, at: Span) -> None:
 
 def _format(serde: Serde, columns: Sequence[Column]) -> Serde:
     """The serde without its schema, which follows the columns, and with the wrapping that it comes to."""
-    return replace(serde, schema=None, wrap=FORMATS[serde.format].wrapped(len(columns), serde.wrap))
+    return replace(serde, schema=None, wrap=is_wrapped(serde, len(columns)))
 
 
 def _extends(what: str, old: Sequence[Column], new: Sequence[Column], at: Span) -> None:

@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis import wrapping
 from millstream.analysis.properties import Properties
+from millstream.analysis.serdes import format_name
 from millstream.catalog.catalog import Serde
 from millstream.catalog.facts import Facts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText, subject
 from millstream.formats import avro, translation
 from millstream.formats.registered import FULL_NAME, NULLABLE
-from millstream.formats.registry import Format, find
+from millstream.formats.registry import Format, find, is_wrapped
 from millstream.formats.translation import TRANSLATORS
 from millstream.model.errors import StatementError
 from millstream.model.schema import Column
-
-DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +29,13 @@ class SchemaSide:
 
     @property
     def id(self) -> int | None:
-        """The schema id that is asked for."""
+        """The schema id of the WITH clause."""
         return self.p.number(f"{self.name}_SCHEMA_ID")
 
     @property
     def format(self) -> Format | None:
-        """The format by name: asked for or configured; None where there is none such."""
-        given = self.p.text(f"{self.name}_FORMAT") or self.p.text("FORMAT")
-        return find(given or self.settings.get(DEFAULT_FORMAT[self.name]) or "")
+        """The format that is named or configured; None where there is no such format."""
+        return find(format_name(self.name, self.p, self.settings))
 
     @property
     def subject(self) -> str:
@@ -45,8 +43,8 @@ class SchemaSide:
         return subject(self.topic, self.name)
 
     @property
-    def asked(self) -> RegisteredSchema | None:
-        """The schema of the id that is asked for, None where none is. Raises StatementError where it is unknown."""
+    def registered(self) -> RegisteredSchema | None:
+        """The registry's schema of the WITH clause's id; None without one. Raises StatementError for an unknown id."""
         if self.id is None:
             return None
         if self.id not in self.facts.by_id:
@@ -74,8 +72,8 @@ def check_id(side: SchemaSide, declared: Sequence[Column]) -> None:
 
 
 def _check_has_schemas(side: SchemaSide, format: str) -> None:
-    found = find(format)
-    if side.id is not None and (found is None or not found.infers):
+    known_format = find(format)
+    if side.id is not None and (known_format is None or not known_format.infers):
         raise StatementError(
             f"{side.name}_FORMAT should support schema inference when {side.name}_SCHEMA_ID is provided. "
             f"Current format is {format}.",
@@ -83,17 +81,17 @@ def _check_has_schemas(side: SchemaSide, format: str) -> None:
         )
 
 
-def inferred(side: SchemaSide) -> list[Column]:
+def infer_columns(side: SchemaSide) -> list[Column]:
     """The side's columns by the registry's schema; none where its format has no schemas.
 
     Raises StatementError where there is no such schema, or none that SQL has columns for.
     """
     if side.format is None or not side.format.infers:
         return []
-    known = side.asked or side.facts.latest.get(side.subject)
+    known = side.registered or side.facts.latest.get(side.subject)
     if known is None:
         raise _missing(side)
-    wrapped = wrapping.inferred(side.name, side.p, side.settings, side.format)
+    wrapped = wrapping.is_record(side.name, side.p, side.settings, side.format)
     return _columns(side, side.format.name, known, wrapped, _message(side))
 
 
@@ -134,65 +132,61 @@ def _missing(side: SchemaSide) -> StatementError:
     )
 
 
-def written(side: SchemaSide, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
+def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
     """The serde with the schema that records are written with; as it is where its format has none.
 
-    It is the one of the id that is asked for, else made of the columns. Raises StatementError where the columns do
-    not fit the schema asked for.
+    It is the schema of the WITH clause's id, else one derived from the columns. Raises StatementError where the
+    columns do not fit the schema of that id.
     """
     if serde.format not in TRANSLATORS or not columns:
         _check_has_schemas(side, serde.format)
         return serde
     message = serde.get(FULL_NAME) or ""
-    asked = side.asked
-    if asked is not None:
-        _check_fit(side, serde, columns, asked)
-        physical = PhysicalSchema(side.facts.registry, side.subject, asked.schema, message, asked.id)
+    registered = side.registered
+    if registered is not None:
+        _check_fit(side, serde, columns, registered)
+        physical = PhysicalSchema(side.facts.registry, side.subject, registered.schema, message, registered.id)
         return replace(serde, schema=physical)
-    schema = _made(side.name, serde, columns, source)
+    schema = _schema_of_columns(side.name, serde, columns, source)
     return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
 
 
-def remade(serde: Serde, columns: Sequence[Column], source: str, side: str) -> Serde:
-    """The serde with its schema made of other columns, under the same subject."""
+def with_changed_schema(serde: Serde, columns: Sequence[Column], source: str, side: str) -> Serde:
+    """The serde with a schema derived from other columns, under the same subject."""
     if serde.schema is None or serde.schema.id is not None:
         return serde
-    return replace(serde, schema=replace(serde.schema, schema=_made(side, serde, columns, source)))
+    return replace(serde, schema=replace(serde.schema, schema=_schema_of_columns(side, serde, columns, source)))
 
 
-def _made(side: str, serde: Serde, columns: Sequence[Column], source: str) -> SchemaText:
-    format = find(serde.format)
-    assert format is not None
+def _schema_of_columns(side: str, serde: Serde, columns: Sequence[Column], source: str) -> SchemaText:
     name = serde.get(FULL_NAME) or (_default(side, source) if serde.format == "AVRO" else "")
     translator = TRANSLATORS[serde.format]
     nulls = serde.get(NULLABLE)
-    wrapped = format.wrapped(len(columns), serde.wrap)
+    wrapped = is_wrapped(serde, len(columns))
     return SchemaText(translator.kind, translator.text(columns, wrapped, name, nulls.upper() if nulls else None))
 
 
 def _default(side: str, source: str) -> str:
-    """The name of an Avro record that is given none."""
+    """The default name of an Avro record."""
     if side == "VALUE":
         return avro.ROOT
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in source).split("_")
     return f"{avro.NAMESPACE}.{''.join(w.capitalize() for w in words)}Key"
 
 
-def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], asked: RegisteredSchema) -> None:
+def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], registered: RegisteredSchema) -> None:
     """Whether the columns are fields of the schema, of the same types and in its order."""
-    format = find(serde.format)
-    assert format is not None
-    wrapped = format.wrapped(len(columns), serde.wrap)
-    exact = _columns(side, serde.format, asked, wrapped, serde.get(FULL_NAME) or "")
+    wrapped = is_wrapped(serde, len(columns))
+    exact = _columns(side, serde.format, registered, wrapped, serde.get(FULL_NAME) or "")
     if not wrapped:
         exact = [replace(exact[0], name=columns[0].name)]
     wrong = [c for c, known in zip(columns, exact, strict=False) if (c.name, c.type) != (known.name, known.type)]
     wrong += list(columns[len(exact) :])
     if wrong:
         names = ", ".join(f"`{c.name}` {c.type}" for c in wrong)
-        there = ", ".join(f"`{c.name}` {c.type}" for c in exact)
+        registered_columns = ", ".join(f"`{c.name}` {c.type}" for c in exact)
         raise StatementError(
             f"The following {side.name.lower()} columns are changed, missing or reordered: [{names}]. "
-            f"Schema from schema registry is [{there}]",
+            f"Schema from schema registry is [{registered_columns}]",
             side.p.place(f"{side.name}_SCHEMA_ID"),
         )

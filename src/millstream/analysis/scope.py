@@ -1,4 +1,4 @@
-"""What names mean in an expression: the columns of a relation and what else is known there."""
+"""What the names in an expression refer to: columns, pseudo-columns, custom types, functions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.functions import BUILT_IN, Library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import switched
-from millstream.model.types import ALIASES, BIGINT, INTEGER, Array, CustomType, Field, Map, SqlType, Struct
+from millstream.model.settings import is_on
+from millstream.model.types import ALIASES, BIGINT, INTEGER, CustomType, SqlType
 from millstream.syntax import tree
 
 PSEUDO = {
@@ -41,12 +41,12 @@ class ScopeColumn:
 class NameScope:
     """Everything an expression can refer to.
 
-    `known` maps expressions that already have a value in the relation to it; it is asked before anything else.
+    `computed` maps expressions whose value is already a column of the relation to that column; it is looked up first.
     `types` are the custom types, `settings` the session's properties, `functions` what can be called.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
-    known: Mapping[tree.Expression, ColumnReference] = field(default_factory=dict)
+    computed: Mapping[tree.Expression, ColumnReference] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     functions: Library = BUILT_IN
@@ -57,30 +57,22 @@ class NameScope:
             raise StatementError(
                 f"the pseudo-column {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"
             )
-        found = [c for c in self.columns if _names(reference, c)]
-        if len({c.ref for c in found}) > 1:
-            raise _ambiguous(reference, found)
-        if found:
-            return found[0].ref
+        matches = [c for c in self.columns if c.name == reference.name and _qualifies(reference, c)]
+        if len({c.ref for c in matches}) > 1:
+            raise _ambiguous(reference, matches)
+        if matches:
+            return matches[0].ref
         if reference.name in PSEUDO and self._has_source(reference.source):
             return PSEUDO[reference.name]
         raise self._unknown(reference)
 
     def enabled(self, name: str) -> bool:
         """Whether the settings let a query name that column."""
-        return name not in PLACES or switched(self.settings, PLACES_ENABLED)
+        return name not in PLACES or is_on(self.settings, PLACES_ENABLED)
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
         """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
-        if isinstance(sql_type, CustomType):
-            return self._custom(sql_type.name, at)
-        if isinstance(sql_type, Array):
-            return Array(self.expanded(sql_type.element, at))
-        if isinstance(sql_type, Map):
-            return Map(self.expanded(sql_type.key, at), self.expanded(sql_type.value, at))
-        if isinstance(sql_type, Struct):
-            return Struct(tuple(Field(f.name, self.expanded(f.type, at)) for f in sql_type.fields))
-        return sql_type
+        return sql_type.transform(lambda t: self._custom(t.name, at) if isinstance(t, CustomType) else None)
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types:
@@ -96,7 +88,7 @@ class NameScope:
         if reference.source is not None and reference.source not in sources:
             fact = f"no source here is named {identifier(reference.source)}"
             return StatementError(fact, reference.span, _hint(reference.source, sources, "sources"))
-        names = _distinct(c.name for c in self.columns if self._visible(reference, c))
+        names = _distinct(c.name for c in self.columns if _qualifies(reference, c))
         fact = f"there is no column {_text(reference.source, reference.part, reference.name)}"
         hint = self._side_hint(reference, sources) or _hint(reference.name, names, "columns")
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
@@ -104,38 +96,29 @@ class NameScope:
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:
         """What to do about a ROWKEY or ROWVALUE that cannot be resolved."""
         side = reference.part or reference.name
-        if side not in tree.PARTS or any(c.part == side for c in self.columns if self._within(reference, c)):
+        if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
             return f"say whose: {' or '.join(f'{identifier(s)}.{side}' for s in sources)}" if several else ""
         return f"no {'key' if side == 'ROWKEY' else 'value'} columns are there"
 
-    def _within(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-        return reference.source in (None, column.source)
 
-    def _visible(self, reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-        return reference.source in (None, column.source) and reference.part in (None, column.part)
-
-
-def _names(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-    return (
-        column.name == reference.name
-        and reference.source in (None, column.source)
-        and reference.part in (None, column.part)
-    )
+def _qualifies(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
+    """Whether the source and the side that the reference names, if any, are the column's."""
+    return reference.source in (None, column.source) and reference.part in (None, column.part)
 
 
 def _text(*names: str | None) -> str:
     return ".".join(identifier(name) for name in names if name is not None)
 
 
-def _ambiguous(reference: tree.ColumnRef, found: list[ScopeColumn]) -> StatementError:
+def _ambiguous(reference: tree.ColumnRef, matches: list[ScopeColumn]) -> StatementError:
     """Columns of several sources, or of both sides of one."""
-    if len({c.source for c in found}) > 1:
-        several = len({(c.source, c.name) for c in found}) < len(found)
-        full = [_text(c.source, c.part if several else None, c.name) for c in found]
+    if len({c.source for c in matches}) > 1:
+        several = len({(c.source, c.name) for c in matches}) < len(matches)
+        full = [_text(c.source, c.part if several else None, c.name) for c in matches]
         hint = "put the source's name before the column's"
     else:
-        full = [_text(reference.source, c.part, c.name) for c in found]
+        full = [_text(reference.source, c.part, c.name) for c in matches]
         hint = f"it is in the key and in the value: write {' or '.join(full)}"
     return StatementError(f"{identifier(reference.name)} could be {' or '.join(full)}", reference.span, hint)
 

@@ -14,7 +14,6 @@ from millstream.formats.registry import FORMATS, Format, find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
-from millstream.model.types import holds_map
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
@@ -33,16 +32,15 @@ def choose(
     statement's form says of a single column. Raises StatementError where the format does not exist or cannot hold the
     columns.
     """
-    explicit = p.text(f"{side}_FORMAT") or p.text("FORMAT")
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
-    name = _name(side, explicit, columns, settings, inherited, at)
-    format = known(name, at)
-    check(side, Serde(format.name), columns, at)
-    wrap = wrapping.chosen(side, p, columns, settings, format, shape)
+    name = _name(side, p, columns, settings, inherited, at)
+    format = format_of(name, at)
+    check_columns(side, Serde(format.name), columns, at)
+    wrap = wrapping.choose_wrapping(side, p, columns, settings, format, shape)
     return Serde(format.name, wrap, _properties(side, p, format, inherited))
 
 
-def known(name: str, at: Span) -> Format:
+def format_of(name: str, at: Span) -> Format:
     """The format of that name, in any case. Raises StatementError."""
     format = find(name)
     if format is None:
@@ -52,55 +50,66 @@ def known(name: str, at: Span) -> Format:
     return format
 
 
+def _explicit_format(side: str, p: Properties) -> str | None:
+    return p.text(f"{side}_FORMAT") or p.text("FORMAT")
+
+
+def format_name(side: str, p: Properties, settings: Mapping[str, str], inherited: Serde | None = None) -> str:
+    """The name of a side's format as it is written in the WITH clause, else inherited, else configured; "" if none."""
+    explicit = _explicit_format(side, p)
+    if explicit is not None:
+        return explicit
+    if inherited is not None and inherited.format != "NONE":
+        return inherited.format
+    return settings.get(DEFAULT_FORMAT[side]) or ""
+
+
 def _name(
     side: str,
-    explicit: str | None,
+    p: Properties,
     columns: Sequence[Column],
     settings: Mapping[str, str],
     inherited: Serde | None,
     at: Span,
 ) -> str:
-    fallback = settings.get(DEFAULT_FORMAT[side]) or ""
     if side == "KEY" and not columns and inherited is not None:
+        explicit = _explicit_format(side, p)
         if explicit is not None and explicit.upper() != "NONE":
             raise StatementError(
                 "Key format specified for stream without key columns.", at, "leave KEY_FORMAT out, or use NONE"
             )
         return "NONE"
-    if explicit is not None:
-        return explicit
-    if inherited is not None and inherited.format != "NONE":
-        return inherited.format
-    if not fallback:
+    name = format_name(side, p, settings, inherited)
+    if not name:
         raise StatementError(
             f"Statement is missing the '{side}_FORMAT' property from the WITH clause.",
             at,
             f"set {side}_FORMAT, FORMAT, or the default {DEFAULT_FORMAT[side]}",
         )
-    return fallback
+    return name
 
 
 def _properties(side: str, p: Properties, format: Format, inherited: Serde | None) -> tuple[tuple[str, str], ...]:
-    given = dict(inherited.properties) if inherited is not None and inherited.format == format.name else {}
-    for config, name, shown, check in _CONFIGS:
-        asked = p.text(f"{side}_{config}")
-        if asked is not None:
+    configured = dict(inherited.properties) if inherited is not None and inherited.format == format.name else {}
+    for config, name, shown, check_columns in _CONFIGS:
+        value = p.text(f"{side}_{config}")
+        if value is not None:
             place = p.place(f"{side}_{config}")
             if name not in format.properties:
                 raise StatementError(f"{format.name} does not support the following configs: [{shown}]", place)
-            check(f"{side}_{config}", asked, place)
-            given[name] = asked
-    return tuple(sorted(given.items()))
+            check_columns(f"{side}_{config}", value, place)
+            configured[name] = value
+    return tuple(sorted(configured.items()))
 
 
-def _check_name(name: str, asked: str, at: Span) -> None:
-    if not asked.strip():
+def _check_name(name: str, value: str, at: Span) -> None:
+    if not value.strip():
         raise StatementError(f"{name} cannot be empty", at, "leave it out, or name the schema: fullSchemaName")
 
 
-def _check_nullable(name: str, asked: str, at: Span) -> None:
-    if asked.upper() not in ("OPTIONAL", "WRAPPER"):
-        raise StatementError(f"{name} must be OPTIONAL or WRAPPER, not '{asked}'", at)
+def _check_nullable(name: str, value: str, at: Span) -> None:
+    if value.upper() not in ("OPTIONAL", "WRAPPER"):
+        raise StatementError(f"{name} must be OPTIONAL or WRAPPER, not '{value}'", at)
 
 
 def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
@@ -121,12 +130,13 @@ _CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
 )
 
 
-def check(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
+def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
     """Whether the format can hold the columns of that side. Raises StatementError."""
     if side == "KEY":
         for column in columns:
-            _no_map(column, at)
-    format = known(serde.format, at)
+            if column.type.holds_map:
+                raise map_key_error(f"Key column name: `{column.name}`.", at)
+    format = format_of(serde.format, at)
     refusal = format.refusal(side, columns)
     if refusal:
         raise StatementError(f"{side.capitalize()} format does not support schema: {refusal}", at, _able(side, columns))
@@ -138,11 +148,11 @@ def _able(side: str, columns: Sequence[Column]) -> str:
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 
-def _no_map(column: Column, at: Span) -> None:
-    if holds_map(column.type):
-        raise StatementError(
-            "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
-            f"behavior due to inconsistent serialization. Key column name: `{column.name}`.",
-            at,
-            "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
-        )
+def map_key_error(which: str, at: Span) -> StatementError:
+    """The error for a key that holds a MAP; `which` says what key it is."""
+    return StatementError(
+        "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due "
+        f"to inconsistent serialization. {which}",
+        at,
+        "a key may be a primitive, an ARRAY or a STRUCT, with no MAP inside",
+    )

@@ -10,10 +10,11 @@ from millstream.analysis.properties import Properties
 from millstream.analysis.scope import NameScope
 from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
+from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, RecordPart, Schema
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import (
     BIGINT,
     BYTES,
@@ -22,14 +23,14 @@ from millstream.model.types import (
     TIMESTAMP,
     SqlType,
 )
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.tree import ColumnMark
 
 RESERVED_COLUMNS = frozenset({"ROWTIME", "ROWPARTITION", "ROWOFFSET", "WINDOWSTART", "WINDOWEND"})
 HEADER_MARKS = (ColumnMark.HEADERS, ColumnMark.HEADER)
 HEADERS = "ksql.headers.columns.enabled"
-_UNITS = {"MILLISECOND": 1, "SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
-_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+?)S?\s*\Z", re.IGNORECASE)
+_WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+)\s*\Z", re.IGNORECASE)
 
 
 def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
@@ -44,16 +45,16 @@ def declare(
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = RelationKind[statement.kind.name]
     topic = _topic(p, facts, settings)
-    given = views.flattened(statement, lambda type, at: expand(type, types, at))
-    _check_headers_enabled(given, kind, settings)
-    declared = Schema(tuple(_column(c, kind, types) for c in given.columns))
+    columns = views.declared_columns(statement, lambda type, at: expand(type, types, at))
+    _check_headers_enabled(columns, kind, settings)
+    declared = Schema(tuple(_column(c, kind, types) for c in columns.columns))
     keys = schemas.SchemaSide("KEY", topic, p, facts, settings)
     values = schemas.SchemaSide("VALUE", topic, p, facts, settings)
-    schema = _completed(declared, keys, values, given.twins)
-    _check_names(given)
+    schema = _completed(declared, keys, values, columns.twins)
+    _check_names(columns)
     _check_key(statement, kind, schema)
-    key = serdes.choose("KEY", p, schema.key, settings, shape=given.key)
-    value = serdes.choose("VALUE", p, schema.value, settings, shape=given.value)
+    key = serdes.choose("KEY", p, schema.key, settings, shape=columns.key)
+    value = serdes.choose("VALUE", p, schema.value, settings, shape=columns.value)
     if not schema.columns:
         raise StatementError(
             "No columns supplied.", statement.span, f"list the columns: {value.format} has no schema to read them from"
@@ -63,8 +64,8 @@ def declare(
         kind,
         schema,
         topic,
-        schemas.written(keys, key, schema.key, statement.name),
-        schemas.written(values, value, schema.value, statement.name),
+        schemas.with_schema(keys, key, schema.key, statement.name),
+        schemas.with_schema(values, value, schema.value, statement.name),
         statement=text,
         timestamp=timestamp(p, schema),
         windowed=_windowed(p, schema),
@@ -98,15 +99,15 @@ def check_topic_name(name: str, at: Span) -> None:
 
 def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
     """Whether PARTITIONS and REPLICAS agree with the topic, where it exists. Raises StatementError."""
-    there = facts.topics.get(name)
-    if there is None:
+    existing = facts.topics.get(name)
+    if existing is None:
         return
-    for what, actual in (("PARTITIONS", there.partitions), ("REPLICAS", there.replicas)):
-        wanted = p.number(what)
-        if wanted is not None and wanted != actual:
+    for what, actual in (("PARTITIONS", existing.partitions), ("REPLICAS", existing.replicas)):
+        number = p.number(what)
+        if number is not None and number != actual:
             raise StatementError(
                 f"A Kafka topic with the name '{name}' already exists, with different {what.lower()}: "
-                f"{actual}, not {wanted}",
+                f"{actual}, not {number}",
                 p.place(what),
                 f"leave {what} out, or choose another topic",
             )
@@ -119,22 +120,22 @@ def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.Schem
     """
     schemas.check_id(keys, declared.key)
     schemas.check_id(values, declared.value)
-    key = () if declared.key else tuple(schemas.inferred(keys))
-    value = () if declared.value else tuple(schemas.inferred(values))
-    made = Schema((*key, *declared.columns, *value))
-    names = Counter((c.name, c.part if twins else None) for c in made)
+    key = () if declared.key else tuple(schemas.infer_columns(keys))
+    value = () if declared.value else tuple(schemas.infer_columns(values))
+    schema = Schema((*key, *declared.columns, *value))
+    names = Counter((c.name, c.part if twins else None) for c in schema)
     for (name, _), count in names.items():
         if count > 1:
             raise StatementError(
-                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(made, name, declared)
+                f"duplicate column name: {identifier(name)}", keys.p.at, _one_name(schema, name, declared)
             )
-    return made
+    return schema
 
 
-def _one_name(made: Schema, name: str, declared: Schema) -> str:
-    if len(made.columns) > len(declared.columns):
+def _one_name(schema: Schema, name: str, declared: Schema) -> str:
+    if len(schema.columns) > len(declared.columns):
         return "list the columns"
-    if len({c.part for c in made if c.name == name}) == 1:
+    if len({c.part for c in schema if c.name == name}) == 1:
         return "give each column a name of its own"
     return "only (ROWKEY STRUCT<…>, ROWVALUE STRUCT<…>) may have a name in the key and in the value"
 
@@ -152,22 +153,22 @@ def _column(definition: tree.ColumnDef, kind: RelationKind, types: Mapping[str, 
 
 
 def _check_mark(mark: ColumnMark, kind: RelationKind, definition: tree.ColumnDef) -> None:
-    wanted = ColumnMark.PRIMARY_KEY if kind is RelationKind.TABLE else ColumnMark.KEY
-    if mark is not wanted:
+    expected = ColumnMark.PRIMARY_KEY if kind is RelationKind.TABLE else ColumnMark.KEY
+    if mark is not expected:
         raise StatementError(
             f"column {identifier(definition.name)} is a '{mark.value}' column: "
-            f"{kind.value.lower()}s have '{wanted.value}' columns",
+            f"{kind.value.lower()}s have '{expected.value}' columns",
             definition.span,
-            f"write {identifier(definition.name)} … {wanted.value}",
+            f"write {identifier(definition.name)} … {expected.value}",
         )
 
 
 def _header_column(definition: tree.ColumnDef, type: SqlType) -> Column:
     whole = definition.mark is ColumnMark.HEADERS
-    wanted = HEADERS_TYPE if whole else BYTES
-    if type != wanted:
+    expected = HEADERS_TYPE if whole else BYTES
+    if type != expected:
         what = "HEADERS" if whole else f"HEADER('{definition.header}')"
-        raise StatementError(f"Invalid type for {what} column: expected {wanted}, got {type}", definition.span)
+        raise StatementError(f"Invalid type for {what} column: expected {expected}, got {type}", definition.span)
     return Column(definition.name, type, RecordPart.HEADER, definition.header)
 
 
@@ -183,7 +184,7 @@ def _check_names(declared: views.DeclaredColumns) -> None:
 
 def _check_headers_enabled(declared: views.DeclaredColumns, kind: RelationKind, settings: Mapping[str, str]) -> None:
     header = next((c for c in declared.columns if c.mark in HEADER_MARKS), None)
-    if header is not None and not switched(settings, HEADERS):
+    if header is not None and not is_on(settings, HEADERS):
         fact = f"Cannot create {kind.value} because schema with headers columns is disabled"
         raise StatementError(fact, header.span, f"set {HEADERS} to true")
 
@@ -209,11 +210,11 @@ def _check_key(statement: tree.CreateSource, kind: RelationKind, schema: Schema)
 
 def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
     """The TIMESTAMP property, checked against the schema. Raises StatementError."""
-    given = p.text("TIMESTAMP")
-    if given is None:
+    text = p.text("TIMESTAMP")
+    if text is None:
         return None
     at, pattern = p.place("TIMESTAMP"), p.text("TIMESTAMP_FORMAT")
-    name = given[1:-1] if given[:1] == given[-1:] == "`" and len(given) > 2 else given.upper()
+    name = text[1:-1] if text[:1] == text[-1:] == "`" and len(text) > 2 else text.upper()
     column = next((c for c in schema.columns if c.name == name), None)
     if len([c for c in schema.columns if c.name == name]) > 1:
         raise StatementError(f"the TIMESTAMP column {identifier(name)} is in the key and in the value", at)
@@ -258,15 +259,15 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
     if size is None:
         raise StatementError(f"{kind} windows require 'WINDOW_SIZE'", p.place("WINDOW_TYPE"), "e.g. '10 SECONDS'")
     match = _WINDOW_SIZE.match(size)
-    if not match or match[2].upper() not in _UNITS:
+    if not match or match[2].upper() not in UNITS:
         raise StatementError(f"invalid WINDOW_SIZE: '{size}'", p.place("WINDOW_SIZE"), "e.g. '10 SECONDS'")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return int(match[1]) * MILLISECONDS[UNITS[match[2].upper()]]
 
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:
     """A bare value is no record that a column could be added to: what is in the topic could not be read any more."""
-    format = serdes.known(source.value.format, statement.span)
-    if format.wraps and not format.wrapped(len(source.schema.value), source.value.wrap):
+    format = serdes.format_of(source.value.format, statement.span)
+    if format.wraps and not is_wrapped(source.value, len(source.schema.value)):
         raise StatementError(
             f"Cannot add columns to {identifier(source.name)}: its single value column is not in a record",
             statement.span,
@@ -295,6 +296,6 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
         columns.append(Column(added.name, expand(added.type, types, added.span)))
     schema = Schema(tuple(columns))
     _check_grows(source, statement)
-    serdes.check("VALUE", source.value, schema.value, statement.span)
-    value = schemas.remade(source.value, schema.value, source.name, "VALUE")
+    serdes.check_columns("VALUE", source.value, schema.value, statement.span)
+    value = schemas.with_changed_schema(source.value, schema.value, source.name, "VALUE")
     return replace(source, schema=schema, value=value, statement=source.statement + "\n" + text)

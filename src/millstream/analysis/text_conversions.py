@@ -1,6 +1,8 @@
 """How text reads as a value of another type: numbers, booleans, dates and times (features.md §4.4-4.5).
 
-The same readings exist for text that is only known at run time, in jvm/FunctionsCast.scala.
+This module owns text that is a constant of a statement: it is checked and converted while the statement is planned,
+without a JVM, so that an error has its place. Text of records is converted by jvm/FunctionsCast.scala, which owns run
+time; tests/spark/test_text_conversions.py holds both to the same answers.
 """
 
 import base64
@@ -31,22 +33,23 @@ _ZONE = r"(?P<zone>Z|(?P<sign>[+-])(?P<ahead>\d{2})(?::?(?P<more>\d{2}))?)?"
 _DATE = re.compile(_DAY)
 _TIME = re.compile(_CLOCK)
 _TIMESTAMP = re.compile(rf"{_DAY}(?:[T ](?:{_CLOCK}{_ZONE})?)?")
+_DIGITS = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT, _LONG = 2**31, 2**63
 
 
 def numeric_type(text: str) -> SqlType | None:
     """The type that numeric text has by itself: INTEGER, BIGINT or a DECIMAL that fits; None where it is no number."""
-    found = number(text)
-    if found is None:
+    value = number(text)
+    if value is None:
         return None
-    if found == found.to_integral_value() and not re.search(r"[.eE]", text):
-        whole = int(found)
+    if value == value.to_integral_value() and not re.search(r"[.eE]", text):
+        whole = int(value)
         if -_INT <= whole < _INT:
             return INTEGER
         if -_LONG <= whole < _LONG:
             return BIGINT
-    return decimal_type(found)
+    return decimal_type(value)
 
 
 def decimal_type(value: Number) -> Decimal:
@@ -58,14 +61,14 @@ def decimal_type(value: Number) -> Decimal:
     return Decimal(max(whole + scale, 1), scale)
 
 
-def read(text: str, wanted: SqlType) -> object:
-    """The value of type `wanted` that `text` stands for; a ValueError where it stands for none.
+def read(text: str, target: SqlType) -> object:
+    """The value of type `target` that `text` stands for; a ValueError where it stands for none.
 
     DATE gives epoch days, TIME milliseconds of the day, TIMESTAMP epoch milliseconds.
     """
-    if isinstance(wanted, Decimal):
-        return _read_decimal(text, wanted)
-    return _READERS[wanted](text)
+    if isinstance(target, Decimal):
+        return _read_decimal(text, target)
+    return _READERS[target](text)
 
 
 def timestamp(text: str) -> int:
@@ -88,10 +91,10 @@ def _time(text: str) -> int:
 
 
 def _match(pattern: re.Pattern[str], text: str) -> dict[str, str | None]:
-    found = pattern.fullmatch(text.strip())
-    if found is None:
+    match = pattern.fullmatch(text.strip())
+    if match is None:
         raise ValueError(text)
-    return found.groupdict()
+    return match.groupdict()
 
 
 def _at(parts: dict[str, str | None], name: str, default: int = 0) -> int:
@@ -104,7 +107,7 @@ def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
 
 
 def _midnight(parts: dict[str, str | None]) -> bool:
-    """Whether a day's end is told as 24:00, which is the next day's beginning."""
+    """Whether the time is 24:00, the end of the day, which is the next day's beginning."""
     return _at(parts, "hour") == 24 and not any(_at(parts, name) for name in ("minute", "second", "fraction"))
 
 
@@ -135,17 +138,16 @@ def number(text: str) -> Number | None:
 
 
 def _whole(text: str, limit: int) -> int:
-    found = number(text)
-    if found is None or found != found.to_integral_value() or not -limit <= found < limit:
+    if not _DIGITS.fullmatch(text.strip()) or not -limit <= int(text) < limit:
         raise ValueError(text)
-    return int(found)
+    return int(text)
 
 
-def _read_decimal(text: str, wanted: Decimal) -> Number:
-    found = number(text)
-    if found is None or _whole_digits(decimal_type(found)) > _whole_digits(wanted):
+def _read_decimal(text: str, target: Decimal) -> Number:
+    value = number(text)
+    if value is None or _whole_digits(decimal_type(value)) > _whole_digits(target):
         raise ValueError(text)
-    return found
+    return value
 
 
 def _whole_digits(decimal: Decimal) -> int:
@@ -153,7 +155,7 @@ def _whole_digits(decimal: Decimal) -> int:
 
 
 def _double(text: str) -> float:
-    if number(text) is None:
+    if number(text) is None and text.strip().lstrip("+-") not in ("NaN", "Infinity"):
         raise ValueError(text)
     return float(text)
 
@@ -169,7 +171,7 @@ def _boolean(text: str) -> bool:
 
 def _bytes(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:
         raise ValueError(text) from error
 

@@ -1,15 +1,14 @@
-"""Typed expressions: what an expression of the tree means against one relation.
+"""Typed expressions: an expression of the tree resolved against one relation.
 
 A relation has a key struct, a value struct and pseudo-columns (DESIGN.md §3); user names are gone, positions stay.
 Header columns are part of the value struct once a source is read.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 from millstream.functions.declare import ResolvedCall
+from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
 
 
@@ -26,7 +25,7 @@ class ColumnPlace(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class TypedExpression:
+class TypedExpression(TreeNode["TypedExpression"]):
     """A typed expression; `type` is None only for a bare NULL."""
 
     type: SqlType | None
@@ -196,42 +195,12 @@ class TypedElement(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedCall(TypedExpression):
-    """A call of a function's chosen signature with arguments already of the types it asks for."""
+    """A call of a resolved signature; the arguments already have its parameters' types."""
 
-    chosen: ResolvedCall
+    resolved: ResolvedCall
     arguments: tuple[TypedExpression, ...]
 
 
-def swapped(meaning: TypedExpression, swap: Callable[[TypedExpression], TypedExpression | None]) -> TypedExpression:
-    """`meaning` with what `swap` gives in place of each expression in it, outermost first, None leaving it be."""
-    other = swap(meaning)
-    if other is not None:
-        return other
-    names = [name for name in meaning.__dataclass_fields__ if name != "type"]
-    changed = {name: _swapped(getattr(meaning, name), swap) for name in names}
-    return replace(meaning, **changed)
-
-
-def _swapped(value: Any, swap: Callable[[TypedExpression], TypedExpression | None]) -> Any:
-    if isinstance(value, TypedExpression):
-        return swapped(value, swap)
-    return tuple(_swapped(item, swap) for item in value) if isinstance(value, tuple) else value
-
-
-def bare(meaning: TypedExpression) -> TypedExpression:
-    """A meaning without the names by which columns were reached, which are only for messages."""
-    return swapped(meaning, lambda part: replace(part, name="") if isinstance(part, ColumnReference) else None)
-
-
-def parts(meaning: TypedExpression) -> Iterator[TypedExpression]:
-    """The expressions directly inside `meaning`."""
-    for name in meaning.__dataclass_fields__:
-        yield from _meanings(getattr(meaning, name))
-
-
-def _meanings(value: object) -> Iterator[TypedExpression]:
-    if isinstance(value, TypedExpression):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _meanings(item)
+def bare(expression: TypedExpression) -> TypedExpression:
+    """The expression without the names by which columns were reached, which are only for messages."""
+    return expression.transform(lambda part: replace(part, name="") if isinstance(part, ColumnReference) else None)

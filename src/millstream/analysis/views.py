@@ -1,7 +1,10 @@
 """The two views of a source's one schema: its columns, and the ROWKEY and ROWVALUE that hold them.
 
-They are the logical and the physical view of the structured-keys RFC. A query may be written in either; `spelled`
-puts it into the first, whose names analysis/scope.py resolves. `flattened` does the same to a declaration.
+They are the logical and the physical view of the structured-keys RFC. A query may use either; `to_logical_view`
+rewrites it to the first, whose names analysis/scope.py resolves. `declared_columns` does the same to a declaration.
+So, over s with key columns A, B and a value column V:
+
+    SELECT ROWKEY->A, ROWVALUE FROM s      becomes      SELECT A, V AS ROWVALUE FROM s
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,17 +12,16 @@ from dataclasses import dataclass, replace
 
 from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Serde, Source
-from millstream.formats.registry import FORMATS
+from millstream.formats.registry import is_wrapped
 from millstream.model.errors import Span, StatementError
 from millstream.model.schema import Column, RecordPart, Schema
 from millstream.model.types import Field, SqlType, Struct
 from millstream.syntax import tree
-from millstream.syntax.walk import swapped, walk
 
 NAMES = dict(zip(tree.PARTS, (RecordPart.KEY, RecordPart.VALUE), strict=True))
 
 
-def physical(source: Source) -> Schema:
+def physical_schema(source: Source) -> Schema:
     """The source's schema as Kafka holds it: ROWKEY, where it has key columns, and ROWVALUE."""
     sides = (("ROWKEY", source.key, source.schema.key), ("ROWVALUE", source.value, source.schema.value))
     return Schema(tuple(_whole(name, serde, columns) for name, serde, columns in sides if columns))
@@ -37,12 +39,12 @@ def _whole(name: str, serde: Serde, columns: Sequence[Column]) -> Column:
 
 def _record(serde: Serde, columns: Sequence[Column]) -> bool:
     """Whether the columns are fields of one thing: a record, or the several values of a DELIMITED line."""
-    return len(columns) > 1 or FORMATS[serde.format].wrapped(len(columns), serde.wrap)
+    return len(columns) > 1 or is_wrapped(serde, len(columns))
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumns:
-    """The columns of a declaration, and what its form says of how a single one of each side is written."""
+    """The columns of a declaration; `key` and `value` say how its form wraps a single column of that side."""
 
     columns: tuple[tree.ColumnDef, ...]
     key: Wrapping | None = None
@@ -54,7 +56,7 @@ class DeclaredColumns:
         return self.value is not None
 
 
-def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> DeclaredColumns:
+def declared_columns(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> DeclaredColumns:
     """The columns of a statement in either view; `expand` puts in what custom types stand for. Raises StatementError.
 
     It is the physical view where nothing but ROWKEY and ROWVALUE is declared, and headers.
@@ -70,7 +72,9 @@ def flattened(statement: tree.CreateSource, expand: Callable[[SqlType, Span], Sq
         )
     primary = statement.kind is tree.SourceKind.TABLE
     mark = key.mark or (tree.ColumnMark.PRIMARY_KEY if primary else tree.ColumnMark.KEY)
-    return DeclaredColumns((*_columns(replace(key, mark=mark)), *_columns(value), *headers), _shape(key), _shape(value))
+    return DeclaredColumns(
+        (*_columns(replace(key, mark=mark)), *_columns(value), *headers), _wrapping(key), _wrapping(value)
+    )
 
 
 def _columns(side: tree.ColumnDef) -> tuple[tree.ColumnDef, ...]:
@@ -81,50 +85,64 @@ def _columns(side: tree.ColumnDef) -> tuple[tree.ColumnDef, ...]:
     return tuple(replace(side, name=f.name, type=f.type) for f in side.type.fields)
 
 
-def _shape(side: tree.ColumnDef) -> Wrapping:
+def _wrapping(side: tree.ColumnDef) -> Wrapping:
     return Wrapping(isinstance(side.type, Struct), f"{side.name} {side.type}")
 
 
-def spelled(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
+def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
     """The query with ROWKEY.k, ROWKEY->k, s.ROWKEY.k, ROWKEY and their like as names of columns.
 
     `sources` are those of its FROM by the names they have there. A name that AS gives to what GROUP BY makes is
     replaced by what it stands for.
     """
-    names = _Names(sources)
-    if any(map(_mentions, walk(query))) or any(
+    query = _by_alias(query, sources)
+    names = _SideNames(sources)
+    if any(map(_mentions, query.walk())) or any(
         isinstance(i, tree.SelectAll) and i.source in NAMES for i in query.items
     ):
-        items = tuple(made for item in query.items for made in names.item(item))
-        query = swapped(replace(query, items=items), names.swap)
+        items = tuple(replaced for item in query.items for replaced in names.item(item))
+        query = replace(query, items=items).transform(names.replacement)
     return _with_group_names(query, names)
 
 
-def _mentions(expression: tree.Expression) -> bool:
+def _by_alias(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
+    """The query in which a source that has an alias is called by that, also where its own name was used."""
+    aliases = {alias for alias, _ in sources}
+    own = {source.name: alias for alias, source in sources if source.name not in aliases}
+
+    def replacement(node: tree.SyntaxNode) -> tree.SyntaxNode | None:
+        if isinstance(node, tree.ColumnRef | tree.SelectAll) and node.source in own:
+            return replace(node, source=own[node.source])
+        return None
+
+    return query.transform(replacement) if own else query
+
+
+def _mentions(expression: tree.SyntaxNode) -> bool:
     if not isinstance(expression, tree.ColumnRef):
         return False
     return expression.part is not None or expression.name in NAMES or expression.source in NAMES
 
 
-class _Names:
+class _SideNames:
     """What ROWKEY and ROWVALUE mean among the sources of a FROM. A column of such a name, or a source, comes first."""
 
     def __init__(self, sources: Sequence[tuple[str, Source]]) -> None:
         self._sources = sources
 
-    def swap(self, e: tree.Expression) -> tree.Expression | None:
+    def replacement(self, expression: tree.SyntaxNode) -> tree.SyntaxNode | None:
         """What the expression means where it is of the physical view, else None."""
-        match e:
+        match expression:
             case tree.Lambda(parameters) if not NAMES.keys().isdisjoint(parameters):
-                return e
+                return expression
             case tree.ColumnRef(name, source, str(part)):
-                return self._field(part, source, name, e.span)
+                return self._field(part, source, name, expression.span)
             case tree.ColumnRef(name, str(part), None) if part in NAMES and not self._named(part):
-                return self._field(part, None, name, e.span)
-            case tree.Deref(tree.ColumnRef(part, source, None), name) if self._stands(part, source):
-                return self._field(part, source, name, e.span)
-            case tree.ColumnRef(part, source, None) if self._stands(part, source):
-                return self._all(part, source, e)
+                return self._field(part, None, name, expression.span)
+            case tree.Deref(tree.ColumnRef(part, source, None), name) if self._is_side(part, source):
+                return self._field(part, source, name, expression.span)
+            case tree.ColumnRef(part, source, None) if self._is_side(part, source):
+                return self._all(part, source, expression)
         return None
 
     def item(self, item: tree.SelectItem) -> Iterable[tree.SelectItem]:
@@ -132,19 +150,19 @@ class _Names:
         match item:
             case tree.SelectAll(str(part)) if part in NAMES and not self._named(part):
                 return self._fields(part, None, item)
-            case tree.SelectFields(tree.ColumnRef(part, source, None)) if self._stands(part, source):
+            case tree.SelectFields(tree.ColumnRef(part, source, None)) if self._is_side(part, source):
                 return self._fields(part, source, item)
-            case tree.SelectOne(tree.ColumnRef(part, source, None) as e, None) if self._stands(part, source):
-                made = self._all(part, source, e)
-                return (replace(item, expression=made, alias=part if isinstance(made, tree.StructOf) else None),)
+            case tree.SelectOne(tree.ColumnRef(part, source, None) as e, None) if self._is_side(part, source):
+                columns = self._all(part, source, e)
+                return (replace(item, expression=columns, alias=part if isinstance(columns, tree.StructOf) else None),)
         return (item,)
 
-    def has(self, name: str) -> bool:
+    def has_column(self, name: str) -> bool:
         """Whether any source has a column of that name."""
         return any(c.name == name for _, s in self._sources for c in s.schema)
 
-    def _stands(self, part: str, source: str | None) -> bool:
-        """Whether the name is that of a side: no column has it, and there is one source that it can be of."""
+    def _is_side(self, part: str, source: str | None) -> bool:
+        """Whether the name is that of a side: no column has it, and only one source can be the one."""
         among = self._among(source)
         return part in NAMES and len(among) == 1 and not self._owned(part, among)
 
@@ -157,10 +175,10 @@ class _Names:
             return tree.Deref(self._column(bare.name, part, source, at), name, span=at)
         return self._column(name, part, source, at)
 
-    def _column(self, name: str, part: str, source: str | None, at: Span) -> tree.ColumnRef:
+    def _column(self, name: str, side: str, source: str | None, at: Span) -> tree.ColumnRef:
         """The column, of its side only where the name alone does not say which."""
-        there = {c.part for s in self._among(source) for c in s.schema if c.name == name}
-        return tree.ColumnRef(name, source, None if there == {NAMES[part]} else part, span=at)
+        sides = {c.part for s in self._among(source) for c in s.schema if c.name == name}
+        return tree.ColumnRef(name, source, None if sides == {NAMES[side]} else side, span=at)
 
     def _all(self, part: str, source: str | None, e: tree.ColumnRef) -> tree.Expression:
         serde, columns = _side(part, self._among(source)[0])
@@ -178,8 +196,8 @@ class _Names:
         serde, columns = _side(part, among[0])
         if len(columns) == 1 and not _record(serde, columns):
             return (tree.SelectFields(self._column(columns[0].name, part, source, item.span), span=item.span),)
-        found = (self._column(c.name, part, source, item.span) for c in columns)
-        return tuple(tree.SelectOne(column, span=item.span) for column in found)
+        names = (self._column(c.name, part, source, item.span) for c in columns)
+        return tuple(tree.SelectOne(column, span=item.span) for column in names)
 
     def _among(self, source: str | None) -> list[Source]:
         return [s for alias, s in self._sources if source in (None, alias)]
@@ -202,17 +220,17 @@ def _side(part: str, source: Source) -> tuple[Serde, tuple[Column, ...]]:
     return (source.key, source.schema.key) if NAMES[part] is RecordPart.KEY else (source.value, source.schema.value)
 
 
-def _with_group_names(query: tree.SelectQuery, names: _Names) -> tree.SelectQuery:
+def _with_group_names(query: tree.SelectQuery, names: _SideNames) -> tree.SelectQuery:
     if query.group_by is None or not any(query.key_names):
         return query
     pairs = zip(query.key_names, query.group_by, strict=True)
-    stands = {tree.ColumnRef(name): e for name, e in pairs if name is not None and not names.has(name)}
+    aliased = {tree.ColumnRef(name): e for name, e in pairs if name is not None and not names.has_column(name)}
 
-    def swap(e: tree.Expression) -> tree.Expression | None:
-        return stands.get(e) if isinstance(e, tree.ColumnRef) else None
+    def swap(e: tree.SyntaxNode) -> tree.SyntaxNode | None:
+        return aliased.get(e) if isinstance(e, tree.ColumnRef) else None
 
-    items = tuple(_keeping_name(item) if _of(item) in stands else item for item in query.items)
-    return replace(query, items=swapped(items, swap), having=swapped(query.having, swap))
+    items = tuple((_keeping_name(item) if _of(item) in aliased else item).transform(swap) for item in query.items)
+    return replace(query, items=items, having=query.having and query.having.transform(swap))
 
 
 def _of(item: tree.SelectItem) -> tree.Expression | None:

@@ -1,4 +1,4 @@
-"""Whether a single column of a key or value stands in a record or bare, by WITH clause and settings (KLIP-3)."""
+"""Whether a single column of a key or value is written in a record or bare, by WITH clause and settings (KLIP-3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ from millstream.formats.registry import FORMATS, Format
 from millstream.model.errors import StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
+from millstream.model.settings import is_on
 
 SETTINGS = {"KEY": "ksql.persistence.wrap.single.keys", "VALUE": "ksql.persistence.wrap.single.values"}
-# What a side is where neither a property nor the setting says anything (KLIP-3, Public APIs).
-_UNSAID = {"KEY": False, "VALUE": True}
-# The properties that decide over a side; what a declaration or a clause says by its very form comes last.
+# Whether a side is wrapped where neither a property nor the setting decides (KLIP-3, Public APIs).
+_DEFAULTS = {"KEY": False, "VALUE": True}
+# The properties that decide, in this order; the form of a declaration or clause decides after them.
 _NAMES = {
     "KEY": ("WRAP_SINGLE_KEY", "KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS"),
     "VALUE": ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS"),
@@ -21,13 +22,13 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """That a side is a record (`wrapped`) or bare by the form of a statement, and the words that say so there."""
+    """Whether the form of a statement makes a side a record (`wrapped`) or bare; `words` is the text that does so."""
 
     wrapped: bool
     words: str
 
 
-def chosen(
+def choose_wrapping(
     side: str,
     p: Properties,
     columns: Sequence[Column],
@@ -35,17 +36,17 @@ def chosen(
     format: Format,
     shape: Wrapping | None = None,
 ) -> bool | None:
-    """The wrapping of a side's single column: asked for, or configured; None leaves it to the format.
+    """The wrapping of a side's single column by WITH clause, form or setting; None leaves it to the format.
 
-    `shape` is what the statement's form says. Raises StatementError where what is asked for cannot be.
+    `shape` is the wrapping by the statement's form. Raises StatementError where the format does not allow it.
     """
     both = len(columns) == 1 and format.wraps and format.unwraps
-    asked = _asked(side, p)
+    property_name = _deciding_property(side, p)
     if shape is not None:
-        _check_shape(side, p, columns, format, shape)
-    if asked is not None and (columns or asked != "WRAP_SINGLE_FIELDS"):
-        _check(side, p, asked, columns, format)
-        return bool(p.values[asked]) if both else None
+        _check_form(side, p, columns, format, shape)
+    if property_name is not None and (columns or property_name != "WRAP_SINGLE_FIELDS"):
+        _check(side, p, property_name, columns, format)
+        return bool(p.values[property_name]) if both else None
     if shape is not None:
         return shape.wrapped if both else None
     setting = settings.get(SETTINGS[side], "")
@@ -54,78 +55,79 @@ def chosen(
     return _configured(side, settings)
 
 
-def inferred(side: str, p: Properties, settings: Mapping[str, str], format: Format) -> bool:
+def is_record(side: str, p: Properties, settings: Mapping[str, str], format: Format) -> bool:
     """Whether the columns that a registry's schema gives are the fields of a record, or one column that is bare."""
     if not format.unwraps:
         return True
-    asked = _asked(side, p)
-    return _configured(side, settings) if asked is None else bool(p.values[asked])
+    property_name = _deciding_property(side, p)
+    return _configured(side, settings) if property_name is None else bool(p.values[property_name])
 
 
 def _configured(side: str, settings: Mapping[str, str]) -> bool:
-    setting = settings.get(SETTINGS[side], "")
-    return setting.lower() == "true" if setting else _UNSAID[side]
+    return is_on(settings, SETTINGS[side]) if settings.get(SETTINGS[side]) else _DEFAULTS[side]
 
 
-def _asked(side: str, p: Properties) -> str | None:
+def _deciding_property(side: str, p: Properties) -> str | None:
     """The name of the property that decides over the side, None where none does."""
     return next((name for name in _NAMES[side] if name in p.values), None)
 
 
 def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
     wrapped = bool(p.values[name])
-    # Every message of Protobuf is a record, and may be called so: conformance wins over KLIP-3 there.
-    if not format.wraps or (not wrapped and not format.unwraps):
+    # `true` is accepted of Protobuf, whose messages are records, and `false` of formats without records: both say what
+    # is so anyway. WRAP_SINGLE_FIELDS=true is refused where it is wrong for one side.
+    if not (format.wraps if wrapped else format.unwraps or not format.wraps):
         raise StatementError(
-            f"Format '{format.name}' does not support '{name}' set to '{_said(name, wrapped)}'.",
+            f"Format '{format.name}' does not support '{name}' set to '{_value_text(name, wrapped)}'.",
             p.place(name),
-            _instead(name, format),
+            _hint(name, format),
         )
     if len(columns) != 1:
         raise StatementError(
             f"'{name}' is only valid for single-field {side.lower()} schemas",
             p.place(name),
-            _why(side, name, columns),
+            _count_hint(side, name, columns),
         )
 
 
-def _said(name: str, wrapped: bool) -> str:
+def _value_text(name: str, wrapped: bool) -> str:
     if name == "KEY_FORMAT_TYPE":
         return "STRUCTURED" if wrapped else "PLAIN"
     return str(wrapped).lower()
 
 
-def _instead(name: str, format: Format) -> str:
+def _hint(name: str, format: Format) -> str:
     if format.wraps:
         return f"{format.name} writes messages: a single column is always a field of one; leave {name} out"
     if name == "WRAP_SINGLE_FIELDS":
         return f"{format.name} has no records: use WRAP_SINGLE_KEY or WRAP_SINGLE_VALUE for the other side alone"
-    return f"{format.name} has no records, a column is always bare; leave {name} out, or use {_able(True)}"
+    return f"{format.name} has no records, a column is always bare; leave {name} out, or use {_formats_for(True)}"
 
 
-def _able(wrapped: bool) -> str:
+def _formats_for(wrapped: bool) -> str:
     return ", ".join(f.name for f in FORMATS.values() if (f.wraps if wrapped else f.unwraps))
 
 
-def _why(side: str, name: str, columns: Sequence[Column]) -> str:
+def _count_hint(side: str, name: str, columns: Sequence[Column]) -> str:
     if not columns:
         return f"there is no {side.lower()} column; leave {name} out"
     names = ", ".join(identifier(c.name) for c in columns)
     return f"the {side.lower()} has {len(columns)} columns, {names}, which always make a record; leave {name} out"
 
 
-def _check_shape(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Wrapping) -> None:
-    asked = _asked(side, p)
-    if asked is not None and bool(p.values[asked]) is not shape.wrapped:
+def _check_form(side: str, p: Properties, columns: Sequence[Column], format: Format, shape: Wrapping) -> None:
+    property_name = _deciding_property(side, p)
+    if property_name is not None and bool(p.values[property_name]) is not shape.wrapped:
+        value = _value_text(property_name, bool(p.values[property_name]))
         raise StatementError(
-            f"'{asked}' set to '{_said(asked, bool(p.values[asked]))}' contradicts {shape.words}",
-            p.place(asked),
-            f"leave {asked} out: {shape.words} says it",
+            f"'{property_name}' set to '{value}' contradicts {shape.words}",
+            p.place(property_name),
+            f"leave {property_name} out: {shape.words} says it",
         )
     if len(columns) == 1 and not (format.wraps if shape.wrapped else format.unwraps):
         what = "in a record" if shape.wrapped else "bare"
         raise StatementError(
             f"Format '{format.name}' cannot write a single column {what}, as {shape.words} asks for",
             p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT"),
-            f"{side}_FORMAT may be {_able(shape.wrapped)}",
+            f"{side}_FORMAT may be {_formats_for(shape.wrapped)}",
         )

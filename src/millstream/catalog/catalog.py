@@ -83,7 +83,7 @@ class QueryKind(Enum):
 
 
 class QueryState(Enum):
-    """What the user asked of a query; whether it runs well is for the supervisor to say."""
+    """The state that the user requested of a query; the supervisor knows how it runs."""
 
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
@@ -127,6 +127,10 @@ class Catalog:
     def with_query(self, query: PersistentQuery) -> "Catalog":
         """This catalog with `query` added or replaced."""
         return replace(self, queries={**self.queries, query.id: query})
+
+    def with_new_query(self, query: PersistentQuery) -> "Catalog":
+        """This catalog with `query` added, or replaced, by a statement that took the next query number."""
+        return replace(self.with_query(query), next_query=self.next_query + 1)
 
     def without_query(self, id: str) -> "Catalog":
         """This catalog without the query `id`."""

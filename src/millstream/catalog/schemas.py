@@ -35,7 +35,7 @@ class PhysicalSchema:
     """The schema that a side of a source's records is written with.
 
     `registry` is where it is known, "" for the server's own; `subject` under what. `message` names the message of a
-    Protobuf file that is meant, "" for the first. `id` is given where the user chose it, else the registry gives it.
+    Protobuf file that is used, "" for the first. `id` is given where the user chose it, else the registry gives it.
     """
 
     registry: str

@@ -15,8 +15,8 @@ from millstream.functions.python import library
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.plan.explain import explain
-from millstream.plan.functions import called, explained
-from millstream.plan.queries import transient
+from millstream.plan.functions import explained, functions_called
+from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
 from millstream.syntax import tree
@@ -182,9 +182,9 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     catalog, settings = engine.state.catalog, context.settings
     text = context.text.split(None, 1)[1]
     if isinstance(inner, tree.QueryStatement):
-        query = transient(inner, catalog, settings)
+        query = plan_transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        plan = _plan_text(explain(query.plan), explained(called(inner, catalog)))
+        plan = _plan_text(explain(query.plan), explained(functions_called(inner, catalog)))
         return describe.unstarted(context.text, text, query.plan.schema, names, [], plan)
     facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from millstream.model.types import SqlType
+
 Entity = dict[str, Any]
 
 
@@ -44,7 +46,7 @@ class Rows(Protocol):
 
     query_id: str
     names: Sequence[str]
-    types: Sequence[str]  # SQL text of each column's type
+    types: Sequence[SqlType]
     schema: str  # "`A` INTEGER, `B` STRING"
     push: bool
     ending: str  # what /query says after the last row: "Limit Reached", "Query Completed", "" (a pull from a table)

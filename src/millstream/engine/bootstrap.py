@@ -21,7 +21,7 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
-from millstream.model.settings import SettingRefused, check, effective, given, switched
+from millstream.model.settings import SettingRefused, as_texts, check, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
 from millstream.spark.session import Session
@@ -110,7 +110,7 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:
     """The server's properties under their canonical names. Raises EngineCannotStart."""
-    server = given(properties)
+    server = as_texts(properties)
     for name, value in server.items():
         try:
             if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
@@ -148,7 +148,7 @@ def _host(settings: Mapping[str, str]) -> str:
 def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:
     """The processing log's topic, made where that is wished for."""
     topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
-    if switched(settings, PROCESSING_LOG + "topic.auto.create"):
+    if is_on(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])
         kafka.create(topic, partitions, int(settings["ksql.internal.topic.replicas"]))
-    return ProcessingLogOptions(topic, switched(settings, PROCESSING_LOG + "rows.include"))
+    return ProcessingLogOptions(topic, is_on(settings, PROCESSING_LOG + "rows.include"))

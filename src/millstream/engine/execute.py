@@ -13,7 +13,7 @@ from millstream.engine.schemas import NoRegistry
 from millstream.engine.session import RequestSession
 from millstream.engine.supervisor import CannotRun
 from millstream.model.errors import NotSupported, StatementError
-from millstream.model.settings import SettingRefused, switched
+from millstream.model.settings import SettingRefused, is_on
 from millstream.plan.statements import title
 from millstream.syntax import tree
 from millstream.syntax.parser import split
@@ -52,7 +52,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
 
 def statements(text: str, session: RequestSession) -> Iterator[StatementContext]:
     """The statements of a text, each parsed when the one before it was carried out. Raises StatementError."""
-    replaced = session.variables if switched(session.settings, "ksql.variable.substitution.enable") else {}
+    replaced = session.variables if is_on(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
         yield StatementContext(parsed.statement, parsed.text, session)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from millstream.catalog.functions import UserFunction
 from millstream.model.errors import StatementError
-from millstream.model.settings import switched
-from millstream.plan.functions import ENABLED, in_file
+from millstream.model.settings import is_on
+from millstream.plan.functions import ENABLED, functions_in_file
 from millstream.udf.code import BadCode
 
 FOLDER = "ksql.extension.dir"
@@ -22,7 +22,7 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
     Raises BadExtension.
     """
     folder = Path(settings[FOLDER])
-    if not switched(settings, ENABLED) or not folder.is_dir():
+    if not is_on(settings, ENABLED) or not folder.is_dir():
         return {}
     declared: dict[str, UserFunction] = {}
     for path in sorted(folder.glob("*.py")):
@@ -35,7 +35,7 @@ def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
 
 def _of(path: Path) -> Iterator[UserFunction]:
     try:
-        yield from in_file(path.read_text(encoding="utf-8"), str(path))
+        yield from functions_in_file(path.read_text(encoding="utf-8"), str(path))
     except BadCode as bad:
         hint = f"\n  hint: {bad.hint}" if bad.hint else ""
         raise BadExtension(f"{path}, line {bad.line}: {bad.fact}{hint}") from bad

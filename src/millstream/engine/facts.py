@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import singledispatch
 
+from millstream.analysis.targets import Target, names_read, target
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.engine.kafka import KafkaClient
@@ -11,7 +12,6 @@ from millstream.engine.schemas import RegistryAccess
 from millstream.syntax import tree
 
 JUST_MADE = 1.0
-PREFIX = "ksql.output.topic.name.prefix"
 
 
 def look_up(
@@ -25,22 +25,22 @@ def look_up(
 
     And of the registry's schemas that it is about. Raises StatementError where the registry fails.
     """
+    created = _created(statement, catalog, settings)
     names = frozenset(topics(statement, catalog, settings))
     if not names:
         return Facts()
-    known = kafka.facts(names)
+    needed = {created.topic} if created is not None and created.must_exist else set()
+    facts = kafka.facts(names)
+    # A topic that another client created a moment ago may not be known to all brokers yet.
     deadline = time.monotonic() + JUST_MADE
-    while not _needed(statement) <= known.keys() and time.monotonic() < deadline:
+    while not needed <= facts.keys() and time.monotonic() < deadline:
         time.sleep(0.05)
-        known = kafka.facts(names)
-    return Facts(known, *schemas.look_up(statement, catalog, settings))
+        facts = kafka.facts(names)
+    return Facts(facts, *(schemas.look_up(created) if created is not None else ()))
 
 
-def _needed(statement: tree.Statement) -> frozenset[str]:
-    """The topics that must be there. One that another client made a moment ago may not be known to all brokers yet."""
-    if not isinstance(statement, tree.CreateSource) or any(p.name == "PARTITIONS" for p in statement.properties):
-        return frozenset()
-    return frozenset(_given(statement.properties))
+def _created(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> Target | None:
+    return target(statement, catalog, settings) if isinstance(statement, tree.CreateSource | tree.CreateAs) else None
 
 
 @singledispatch
@@ -51,25 +51,24 @@ def topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, s
 
 @topics.register
 def _(statement: tree.CreateSource, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
-    yield from _given(statement.properties)
+    yield target(statement, catalog, settings).topic
     yield from _of((statement.name,), catalog)
 
 
 @topics.register
 def _(statement: tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> Iterator[str]:
-    yield from _given(statement.properties)
-    yield settings.get(PREFIX, "") + statement.name
-    yield from _of((statement.name, *_read_by(statement.query)), catalog)
+    yield target(statement, catalog, settings).topic
+    yield from _of((statement.name, *names_read(statement.query)), catalog)
 
 
 @topics.register
 def _(statement: tree.InsertInto, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of((statement.target, *_read_by(statement.query)), catalog)
+    return _of((statement.target, *names_read(statement.query)), catalog)
 
 
 @topics.register
 def _(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    return _of(_read_by(statement.query), catalog)
+    return _of(names_read(statement.query), catalog)
 
 
 @topics.register
@@ -85,15 +84,6 @@ def _(statement: tree.AlterSource, catalog: Catalog, settings: Mapping[str, str]
 @topics.register
 def _(statement: tree.Explain, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
     return topics(statement.statement, catalog, settings) if statement.statement else ()
-
-
-def _given(properties: Iterable[tree.Property]) -> Iterator[str]:
-    return (str(p.value.value) for p in properties if p.name == "KAFKA_TOPIC")
-
-
-def _read_by(query: tree.SelectQuery) -> Iterator[str]:
-    yield query.source.name
-    yield from (join.source.name for join in query.joins)
 
 
 def _of(names: Iterable[str], catalog: Catalog) -> Iterator[str]:

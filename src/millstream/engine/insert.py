@@ -16,6 +16,7 @@ from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import Pair
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
+from millstream.model.settings import is_on
 from millstream.model.types import BIGINT
 from millstream.plan import inserts
 from millstream.spark.codec import UnreadableRecord
@@ -67,7 +68,7 @@ class RowWriter:
 
     def __init__(self, target: str, session: RequestSession, engine: EngineContext) -> None:
         """Raises RequestFailed where the source is none that can be written to."""
-        if session.settings[inserts.ENABLED] == "false":
+        if not is_on(session.settings, inserts.ENABLED):
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self._source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self._source.schema}

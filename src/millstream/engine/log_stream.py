@@ -4,7 +4,7 @@ from millstream.engine.api import Request
 from millstream.engine.context import EngineContext
 from millstream.engine.execute import execute
 from millstream.model.names import literal
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 
 NAME = "KSQL_PROCESSING_LOG"
 WANTED = "ksql.logging.processing.stream.auto.create"
@@ -28,5 +28,5 @@ def statement(topic: str) -> str:
 
 def declare(engine: EngineContext) -> None:
     """Declare the log where the server's owner wants it. Raises RequestFailed."""
-    if switched(engine.server, WANTED):
+    if is_on(engine.server, WANTED):
         execute(Request(statement(engine.log_topic)), engine)

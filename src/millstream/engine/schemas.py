@@ -1,13 +1,11 @@
 """The schema registry as the engine uses it: what statements need to know of it, and what they do to it."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from millstream.analysis import properties
-from millstream.catalog.catalog import Catalog
+from millstream.analysis.targets import Target
 from millstream.catalog.schemas import RegisteredSchema, subject
 from millstream.formats.client import Access, Registry, RegistryFailed, access
-from millstream.formats.registry import FORMATS, find
 from millstream.model.errors import StatementError
 from millstream.plan.steps import DeleteSubjects, RegisterSchema, Step
 from millstream.syntax import tree
@@ -21,8 +19,6 @@ MUTABLE = (
     "their bytes. Confluent's allows it with mode.mutability=true: "
     "https://docs.confluent.io/platform/current/schema-registry/installation/config.html#mode-mutability"
 )
-TOPIC_PREFIX = "ksql.output.topic.name.prefix"
-DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
 
 
 class NoRegistry(StatementError):
@@ -47,24 +43,18 @@ class RegistryAccess:
         if self._registry:
             self._registry.close()
 
-    def look_up(
-        self, statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]
-    ) -> tuple[dict[str, RegisteredSchema], dict[int, RegisteredSchema]]:
-        """The latest schemas of the statement's subjects, and the schemas of the ids that it names.
+    def look_up(self, target: Target) -> tuple[dict[str, RegisteredSchema], dict[int, RegisteredSchema]]:
+        """The latest schemas of a statement's subjects, and the schemas of the ids that it names.
 
-        Raises StatementError with the registry's words where it fails.
+        Raises StatementError with the registry's words where it fails, NoRegistry where none is configured.
         """
-        if not isinstance(statement, tree.CreateSource | tree.CreateAs):
-            return {}, {}
-        subjects = list(_subjects(statement, catalog, settings))
-        ids = list(_ids(statement))
-        if not subjects and not ids:
+        if not target.subjects and not target.schema_ids:
             return {}, {}
         if self._registry is None:
-            raise _unconfigured(statement)
+            raise _unconfigured(target)
         try:
-            latest = {name: self._needed.latest(name) for name in subjects}
-            by_id = {id: self._needed.by_id(id) for id in ids}
+            latest = {name: self._needed.latest(name) for name in target.subjects}
+            by_id = {id: self._needed.by_id(id) for id in target.schema_ids}
         except RegistryFailed as failure:
             raise StatementError(str(failure)) from failure
         return {n: s for n, s in latest.items() if s}, {n: s for n, s in by_id.items() if s}
@@ -125,48 +115,11 @@ class RegistryAccess:
         return self._registry
 
 
-def _unconfigured(statement: tree.CreateSource | tree.CreateAs) -> NoRegistry:
+def _unconfigured(target: Target) -> NoRegistry:
     """As ksqlDB refuses: what would write a schema, and what would read one, each in its own words."""
+    statement, p = target.statement, target.properties
     if isinstance(statement, tree.CreateSource) and not statement.columns:
         return NoRegistry(UNCONFIGURED, statement.span, HINT)
-    given = properties.read(statement.properties, _known(statement), statement.span)
-    topic = given.text("KAFKA_TOPIC") or statement.name
-    format = given.text("VALUE_FORMAT") or given.text("FORMAT") or given.text("KEY_FORMAT")
+    format = p.text("VALUE_FORMAT") or p.text("FORMAT") or p.text("KEY_FORMAT")
     named = f" with format {format.upper()}" if format else ""
-    return NoRegistry(f"Cannot create topic '{topic}'{named} without configuring '{URL}'", statement.span, HINT)
-
-
-def _ids(statement: tree.CreateSource | tree.CreateAs) -> Iterator[int]:
-    with_clause = properties.read(statement.properties, _known(statement), statement.span)
-    for side in ("KEY", "VALUE"):
-        id = with_clause.number(f"{side}_SCHEMA_ID")
-        if id is not None:
-            yield id
-
-
-def _known(statement: tree.CreateSource | tree.CreateAs) -> dict[str, str]:
-    return properties.DECLARED if isinstance(statement, tree.CreateSource) else properties.MADE
-
-
-def _subjects(
-    statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]
-) -> Iterator[str]:
-    """The subjects of the statement's topic, of the sides whose formats have schemas."""
-    given = properties.read(statement.properties, _known(statement), statement.span)
-    prefix = settings.get(TOPIC_PREFIX, "") if isinstance(statement, tree.CreateAs) else ""
-    topic = given.text("KAFKA_TOPIC") or prefix + statement.name
-    for side in ("KEY", "VALUE"):
-        name = given.text(f"{side}_FORMAT") or given.text("FORMAT") or _inherited(statement, side, catalog)
-        format = find(name or settings.get(DEFAULT_FORMAT[side]) or "")
-        if format is not None and format.infers:
-            yield subject(topic, side)
-
-
-def _inherited(statement: tree.CreateSource | tree.CreateAs, side: str, catalog: Catalog) -> str | None:
-    if isinstance(statement, tree.CreateSource):
-        return None
-    source = catalog.sources.get(statement.query.source.name)
-    if source is None:
-        return None
-    serde = source.key if side == "KEY" else source.value
-    return serde.format if serde.format in FORMATS and serde.format != "NONE" else None
+    return NoRegistry(f"Cannot create topic '{target.topic}'{named} without configuring '{URL}'", statement.span, HINT)

@@ -17,7 +17,7 @@ from millstream.engine.state import DesiredQuery, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.types import INTEGER
-from millstream.plan.nodes import ClientOutput, PlanNode, looked_up, reads
+from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
@@ -224,7 +224,7 @@ class SparkRuntime:
     def _ends(self, plan: PlanNode) -> Starts:
         """Where the topics of tables end that streams look rows up in. Raises CannotRun."""
         try:
-            return {table.topic: self._kafka.ends_now(table.topic) for table in looked_up(plan)}
+            return {table.topic: self._kafka.ends_now(table.topic) for table in lookup_tables(plan)}
         except KafkaException as failure:
             raise CannotRun(f"Kafka does not answer: {reason(failure)}") from failure
 

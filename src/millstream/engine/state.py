@@ -7,7 +7,7 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, Rel
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, inputs, leaves, reads, retention
+from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -154,8 +154,7 @@ def slots(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
 
 
 def _shuffles(plan: PlanNode) -> int:
-    own = plan.shuffles if isinstance(plan, Aggregate | Join) else 0
-    return own + sum(map(_shuffles, inputs(plan)))
+    return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join))
 
 
 def tasks(partitions: Iterable[int]) -> int:

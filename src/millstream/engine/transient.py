@@ -20,10 +20,11 @@ from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
 from millstream.model.errors import StatementError
 from millstream.model.names import quoted
-from millstream.model.settings import switched
-from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey, nodes
-from millstream.plan.pull_queries import PullPlan, pulled
-from millstream.plan.queries import transient
+from millstream.model.settings import is_on
+from millstream.model.types import SqlType
+from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
+from millstream.plan.pull_queries import PullPlan, plan_pull
+from millstream.plan.queries import plan_transient
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.tables.materializer import TableNotReady
@@ -41,12 +42,12 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Stre
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(context.statement, tree.QueryStatement)
     catalog, settings = engine.state.catalog, context.settings
-    query = transient(context.statement, catalog, settings)
+    query = plan_transient(context.statement, catalog, settings)
     if query.push:
         return _push(query, context, engine)
     _check_pull(query, context.statement, settings)
     if query.sources[0].kind is RelationKind.TABLE:
-        return TablePullQuery(query, pulled(query, settings, context.statement.span), engine)
+        return TablePullQuery(query, plan_pull(query, settings, context.statement.span), engine)
     return StreamPullQuery(query, settings, engine)
 
 
@@ -68,15 +69,14 @@ class ClientQuery:
         columns = tuple(query.plan.schema)
         self.query_id = id
         self.names: Sequence[str] = [c.name for c in columns]
-        self.column_types = [c.type for c in columns]
-        self.types: Sequence[str] = [str(t) for t in self.column_types]
+        self.types: Sequence[SqlType] = [c.type for c in columns]
         self.schema = ", ".join(_column(c, query) for c in query.plan.columns)
         self.ending = COMPLETED
 
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
     """A column as ksqlDB's header says it: of a table that is pulled from also whether it belongs to the key."""
-    ref = column.meaning
+    ref = column.expression
     key = isinstance(ref, ColumnReference) and ref.where in (
         ColumnPlace.KEY,
         ColumnPlace.WINDOWSTART,
@@ -95,11 +95,9 @@ def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) 
 
     Here each has a query of its own all the same; only its name tells.
     """
-    plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in nodes(query.plan))
+    plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     derived = bool(catalog.writers(query.sources[0].name))
-    return (
-        switched(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and derived
-    )
+    return is_on(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and derived
 
 
 # ---------------------------------------------------------------- push
@@ -161,7 +159,7 @@ class PushQuery(ClientQuery, ClosableQuery):
                 for record in records:
                     if record.error() is not None:
                         continue
-                    yield row_of(record.value() or b"{}", self.column_types, record.key() is not None)
+                    yield row_of(record.value() or b"{}", self.types, record.key() is not None)
                     left = None if left is None else left - 1
                     if left == 0:
                         return
@@ -199,11 +197,11 @@ def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
 
 def _check_pull(query: TransientQuery, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
     source, at = query.sources[0], statement.span
-    if not switched(settings, "ksql.pull.queries.enable"):
+    if not is_on(settings, "ksql.pull.queries.enable"):
         raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
-    if source.kind is RelationKind.STREAM and not switched(settings, "ksql.query.pull.stream.enabled"):
+    if source.kind is RelationKind.STREAM and not is_on(settings, "ksql.query.pull.stream.enabled"):
         raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
-    if query.plan.limit is not None and not switched(settings, "ksql.query.pull.limit.clause.enabled"):
+    if query.plan.limit is not None and not is_on(settings, "ksql.query.pull.limit.clause.enabled"):
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 
@@ -230,7 +228,7 @@ class TablePullQuery(ClientQuery):
             for record in self._context.spark.rows(self._asked, self._store):
                 if self._closed.is_set():
                     return
-                yield row_of(record, self.column_types)
+                yield row_of(record, self.types)
         except CannotRun as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
@@ -264,7 +262,7 @@ class StreamPullQuery(ClientQuery):
                     return
                 emitted += 1
                 self.ending = LIMIT_REACHED if emitted == limit else COMPLETED
-                yield row_of(record, self.column_types)
+                yield row_of(record, self.types)
         except (CannotRun, KafkaException) as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from millstream.catalog.schemas import SchemaText
-from millstream.formats.base import within
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -70,11 +69,13 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
 
 def _record(fields: Sequence[Field], name: str) -> dict[str, Any]:
     namespace, _, simple = name.rpartition(".")
-    made: dict[str, Any] = {"type": "record", "name": simple}
+    record: dict[str, Any] = {"type": "record", "name": simple}
     if namespace:
-        made["namespace"] = namespace
-    made["fields"] = [{"name": f.name, "type": _nullable(f.type, f"{name}_{f.name}"), "default": None} for f in fields]
-    return made | {"connect.name": name}
+        record["namespace"] = namespace
+    record["fields"] = [
+        {"name": f.name, "type": _nullable(f.type, f"{name}_{f.name}"), "default": None} for f in fields
+    ]
+    return record | {"connect.name": name}
 
 
 def _nullable(type: SqlType, name: str) -> list[Any]:
@@ -139,7 +140,7 @@ def unnameable(format: str, columns: Sequence[Column]) -> str | None:
 def _names(columns: Sequence[Column]) -> Iterator[str]:
     for column in columns:
         yield column.name
-        for type in within(column.type):
+        for type in column.type.walk():
             if isinstance(type, Struct):
                 yield from (f.name for f in type.fields)
 
@@ -190,10 +191,10 @@ def _named(name: str, names: dict[str, Any], namespace: str, inside: tuple[str, 
     if name in _READ and name not in ("enum", "fixed"):
         return _READ[name]
     full = name if "." in name or not namespace else f"{namespace}.{name}"
-    found = full if full in names else name
-    if found not in names or found in inside:
+    known_name = full if full in names else name
+    if known_name not in names or known_name in inside:
         return None
-    return _complex(names[found], names, namespace, inside)
+    return _complex(names[known_name], names, namespace, inside)
 
 
 def _complex(node: Mapping[str, Any], names: dict[str, Any], outer: str, inside: tuple[str, ...]) -> SqlType | None:

@@ -1,11 +1,11 @@
 """What a format can do: which sides of a record, which columns and types, wrapping, properties, inference."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from millstream.model.names import identifier
 from millstream.model.schema import Column
-from millstream.model.types import STRING, Array, Decimal, Map, SqlType, Struct, children
+from millstream.model.types import STRING, Array, Decimal, Map, SqlType, Struct
 
 # From the format's name and the columns of one side to why they cannot be held, or None.
 Check = Callable[[str, Sequence[Column]], str | None]
@@ -35,10 +35,10 @@ class Format:
             return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
         return next((why for check in self.checks if (why := check(self.name, columns))), None)
 
-    def wrapped(self, columns: int, asked: bool | None) -> bool:
-        """Whether `columns` columns are written inside a record, given what was asked for a single one."""
+    def wrapped(self, columns: int, requested: bool | None) -> bool:
+        """Whether `columns` columns are written inside a record, given what is `requested` for a single one."""
         if columns == 1 and self.wraps and self.unwraps:
-            return asked is not False
+            return requested is not False
         return self.wraps
 
 
@@ -78,20 +78,13 @@ def only(*kinds: str) -> Check:
 
 def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses a MAP, however deep, whose keys are not STRING."""
-    maps = (t for c in columns for t in within(c.type) if isinstance(t, Map))
+    maps = (t for c in columns for t in c.type.walk() if isinstance(t, Map))
     return f"{name} only supports MAP types with STRING keys" if any(m.key != STRING for m in maps) else None
-
-
-def within(type: SqlType) -> Iterator[SqlType]:
-    """The type and all types inside it."""
-    yield type
-    for child in children(type):
-        yield from within(child)
 
 
 def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
     """Refuses a DECIMAL of more digits than Spark holds."""
-    wide = next((t for c in columns for t in within(c.type) if isinstance(t, Decimal) and t.precision > 38), None)
+    wide = next((t for c in columns for t in c.type.walk() if isinstance(t, Decimal) and t.precision > 38), None)
     return f"{wide} has more than the 38 digits that can be processed" if wide else None
 
 

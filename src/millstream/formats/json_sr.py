@@ -47,8 +47,8 @@ _NULL = {"type": "null"}
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
     """The schema of a side: an object of the columns, or the bare type of the only one."""
     if wrapped:
-        made = _object([Field(c.name, c.type) for c in columns])
-        return json.dumps(made | ({"title": name} if name else {}))
+        document = _object([Field(c.name, c.type) for c in columns])
+        return json.dumps(document | ({"title": name} if name else {}))
     return json.dumps(_nullable(columns[0].type))
 
 
@@ -87,7 +87,7 @@ def whole(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
-    # A schema may contain itself; nobody means a type of sixty levels.
+    # A schema may contain itself; a type of sixty levels ends the recursion.
     if not isinstance(node, dict) or depth > 60:
         return None
     if "$ref" in node:
@@ -101,13 +101,13 @@ def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlTyp
 
 
 def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What a $ref points to, and the document that it stands in."""
+    """What a $ref points to, and the document that contains it."""
     name, _, path = reference.partition("#")
     base = others.get(name) if name else root
-    found = base
+    target = base
     for step in filter(None, path.split("/")):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found, base
+        target = target.get(step) if isinstance(target, dict) else None
+    return target, base
 
 
 def _typed(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
@@ -144,7 +144,7 @@ def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], dept
     if node.get("connect.type") == "map" or ("properties" not in node and "additionalProperties" in node):
         value = _read(node.get("additionalProperties"), root, others, depth + 1)
         return Map(STRING, value) if value else None
-    given = node.get("properties", {}).items()
-    ordered = sorted(given, key=lambda m: m[1].get("connect.index", 0) if isinstance(m[1], dict) else 0)
+    members = node.get("properties", {}).items()
+    ordered = sorted(members, key=lambda m: m[1].get("connect.index", 0) if isinstance(m[1], dict) else 0)
     read = [(name, _read(member, root, others, depth + 1)) for name, member in ordered]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))

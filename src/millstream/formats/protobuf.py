@@ -7,7 +7,6 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import protofile
-from millstream.formats.base import within
 from millstream.model.schema import Column
 from millstream.model.types import (
     BIGINT,
@@ -153,7 +152,7 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
 
 def unnameable(format: str, columns: Sequence[Column]) -> str | None:
     """Refuses a name that Protobuf does not allow, and two of one message that are the same to its JSON form."""
-    structs = [t for c in columns for t in within(c.type) if isinstance(t, Struct)]
+    structs = [t for c in columns for t in c.type.walk() if isinstance(t, Struct)]
     for names in ([c.name for c in columns], *([f.name for f in s.fields] for s in structs)):
         wrong = next((n for n in names if not _NAME.fullmatch(n)), None)
         if wrong is not None:

@@ -1,5 +1,6 @@
 """All formats by name."""
 
+from millstream.catalog.catalog import Serde
 from millstream.formats.base import Format
 from millstream.formats.delimited import DELIMITED
 from millstream.formats.json import JSON
@@ -7,7 +8,7 @@ from millstream.formats.kafka import KAFKA
 from millstream.formats.none import NONE
 from millstream.formats.registered import AVRO, JSON_SR, PROTOBUF, PROTOBUF_NOSR
 
-__all__ = ["FORMATS", "Format", "find"]
+__all__ = ["FORMATS", "Format", "find", "is_wrapped"]
 
 FORMATS = {f.name: f for f in (AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROTOBUF, PROTOBUF_NOSR)}
 
@@ -15,3 +16,8 @@ FORMATS = {f.name: f for f in (AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROT
 def find(name: str) -> Format | None:
     """The format of that name, in any case; None where there is none."""
     return FORMATS.get(name.upper())
+
+
+def is_wrapped(serde: Serde, columns: int) -> bool:
+    """Whether `columns` columns of a side are written inside a record."""
+    return FORMATS[serde.format].wrapped(columns, serde.wrap)

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, SchemaText
 from millstream.formats.delimited import DELIMITER, character
-from millstream.formats.registry import FORMATS
+from millstream.formats.registry import is_wrapped
 from millstream.model.schema import Column
 from millstream.model.types import Array, Decimal, Map, SqlType, Struct, computed
 
 
 def spec(serde: Serde, columns: Sequence[Column], prefix: str = "V") -> str:
     """The codec's document for columns of one side, in their order; Spark's fields are `prefix`0, `prefix`1 …."""
-    format = FORMATS[serde.format]
     document = {
-        "format": format.name,
-        "wrapped": format.wrapped(len(columns), serde.wrap),
+        "format": serde.format,
+        "wrapped": is_wrapped(serde, len(columns)),
         "delimiter": character(serde.get(DELIMITER)),
         "prefix": prefix,
         "columns": [{"name": c.name, "type": document_of(c.type)} for c in columns],

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import avro, json_sr, protobuf
 from millstream.model.schema import Column, RecordPart
-from millstream.model.types import Array, Field, Map, SqlType, Struct
+from millstream.model.types import Field, SqlType, Struct
 
-# From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are told.
+# From columns, whether they are wrapped, the schema's full name ("" = the format's own) and how nulls are represented.
 ToText = Callable[[Sequence[Column], bool, str, str | None], str]
-# From a schema and the message that is meant to a type.
+# From a schema and the name of a message in it to a type.
 ToType = Callable[[SchemaText, str], SqlType | None]
 
 
@@ -37,11 +37,11 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
     Where the side is not `wrapped` it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
-    found = TRANSLATORS[format].whole(schema, message)
-    if found is None:
+    whole_type = TRANSLATORS[format].whole(schema, message)
+    if whole_type is None:
         raise ValueError(f"it has no message {message}" if message else "its type has no counterpart in SQL")
     part = RecordPart.KEY if side == "KEY" else RecordPart.VALUE
-    type = found if exact else upper(found)
+    type = whole_type if exact else upper(whole_type)
     if not wrapped:
         return [Column(BARE[side], type, part)]
     if not isinstance(type, Struct):
@@ -53,11 +53,8 @@ def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bo
 
 def upper(type: SqlType) -> SqlType:
     """The type with the names of all its fields in upper case."""
-    match type:
-        case Array(element):
-            return Array(upper(element))
-        case Map(key, value):
-            return Map(key, upper(value))
-        case Struct(fields):
-            return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in fields))
-    return type
+
+    def renamed(t: SqlType) -> SqlType | None:
+        return Struct(tuple(Field(f.name.upper(), upper(f.type)) for f in t.fields)) if isinstance(t, Struct) else None
+
+    return type.transform(renamed)

@@ -46,8 +46,8 @@ def declared(function: UserFunction) -> Function:
 @lru_cache(maxsize=1000)
 def _of_python(function: UserFunction) -> Function:
     parameters = tuple(Parameter(name, type) for name, type in function.parameters)
-    made = _accumulating(function) if function.aggregate else None
-    signature = Signature(parameters, function.returns, _lowering(function), accumulating=made)
+    accumulating = _accumulating(function) if function.aggregate else None
+    signature = Signature(parameters, function.returns, _lowering(function), accumulating=accumulating)
     kind = FunctionKind.AGGREGATE if function.aggregate else FunctionKind.SCALAR
     return Function(function.name, kind, CATEGORY, function.description, (signature,))
 

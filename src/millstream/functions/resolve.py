@@ -4,10 +4,25 @@ Three passes, the first that finds anything decides: types as they are; with wid
 DECIMAL to DOUBLE, text to DATE, TIME and TIMESTAMP); with widening among the uses of a generic too.
 Of several that fit, the better one has no repeated parameter, then more parameters, then fewer generics;
 two equally good ones are an ambiguous call. A bare NULL fits anything.
+
+Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
+element binds it, and the value is cast:
+
+>>> from millstream.model.types import BIGINT, INTEGER
+>>> here = Span(1, 1)
+>>> str(resolve("ABS", [BIGINT], None, here).returns)
+'BIGINT'
+>>> call = resolve("ARRAY_CONTAINS", [Array(BIGINT), INTEGER], None, here)
+>>> [str(t) for t in call.arguments], str(call.returns)
+(['None', 'BIGINT'], 'BOOLEAN')
+>>> resolve("ABS", [Array(BIGINT)], None, here)
+Traceback (most recent call last):
+millstream.model.errors.StatementError: line 1:1: Function 'ABS' does not accept parameters (ARRAY<BIGINT>).
+  hint: valid calls are ABS(value INTEGER); ABS(value BIGINT); ABS(value DOUBLE); ABS(value DECIMAL)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from millstream.functions import BUILT_IN, Library
@@ -24,11 +39,11 @@ from millstream.functions.declare import (
     Signature,
     TypeRule,
 )
-from millstream.functions.units import MILLISECONDS
-from millstream.functions.widening import AS_DECIMAL, common, mapped, widens
+from millstream.functions.widening import as_decimal, common, widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
-from millstream.model.types import Array, Decimal, Map, SqlType, Struct, children
+from millstream.model.types import Array, Decimal, Map, SqlType
+from millstream.model.units import MILLISECONDS
 
 Types = Sequence[SqlType | None]
 
@@ -53,7 +68,7 @@ def resolve(
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
     Raises StatementError where nothing fits, several do, or a lambda does not type.
-    `literals` holds the names of the units, each where it stands.
+    `literals` holds the name of each bare time unit at the index of its argument.
     """
     function = library.lookup(name)
     if function is None:
@@ -101,19 +116,19 @@ def _choose(function: Function, arguments: Types, at: Span) -> _Fit:
 
 
 def _refused(function: Function, how: str, arguments: Types, at: Span) -> StatementError:
-    given = ", ".join("null" if t is None else _shown(t) for t in arguments)
+    argument_types = ", ".join("null" if t is None else _type_text(t) for t in arguments)
     calls = "; ".join(call_text(function.name, s) for s in function.signatures)
-    return StatementError(f"Function '{function.name}' {how} ({given}).", at, f"valid calls are {calls}")
+    return StatementError(f"Function '{function.name}' {how} ({argument_types}).", at, f"valid calls are {calls}")
 
 
-def _shown(t: SqlType) -> str:
+def _type_text(t: SqlType) -> str:
     return "LAMBDA" if isinstance(t, LambdaArgument) else str(t).replace("`", "")
 
 
 def call_text(name: str, signature: Signature) -> str:
     """How a call by `signature` is written: NAME(first TYPE, rest TYPE...)."""
     parts = [
-        f"{p.name} {_shown(p.type)}{'...' if i == signature.variadic else ''}"
+        f"{p.name} {_type_text(p.type)}{'...' if i == signature.variadic else ''}"
         for i, p in enumerate(signature.parameters)
     ]
     return f"{name}({', '.join(parts)})"
@@ -162,10 +177,10 @@ def _compatible(parameter: SqlType, argument: SqlType, leniency: _Leniency) -> b
     if parameter == argument or (parameter == ANY_DECIMAL and isinstance(argument, Decimal)):
         return True
     match parameter, argument:
-        case Array(wanted), Array(given):
-            return _compatible(wanted, given, leniency)
-        case Map(key, value), Map(given_key, given_value):
-            return _compatible(key, given_key, leniency) and _compatible(value, given_value, leniency)
+        case Array(element), Array(argument_element):
+            return _compatible(element, argument_element, leniency)
+        case Map(key, value), Map(argument_key, argument_value):
+            return _compatible(key, argument_key, leniency) and _compatible(value, argument_value, leniency)
     return leniency > _Leniency.EXACT and widens(argument, parameter)
 
 
@@ -187,9 +202,7 @@ def _unify(pattern: SqlType, actual: SqlType, generics: dict[str, SqlType], leni
 
 
 def _is_generic(t: SqlType) -> bool:
-    if isinstance(t, LambdaType):
-        return any(map(_is_generic, (*t.parameters, t.result)))
-    return isinstance(t, Generic) or any(map(_is_generic, children(t)))
+    return any(isinstance(part, Generic) for part in t.walk())
 
 
 # ---------------------------------------------------------------- what the choice means
@@ -205,7 +218,7 @@ def _complete(
             casts.append(_lambda(i, parameter, generics, lambda_typer, at))
         else:
             casts.append(_cast(parameter, argument, generics))
-    known = [_known(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
+    known = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
     returns = _result(fit.signature.returns, generics, known, at)
     if returns is None or _is_generic(returns):
         raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
@@ -221,40 +234,24 @@ def _result(rule: SqlType | TypeRule, generics: dict[str, SqlType], known: Types
         raise error.located(at) from error
 
 
-def _known(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
+def _argument_type(cast: SqlType | None, argument: SqlType | None) -> SqlType | None:
     return argument if cast is None or isinstance(cast, LambdaType) else cast
 
 
 def _cast(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType]) -> SqlType | None:
     """The type that an argument must be cast to; None where it stays as it is."""
-    wanted = _substituted(parameter, generics)
-    if wanted is None or wanted == argument:
+    target = _substituted(parameter, generics)
+    if target is None or target == argument:
         return None
-    if wanted == ANY_DECIMAL:
-        return None if argument is None else AS_DECIMAL.get(argument)
-    if _has_patterns(wanted):
-        return None
-    return wanted
-
-
-def _has_patterns(t: SqlType) -> bool:
-    return t in (ANY, ANY_DECIMAL) or any(map(_has_patterns, children(t)))
+    if target == ANY_DECIMAL:
+        return None if argument is None or isinstance(argument, Decimal) else as_decimal(argument)
+    return None if any(part in (ANY, ANY_DECIMAL) for part in target.walk()) else target
 
 
 def _substituted(t: SqlType, generics: dict[str, SqlType]) -> SqlType | None:
     """`t` with its generics replaced; None where one of them is not bound."""
-    match t:
-        case Generic(name):
-            return generics.get(name)
-        case Array(element):
-            return mapped(Array, _substituted(element, generics))
-        case Map(key, value):
-            bound = _substituted(key, generics), _substituted(value, generics)
-            return None if bound[0] is None or bound[1] is None else Map(bound[0], bound[1])
-        case Struct(fields):
-            types = [_substituted(f.type, generics) for f in fields]
-            return Struct(tuple(replace(f, type=b) for f, b in zip(fields, types, strict=True) if b is not None))
-    return t
+    bound = t.transform(lambda part: generics.get(part.name) if isinstance(part, Generic) else None)
+    return None if _is_generic(bound) else bound
 
 
 def _lambda(
@@ -268,7 +265,7 @@ def _lambda(
     body = lambda_typer(index, known)
     if isinstance(pattern.result, Generic):
         generics.setdefault(pattern.result.name, body)
-    wanted = _substituted(pattern.result, generics)
-    if wanted is None or not widens(body, wanted):
-        raise StatementError(f"a lambda gives {body} where {wanted} is needed", at, f"use CAST(… AS {wanted})")
-    return LambdaType(known, wanted)
+    result = _substituted(pattern.result, generics)
+    if result is None or not widens(body, result):
+        raise StatementError(f"a lambda gives {body} where {result} is needed", at, f"use CAST(… AS {result})")
+    return LambdaType(known, result)

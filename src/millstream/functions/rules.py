@@ -1,4 +1,4 @@
-"""Rules that tell a result's type from the types of the arguments."""
+"""Rules that compute a result's type from the types of the arguments."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ Types = Sequence[SqlType | None]
 
 
 def same_decimal(types: Types) -> SqlType:
-    """The DECIMAL that stands first."""
+    """The type of the first argument, a DECIMAL."""
     assert isinstance(types[0], Decimal)
     return types[0]
 
 
 def whole_decimal(types: Types) -> SqlType:
-    """The DECIMAL that stands first without its decimals."""
+    """The type of the first argument, a DECIMAL, without digits behind the point."""
     assert isinstance(types[0], Decimal)
     return Decimal(max(types[0].precision - types[0].scale, 1), 0)
 

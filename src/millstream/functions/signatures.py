@@ -1,7 +1,15 @@
-"""Signatures as text: `shape("(text STRING, parts T...) -> ARRAY<T>", "array({*})")` gives a Signature.
+"""Signatures as text: `parse_signature("(text STRING, parts T...) -> ARRAY<T>", "array({*})")` gives a Signature.
 
-A single capital letter is a generic, DECIMAL any decimal, `…` stands behind the parameter that repeats,
-and `(K, V) => T` is a lambda.
+Types are those of the language (syntax/types.py). Beside them a single capital letter is a generic, ANY any type,
+DECIMAL any decimal, INTERVALUNIT a time unit, `...` stands behind the parameter that repeats, and `(K, V) => T` is a
+lambda. For example
+
+>>> keep = parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})")
+>>> from millstream.model.types import BOOLEAN
+>>> keep.parameters[1] == Parameter("keep", LambdaType((Generic("K"), Generic("V")), BOOLEAN))
+True
+>>> call_sql(keep, ["value.V0", "(v0, v1) -> (v1 > 1)"], [], keep.returns)
+'map_filter(value.V0, (v0, v1) -> (v1 > 1))'
 """
 
 import re
@@ -21,107 +29,75 @@ from millstream.functions.declare import (
     Signature,
     TypeRule,
 )
-from millstream.model.types import PRIMITIVES, Array, Field, Map, SqlType, Struct
+from millstream.functions.operator_expressions import SparkSql
+from millstream.model.types import CustomType, SqlType
+from millstream.syntax.cursor import Cursor
+from millstream.syntax.tokens import tokens
+from millstream.syntax.types import sql_type
 
-_TOKEN = re.compile(r"\w+|=>|->|\.\.\.|[(),<>]")
-_PATTERNS = {str(t): t for t in (ANY, ANY_DECIMAL, UNIT)} | dict(PRIMITIVES)
+_PATTERNS: dict[str, SqlType] = {str(t): t for t in (ANY, UNIT)}
 
 
-class _Reader:
-    """Reads types and parameters off a list of tokens."""
+def _type(c: Cursor) -> SqlType:
+    """A type, a pattern or a lambda."""
+    if c.at("("):
+        return _lambda(c, c.in_parentheses(_type))
+    pattern = _pattern(c)
+    return _lambda(c, (pattern,)) if c.at("=>") else pattern
 
-    def __init__(self, text: str) -> None:
-        self.tokens = _TOKEN.findall(text)
 
-    def take(self, expected: str = "") -> str:
-        token: str = self.tokens.pop(0)
-        if expected and token != expected:
-            raise ValueError(f"expected {expected}, got {token}")
-        return token
+def _pattern(c: Cursor) -> SqlType:
+    """A type in which a name that is no type of the language is a pattern, as is a bare DECIMAL."""
+    if c.at("DECIMAL"):
+        c.take()
+        return ANY_DECIMAL
+    return sql_type(c, _pattern).transform(lambda t: _named(t.name) if isinstance(t, CustomType) else None)
 
-    def has(self, token: str) -> bool:
-        """Whether the next token is `token`; takes it where it is."""
-        if self.tokens[:1] != [token]:
-            return False
-        self.tokens.pop(0)
-        return True
 
-    def type(self) -> SqlType:
-        """A type, a pattern or a lambda."""
-        if self.has("("):
-            return self._lambda(self._until(")"))
-        name = self.take()
-        if name == "ARRAY":
-            return Array(self._inside()[0])
-        if name == "MAP":
-            key, value = self._inside()
-            return Map(key, value)
-        if name == "STRUCT":
-            return self._struct()
-        found = _PATTERNS.get(name) or Generic(name)
-        return self._lambda((found,)) if self.tokens[:1] == ["=>"] else found
+def _named(name: str) -> SqlType:
+    return _PATTERNS.get(name) or Generic(name)
 
-    def _lambda(self, parameters: tuple[SqlType, ...]) -> SqlType:
-        self.take("=>")
-        return LambdaType(parameters, self.type())
 
-    def _until(self, end: str) -> tuple[SqlType, ...]:
-        types = [self.type()]
-        while not self.has(end):
-            self.take(",")
-            types.append(self.type())
-        return tuple(types)
+def _lambda(c: Cursor, parameters: tuple[SqlType, ...]) -> SqlType:
+    c.expect("=>")
+    return LambdaType(parameters, _type(c))
 
-    def _inside(self) -> tuple[SqlType, ...]:
-        self.take("<")
-        return self._until(">")
 
-    def _struct(self) -> SqlType:
-        self.take("<")
-        fields = []
-        while not self.has(">"):
-            fields.append(Field(self.take(), self.type()))
-            self.has(",")
-        return Struct(tuple(fields))
-
-    def parameters(self) -> tuple[tuple[Parameter, ...], int | None]:
-        """The parameters in parentheses, and which of them repeats."""
-        self.take("(")
-        read: list[Parameter] = []
-        variadic = None
-        while not self.has(")"):
-            read.append(Parameter(self.take(), self.type()))
-            if self.has("..."):
-                variadic = len(read) - 1
-            self.has(",")
-        return tuple(read), variadic
+def _parameter(c: Cursor) -> tuple[Parameter, bool]:
+    """A parameter, whose name may be any word, and whether it repeats."""
+    name = c.take().text
+    return Parameter(name, _type(c)), c.accept(".", ".", ".")
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTypeRule:
-    """A rule for the type of a result, and the pattern that the result is `shown` as."""
+    """A rule for the type of a result, and the `pattern` that documentation shows in its place."""
 
-    shown: SqlType
+    pattern: SqlType
     rule: TypeRule
 
     def __str__(self) -> str:
-        return str(self.shown)
+        return str(self.pattern)
 
     def __call__(self, types: Sequence[SqlType | None]) -> SqlType:
         return self.rule(types)
 
 
 def parse_signature(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> Signature:
-    """The signature that `text` says, computed by `spark`; `returns` tells the result where `text` cannot quite."""
-    reader = _Reader(text)
-    parameters, variadic = reader.parameters()
-    reader.take("->")
-    result = reader.type()
+    """The signature that `text` says, computed by `spark`; `returns` computes the result's type where a
+    pattern is not enough. Raises SqlSyntaxError where `text` is no signature.
+    """
+    c = Cursor(list(tokens(text)))
+    items = () if c.accept("(", ")") else c.in_parentheses(_parameter)
+    c.expect("->")
+    result = _type(c)
+    parameters = tuple(parameter for parameter, _ in items)
+    variadic = next((i for i, (_, repeats) in enumerate(items) if repeats), None)
     return Signature(parameters, ResultTypeRule(result, returns) if returns else result, spark, variadic)
 
 
 def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:
-    """One signature for each of the `types` (separated by blanks), put where `text` says N."""
+    """One signature for each of the `types` (separated by blanks), in place of N in `text`."""
     return tuple(parse_signature(re.sub(r"\bN\b", name, text), spark) for name in types.split())
 
 
@@ -129,6 +105,15 @@ def fill(template: str, texts: Sequence[str], **names: str) -> str:
     """`template` with {0}, {1} … and {*} (all, by commas) and the `names` replaced."""
     values = {str(i): text for i, text in enumerate(texts)} | {"*": ", ".join(texts)} | names
     return re.sub(r"\{(\w+|\*)\}", lambda found: values[found[1]], template)
+
+
+def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:
+    """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types.
+
+    A template gets the texts in its holes; a Lowering makes the text itself.
+    """
+    spark = signature.spark
+    return SparkSql(fill(spark, texts) if isinstance(spark, str) else spark(texts, types, returns))
 
 
 def scalar(

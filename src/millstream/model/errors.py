@@ -1,4 +1,4 @@
-"""Errors that a user can mend: each has a place, a fact and a hint.
+"""Errors that a user can correct: each has a place, a fact and a hint.
 
 StatementError
 ├── NotSupported      understood, and not built yet
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in statement text: 1-based line, 1-based column, and the file it stands in ("" = typed)."""
+    """A place in statement text: 1-based line, 1-based column, and the file it is in ("" for typed text)."""
 
     line: int
     column: int
@@ -22,7 +22,7 @@ class Span:
 
 
 class StatementError(Exception):
-    """What the author of a statement can mend: `fact` (what is wrong), `at` (where), `hint` (what to try)."""
+    """An error that a statement's author can correct: `fact` (what is wrong), `at` (where), `hint` (what to try)."""
 
     def __init__(self, fact: str, at: Span | None = None, hint: str = "") -> None:
         self.fact, self.at, self.hint = fact, at, hint

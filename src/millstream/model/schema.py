@@ -34,14 +34,17 @@ class Schema:
 
     @property
     def key(self) -> tuple[Column, ...]:
+        """The key columns, in declared order."""
         return tuple(c for c in self.columns if c.part is RecordPart.KEY)
 
     @property
     def value(self) -> tuple[Column, ...]:
+        """The value columns, in declared order."""
         return tuple(c for c in self.columns if c.part is RecordPart.VALUE)
 
     @property
     def headers(self) -> tuple[Column, ...]:
+        """The header columns, in declared order."""
         return tuple(c for c in self.columns if c.part is RecordPart.HEADER)
 
     def __iter__(self) -> Iterator[Column]:

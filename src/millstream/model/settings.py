@@ -15,7 +15,7 @@ ACCEPTED = "accepted, without effect"
 
 
 class SettingScope(Enum):
-    """Whom a property concerns, as SHOW PROPERTIES says it."""
+    """What a property configures, in the words of SHOW PROPERTIES."""
 
     KSQL = "KSQL"
     STREAMS = "KAFKA STREAMS"
@@ -28,7 +28,7 @@ class SettingRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property; `editable` says whether a session may set it, `valid` whether a text is a value of it."""
+    """One property; `editable` says whether a session may set it, `valid` tells whether a text is a valid value."""
 
     name: str
     default: str
@@ -267,7 +267,7 @@ SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN)
 
 
 def canonical(name: str) -> str:
-    """The name that a property is kept under: without `ksql.streams.` where that only says whose it is."""
+    """The canonical name of a property: without `ksql.streams.`, `consumer.` or `producer.` before it."""
     bare = name.removeprefix(STREAMS_PREFIX)
     for prefix in ("", "consumer.", "producer."):
         if bare.removeprefix(prefix) in SETTINGS:
@@ -303,20 +303,24 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
     return setting
 
 
-def given(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties as they were given, under their canonical names, as texts."""
+def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
+    """Properties with their canonical names, their values as texts."""
     return {canonical(name): text_of(value) for name, value in properties.items()}
 
 
 def effective(server: Mapping[str, object], session: Mapping[str, object] | None = None) -> dict[str, str]:
     """The value of every setting: the session's, else the server's, else the default."""
     defaults = {name: setting.default for name, setting in SETTINGS.items()}
-    return {**defaults, **given(server), **given(session or {})}
+    return {**defaults, **as_texts(server), **as_texts(session or {})}
 
 
-def switched(settings: Mapping[str, str], name: str) -> bool:
-    """Whether a setting of true or false is on: as it is given, else as its default has it."""
-    return settings.get(name, SETTINGS[name].default).strip().lower() == "true"
+def is_on(settings: Mapping[str, str], name: str) -> bool:
+    """Whether a boolean setting is true: by its value in `settings`, else (absent or empty) by its default.
+
+    The only place that reads a boolean setting.
+    """
+    value = settings.get(name, "").strip() or SETTINGS[name].default
+    return value.lower() == "true"
 
 
 def _names(text: str) -> frozenset[str]:

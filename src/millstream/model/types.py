@@ -1,15 +1,20 @@
 """SQL types as frozen values; their text is ksqlDB's (features.md §4.1)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millstream.model.names import quoted
+from millstream.model.treenode import TreeNode, TreePart
 
 
-class SqlType:
+class SqlType(TreeNode["SqlType"]):
     """A type of the language; equal when structurally equal; `str` gives its SQL text."""
 
     __slots__ = ()
+
+    @property
+    def holds_map(self) -> bool:
+        """Whether it is a MAP or has one inside: no key may hold one, and Spark does not compare them."""
+        return any(isinstance(t, Map) for t in self.walk())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Map(SqlType):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Field(TreePart):
     """A named member of a struct."""
 
     name: str
@@ -67,7 +72,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct(SqlType):
-    """STRUCT<name type, …>; field names keep the case they were given."""
+    """STRUCT<name type, …>; field names keep their case."""
 
     fields: tuple[Field, ...]
 
@@ -110,7 +115,7 @@ MOST_DIGITS = 38
 def computed(decimal: Decimal) -> Decimal:
     """The DECIMAL of at most 38 digits that holds `decimal`'s values in Spark: whole digits stay, up to 32 of them.
 
-    A value that has digits for which there is no room fails where it is made or read.
+    A value with more digits fails where it is computed or decoded.
     """
     if decimal.precision <= MOST_DIGITS:
         return decimal
@@ -121,18 +126,3 @@ def computed(decimal: Decimal) -> Decimal:
 def is_numeric(t: SqlType) -> bool:
     """Whether arithmetic applies to `t`."""
     return t in (INTEGER, BIGINT, DOUBLE) or isinstance(t, Decimal)
-
-
-def children(t: SqlType) -> Iterator[SqlType]:
-    """The types directly inside `t`."""
-    if isinstance(t, Array):
-        yield t.element
-    elif isinstance(t, Map):
-        yield from (t.key, t.value)
-    elif isinstance(t, Struct):
-        yield from (f.type for f in t.fields)
-
-
-def holds_map(t: SqlType | None) -> bool:
-    """Whether there is a MAP anywhere in `t`: no key may hold one, and Spark's own = compares none."""
-    return isinstance(t, Map) or (t is not None and any(map(holds_map, children(t))))

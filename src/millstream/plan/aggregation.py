@@ -1,25 +1,44 @@
-"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to a Group (features.md §6, §10, §11)."""
+"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to an Aggregate node (features.md §6, §10, §11).
 
-from collections.abc import Callable
+The node's key are the grouped expressions, its value the distinct aggregate calls of SELECT and HAVING. The SELECT is
+typed over the source's rows and then rewritten to these columns; HAVING is a filter above the node. So the last of
+
+    CREATE STREAM orders (id INT KEY, item STRING, amount INT)
+      WITH (kafka_topic='orders', value_format='JSON', partitions=1);
+    CREATE TABLE sold AS
+      SELECT UCASE(item) AS item, SUM(amount) / COUNT(*) AS mean FROM orders WINDOW TUMBLING (SIZE 1 HOUR)
+      GROUP BY UCASE(item) HAVING COUNT(*) > 1;
+
+becomes
+
+    Select UCASE(ITEM) AS ITEM KEY, SUM(AMOUNT) / COUNT(*) AS MEAN
+      Filter COUNT(*) > 1 (other rows become tombstones)
+        Group by UCASE(ITEM) in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row:
+            SUM(AMOUNT), COUNT(*)
+          Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+in which UCASE(ITEM) is key column 0, SUM(AMOUNT) value column 0 and COUNT(*) value column 1.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import condition, function_call, type_expression
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.typed_expressions import bare
-from millstream.catalog.catalog import RelationKind
+from millstream.catalog.catalog import RelationKind, Source
 from millstream.functions import Library
 from millstream.functions.declare import Accumulator, FunctionKind
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.types import BIGINT, STRING, SqlType
+from millstream.model.units import DAY
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpression, PlanNode, Window, leaves
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
-DAY = 86_400_000
-# Formats that cannot be grouped, and formats that have no room for nested values.
+# Formats that have no room for nested values.
 _UNGROUPED = ("KAFKA",)
 _FLAT = ("DELIMITED",)
 _BOUNDS = (typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
@@ -39,7 +58,7 @@ def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """A query's groups: `node` gives them, `scope` is for the SELECT, whose meanings `over` then puts on `node`."""
+    """A query's groups: `node` gives them; SELECT is typed in `scope`, and `over` rewrites it to columns of `node`."""
 
     node: PlanNode
     scope: NameScope
@@ -48,36 +67,36 @@ class AggregateQuery:
 
 @dataclass(frozen=True, slots=True)
 class _AggregateColumns:
-    """The places of what a group has: of grouped expressions, and from `width` on of aggregates."""
+    """The columns of a group: `keys` by grouped expression; value columns from `width` on are aggregates."""
 
     keys: dict[typed.TypedExpression, typed.ColumnReference]
     width: int
     bounds: bool
 
-    def over(self, meaning: typed.TypedExpression, expression: tree.Expression) -> typed.TypedExpression:
-        """`meaning`, said of the source's rows, as said of the group. Raises StatementError."""
+    def over(self, row_expression: typed.TypedExpression, written: tree.Expression) -> typed.TypedExpression:
+        """An expression over the source's rows, rewritten to the group's columns. Raises StatementError."""
 
         def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
-            found = self.keys.get(bare(part))
-            if found is not None or not isinstance(part, typed.ColumnReference):
-                return found
+            key = self.keys.get(bare(part))
+            if key is not None or not isinstance(part, typed.ColumnReference):
+                return key
             if part.where is typed.ColumnPlace.VALUE and part.index >= self.width:
                 return replace(part, index=part.index - self.width)
             if part.where in _BOUNDS and self.bounds:
                 return part
             raise StatementError(
-                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(expression)}",
-                expression.span,
+                f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}",
+                written.span,
                 "add it to the GROUP BY, or remove it",
             )
 
-        return typed.swapped(meaning, swap)
+        return row_expression.transform(swap)
 
 
-def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
+def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
     """The groups of a query's rows, HAVING applied. Raises StatementError."""
     assert query.group_by is not None
-    _check_formats(query, node)
+    check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
     keys = _keys(query.group_by, node, scope)
     aggregations = tuple(_aggregation(c, node, scope) for c in calls)
@@ -85,40 +104,40 @@ def grouped(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> Aggreg
     _check_merging(query.window, aggregations, calls)
     group = Aggregate(node, keys, aggregations, _window(query, node))
     places = {
-        bare(k.meaning): typed.ColumnReference(k.meaning.type, typed.ColumnPlace.KEY, i, k.name)
+        bare(k.expression): typed.ColumnReference(k.expression.type, typed.ColumnPlace.KEY, i, k.name)
         for i, k in enumerate(keys)
     }
-    known: dict[tree.Expression, typed.ColumnReference] = {
+    computed: dict[tree.Expression, typed.ColumnReference] = {
         c: typed.ColumnReference(a.type, typed.ColumnPlace.VALUE, width + i, a.name)
         for i, (c, a) in enumerate(zip(calls, aggregations, strict=True))
     }
-    inside = replace(scope, known={**scope.known, **known})
-    made = _AggregateColumns(places, width, query.window is not None)
+    inside = replace(scope, computed={**scope.computed, **computed})
+    columns = _AggregateColumns(places, width, query.window is not None)
     selecting = inside
     if query.window is not None and not query.joins:
         sources = dict.fromkeys(c.source for c in scope.columns)
         bounds = tuple(ScopeColumn(r.name, source, r) for source in sources for r in WINDOW_COLUMNS)
         selecting = replace(inside, columns=(*inside.columns, *bounds))
-    return AggregateQuery(_having(query, group, inside, made), selecting, made.over)
+    return AggregateQuery(_having(query, group, inside, columns), selecting, columns.over)
 
 
-def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, made: _AggregateColumns) -> PlanNode:
+def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns: _AggregateColumns) -> PlanNode:
     """HAVING has no node of its own: it is a filter over groups."""
     if query.having is None:
         return group
-    wanted = made.over(condition(query.having, scope, "HAVING"), query.having)
-    return Filter(group, wanted, to_sql(query.having))
+    having = columns.over(condition(query.having, scope, "HAVING"), query.having)
+    return Filter(group, having, to_sql(query.having))
 
 
 def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     """The aggregate calls of the SELECT and HAVING, each once."""
     places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
-    found = (
-        e for place in places for e in walk(place) if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
+    calls_in_places = (
+        e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
     )
-    calls = tuple(dict.fromkeys(found))
+    calls = tuple(dict.fromkeys(calls_in_places))
     if not calls:
-        # What is wrong with the expressions themselves, an unknown function say, comes first.
+        # An error inside an expression, such as an unknown function, is reported first.
         for item in query.items:
             if isinstance(item, tree.SelectOne):
                 type_expression(item.expression, scope)
@@ -128,14 +147,15 @@ def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     return calls
 
 
-def _check_formats(query: tree.SelectQuery, node: PlanNode) -> None:
-    for origin in (leaf.origin for leaf in leaves(node)):
-        if origin.value.format in _UNGROUPED:
-            raise StatementError(
-                f"Source(s) {identifier(origin.name)} are using the '{origin.value.format}' value format. "
-                "This format does not yet support GROUP BY.",
-                query.span,
-            )
+def check_value_formats(sources: Sequence[Source], clause: str, at: Span) -> None:
+    """Whether the sources' values may be grouped or joined, as `clause` says. Raises StatementError, as ksqlDB does."""
+    refused = [s for s in sources if s.value.format in _UNGROUPED]
+    if refused:
+        raise StatementError(
+            f"Source(s) {', '.join(identifier(s.name) for s in refused)} are using the '{refused[0].value.format}' "
+            f"value format. This format does not yet support {clause}.",
+            at,
+        )
 
 
 # ---------------------------------------------------------------- keys
@@ -145,7 +165,7 @@ def _keys(expressions: tuple[tree.Expression, ...], node: PlanNode, scope: NameS
     keys: list[NamedExpression] = []
     for expression in expressions:
         key = NamedExpression(_name(expression), _key(expression, scope), to_sql(expression))
-        if bare(key.meaning) in [bare(k.meaning) for k in keys]:
+        if bare(key.expression) in [bare(k.expression) for k in keys]:
             raise StatementError(f"Duplicate GROUP BY expression: {to_sql(expression)}", expression.span)
         keys.append(key)
     return tuple(keys)
@@ -156,53 +176,53 @@ def _name(expression: tree.Expression) -> str:
 
 
 def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
-    inner = next((e for e in walk(expression) if is_aggregate(e, scope.functions)), None)
+    inner = next((e for e in expression.walk() if is_aggregate(e, scope.functions)), None)
     if isinstance(inner, tree.Call):
         raise StatementError(
             f"GROUP BY does not support aggregate functions: {inner.name} is an aggregate function.", inner.span
         )
-    meaning = type_expression(expression, scope)
-    if meaning.type is None:
+    key = type_expression(expression, scope)
+    if key.type is None:
         raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
-    return meaning
+    return key
 
 
 # ---------------------------------------------------------------- aggregates
 
 
 def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
-    meaning = function_call(call, scope, FunctionKind.AGGREGATE)
-    assert isinstance(meaning, typed.TypedCall)
-    assert meaning.type is not None
-    if call.star and meaning.arguments == () and call.name.upper() != "COUNT":
+    typed_call = function_call(call, scope, FunctionKind.AGGREGATE)
+    assert isinstance(typed_call, typed.TypedCall)
+    assert typed_call.type is not None
+    if call.star and typed_call.arguments == () and call.name.upper() != "COUNT":
         raise StatementError(f"{call.name} does not take *", call.span)
-    signature = meaning.chosen.signature
-    rows = meaning.arguments[: len(meaning.arguments) - signature.constants]
-    accumulator = _accumulator(call, meaning, scope)
+    signature = typed_call.resolved.signature
+    rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
+    accumulator = _accumulator(call, typed_call, scope)
     _check_source(call, accumulator, node)
-    return AggregateCall(call.name, meaning.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+    return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
 
 
 def _with_type(argument: typed.TypedExpression) -> typed.TypedExpression:
     return typed.Constant(STRING, None) if argument.type is None else argument
 
 
-def _accumulator(call: tree.Call, meaning: typed.TypedCall, scope: NameScope) -> Accumulator:
-    making, count = meaning.chosen.signature.accumulating, meaning.chosen.signature.constants
-    assert making is not None
-    first = len(meaning.arguments) - count
-    values = [_constant(call, a, i >= first) for i, a in enumerate(meaning.arguments)]
-    types: list[SqlType] = [_with_type(a).type or STRING for a in meaning.arguments]
+def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope) -> Accumulator:
+    accumulating, count = typed_call.resolved.signature.accumulating, typed_call.resolved.signature.constants
+    assert accumulating is not None
+    first = len(typed_call.arguments) - count
+    values = [_constant(call, a, i >= first) for i, a in enumerate(typed_call.arguments)]
+    types: list[SqlType] = [_with_type(a).type or STRING for a in typed_call.arguments]
     try:
-        return making(types, values, scope.settings)
+        return accumulating(types, values, scope.settings)
     except StatementError as error:
         raise error.located(call.span) from error
 
 
-def _constant(call: tree.Call, argument: typed.TypedExpression, wanted: bool) -> object:
+def _constant(call: tree.Call, argument: typed.TypedExpression, required: bool) -> object:
     if isinstance(argument, typed.Constant):
         return argument.value
-    if wanted:
+    if required:
         raise StatementError(f"the last argument of {call.name} has to be a constant", call.span)
     return None
 
@@ -227,11 +247,11 @@ def _check_source(call: tree.Call, accumulator: Accumulator, node: PlanNode) -> 
 def _check_merging(
     window: tree.WindowClause | None, aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]
 ) -> None:
-    """Sessions that grow together have their states made one."""
+    """Raises StatementError for an aggregate that cannot merge two states, as sessions that grow together need."""
     if window is None or window.kind is not tree.WindowKind.SESSION:
         return
-    for call, made in zip(calls, aggregations, strict=True):
-        if made.accumulator.merge is None:
+    for call, aggregation in zip(calls, aggregations, strict=True):
+        if aggregation.accumulator.merge is None:
             fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
             raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
 

@@ -19,7 +19,6 @@ from millstream.plan.nodes import (
     Select,
     Window,
     Write,
-    inputs,
 )
 
 
@@ -30,7 +29,7 @@ def explain(node: PlanNode) -> str:
 
 def _lines(node: PlanNode, depth: int) -> Iterator[str]:
     yield "  " * depth + sentence(node)
-    for inner in inputs(node):
+    for inner in node.children():
         yield from _lines(inner, depth + 1)
 
 
@@ -64,18 +63,18 @@ def _(node: Rekey) -> str:
 @sentence.register
 def _(node: Aggregate) -> str:
     keys = ", ".join(k.text for k in node.keys)
-    made = ", ".join(a.text for a in node.aggregations)
-    return f"Group by {keys}{_window(node.window)}: {made}"
+    calls = ", ".join(a.text for a in node.aggregations)
+    return f"Group by {keys}{_window(node.window)}: {calls}"
 
 
 @sentence.register
 def _(node: Join) -> str:
     what = "Look up" if node.foreign else "Join"
-    return f"{what} ({node.outer.value}) on {node.text}{_near(node)}{_moves(node)}"
+    return f"{what} ({node.outer.value}) on {node.text}{_within(node)}{_repartitions(node)}"
 
 
-def _near(node: Join) -> str:
-    near = node.near
+def _within(node: Join) -> str:
+    near = node.window
     if near is None:
         return ""
     at_once = node.outer is not OuterSides.NONE and near.eager
@@ -83,8 +82,8 @@ def _near(node: Join) -> str:
     return f" within {near.before} ms before, {near.after} ms after, grace {near.grace} ms{alone}"
 
 
-def _moves(node: Join) -> str:
-    sides = [side for side, moves in zip(("left", "right"), node.moves, strict=True) if moves]
+def _repartitions(node: Join) -> str:
+    sides = [side for side, moves in zip(("left", "right"), node.repartitions, strict=True) if moves]
     return f"; repartition of the {' and the '.join(sides)} side by the join key" if sides else ""
 
 
@@ -93,7 +92,7 @@ def _window(window: Window | None) -> str:
         return ""
     when = "at its end" if window.final else "at each row"
     advance = f", advance {window.advance} ms" if window.advance != window.size else ""
-    return f" in {window.type} windows of {window.size} ms{advance}, grace {window.grace} ms, told {when}"
+    return f" in {window.type} windows of {window.size} ms{advance}, grace {window.grace} ms, emitted {when}"
 
 
 @sentence.register

@@ -12,34 +12,35 @@ from millstream.functions import lookup
 from millstream.functions.python import names
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import SqlType
 from millstream.plan.steps import Outcome
 from millstream.syntax import tree
-from millstream.syntax.parser import parse_signature
-from millstream.syntax.walk import walk
+from millstream.syntax.parser import parse_function_header
 from millstream.udf.code import BadCode, Code, dedented, methods
 from millstream.udf.files import DeclaredFunction, declared
 
 ENABLED = "millstream.python.functions.enabled"
 
 
-def created(statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]) -> Outcome:
+def create_function(
+    statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]
+) -> Outcome:
     """What CREATE FUNCTION comes to. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
-    if not switched(settings, ENABLED):
+    if not is_on(settings, ENABLED):
         raise StatementError(f"functions in Python are switched off by {ENABLED}", at)
     if name in catalog.functions and not statement.or_replace:
         return _exists(statement, name, catalog)
     old = catalog.functions.get(name)
-    made = _function(statement, name, text, catalog)
+    function = _function(statement, name, text, catalog)
     if old is not None:
-        _check_replaceable(old, made, at)
+        _check_replaceable(old, function, at)
     message = f"Function {identifier(name)} {'replaced' if old else 'created'}"
-    return Outcome(catalog.with_function(made), (), message, _path(name, "create"))
+    return Outcome(catalog.with_function(function), (), message, _path(name, "create"))
 
 
-def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
+def drop_function(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
     """What DROP FUNCTION comes to. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
     path = _path(name, "drop")
@@ -60,55 +61,57 @@ def dropped(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
     return Outcome(catalog.without_function(name), (), f"Function {identifier(name)} dropped", path)
 
 
-def called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
+def functions_called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str, ...]:
     """The users' functions that a statement calls, by name."""
-    names = {e.name.upper() for e in walk(statement) if isinstance(e, tree.Call)}
+    names = {e.name.upper() for e in statement.walk() if isinstance(e, tree.Call)}
     return tuple(sorted(names & catalog.functions.keys()))
 
 
-def checked(function: UserFunction, aggregate: bool) -> UserFunction:
+def check_function(function: UserFunction, aggregate: bool) -> UserFunction:
     """The function with what its text says of it. Raises StatementError, and BadCode where the text is at fault."""
     if not re.fullmatch(r"[A-Za-z_]\w*", function.name, re.ASCII):
         raise StatementError(f"{identifier(function.name)} is no name for a function", None, "letters, digits and _")
     if lookup(function.name) is not None:
         raise StatementError(f"{function.name} is a built-in function", None, "choose another name")
-    called = names(function)
-    for name in called:
-        if not name.isidentifier() or keyword.iskeyword(name) or called.count(name) > 1:
+    functions_called = names(function)
+    for name in functions_called:
+        if not name.isidentifier() or keyword.iskeyword(name) or functions_called.count(name) > 1:
             raise StatementError(f"{name} cannot be a parameter in Python", None, "choose another name")
-    code = Code(function.text, function.name, called, aggregate, function.entry)
+    code = Code(function.text, function.name, functions_called, aggregate, function.entry)
     return replace(function, methods=tuple(sorted(methods(code))))
 
 
-def in_file(text: str, file: str) -> Iterator[UserFunction]:
+def functions_in_file(text: str, file: str) -> Iterator[UserFunction]:
     """The functions that a file of Python declares (udf/files.py). Raises BadCode, StatementError."""
-    for found in declared(text):
+    for declaration in declared(text):
         try:
-            shape = parse_signature(found.signature)
+            header = parse_function_header(declaration.signature)
         except StatementError as error:
-            raise BadCode(f"the signature of {found.entry}, {found.signature!r}: {error}", found.line) from error
-        made = UserFunction(
-            found.name,
-            tuple((p.name, _known(p.type, found)) for p in shape.parameters),
-            _known(shape.returns, found),
+            raise BadCode(
+                f"the signature of {declaration.entry}, {declaration.signature!r}: {error}", declaration.line
+            ) from error
+        function = UserFunction(
+            declaration.name,
+            tuple((p.name, _builtin_type(p.type, declaration)) for p in header.parameters),
+            _builtin_type(header.returns, declaration),
             text,
-            found.entry,
-            strict=found.strict,
-            description=found.description,
+            declaration.entry,
+            strict=declaration.strict,
+            description=declaration.description,
             file=file,
         )
         try:
-            yield checked(made, found.aggregate)
+            yield check_function(function, declaration.aggregate)
         except StatementError as error:
-            raise BadCode(error.fact, found.line, error.hint) from error
+            raise BadCode(error.fact, declaration.line, error.hint) from error
 
 
-def _known(type: SqlType, found: DeclaredFunction) -> SqlType:
-    """A file is read before there are custom types."""
+def _builtin_type(type: SqlType, declaration: DeclaredFunction) -> SqlType:
+    """The type without custom types: a file is loaded before any exists."""
     try:
-        return sources.expand(type, {}, Span(found.line, 1))
+        return sources.expand(type, {}, Span(declaration.line, 1))
     except StatementError as error:
-        raise BadCode(error.fact, found.line, error.hint) from error
+        raise BadCode(error.fact, declaration.line, error.hint) from error
 
 
 def _path(name: str, what: str) -> str:
@@ -129,7 +132,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
     if statement.aggregate and statement.strict:
         hint = "add(self, state, …) is told of nulls and may leave them out"
         raise StatementError("RETURNS NULL ON NULL INPUT is not for aggregate functions", statement.span, hint)
-    made = UserFunction(
+    function = UserFunction(
         name,
         tuple((p.name, expanded(p.type, p.span)) for p in statement.parameters),
         expanded(statement.returns, statement.span),
@@ -138,7 +141,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
         statement=text,
     )
     try:
-        return checked(made, statement.aggregate)
+        return check_function(function, statement.aggregate)
     except BadCode as bad:
         raise StatementError(bad.fact, _place(statement.body, bad.line), bad.hint) from bad
     except StatementError as error:
@@ -146,7 +149,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
 
 
 def _place(body: tree.Block, line: int) -> Span:
-    """Where a line of the function stands in the statement; its first is not always that of the $$."""
+    """The place in the statement of a line of the function; its first line may be the one after the $$."""
     behind = body.text.replace("\r\n", "\n").startswith("\n")
     down = line - 1 + behind
     return Span(body.span.line + down, 1 if down else body.span.column, body.span.file)

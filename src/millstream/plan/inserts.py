@@ -3,21 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 
-from millstream.analysis.coercion import coerced
+from millstream.analysis.coercion import coerce
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import NameScope
 from millstream.analysis.typed_expressions import Constant, TypedExpression, TypedField
-from millstream.analysis.views import part_of, physical
+from millstream.analysis.views import part_of, physical_schema
 from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Column, RecordPart
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, STRING, SqlType
 from millstream.plan.nodes import NamedExpression
 from millstream.plan.steps import InsertRow
 from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
 
 ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
@@ -25,7 +26,7 @@ ROWTIME = Column("ROWTIME", BIGINT)
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
     """The row of the statement: its expressions refer to no column. Raises StatementError."""
-    if not switched(settings, ENABLED):
+    if not is_on(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
     columns = _columns(statement, sink)
@@ -35,15 +36,27 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
             statement.span,
             "the columns are " + ", ".join(identifier(c.name) for c in columns),
         )
+    for value in statement.values:
+        _check_no_columns(value)
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
-    given = _given(columns, statement.values, sink, scope)
-    _check_key(sink, given, statement.span)
+    expressions = _expressions_by_column(columns, statement.values, sink, scope)
+    _check_key(sink, expressions, statement.span)
     return InsertRow(
         sink,
-        tuple(_named(c, given) for c in sink.schema.key),
-        tuple(_named(c, given) for c in sink.schema.value),
-        NamedExpression("ROWTIME", given[ROWTIME]) if ROWTIME in given else None,
+        tuple(_named(c, expressions) for c in sink.schema.key),
+        tuple(_named(c, expressions) for c in sink.schema.value),
+        NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
     )
+
+
+def _check_no_columns(value: tree.Expression) -> None:
+    """Raises StatementError where a value refers to a column; names of lambda parameters are none."""
+    parameters = {name for e in value.walk() if isinstance(e, tree.Lambda) for name in e.parameters}
+    for reference in value.walk():
+        if isinstance(reference, tree.ColumnRef) and (reference.source or reference.name not in parameters):
+            raise StatementError(
+                f"VALUES cannot refer to a column: {to_sql(reference)}", reference.span, "text is put in single quotes"
+            )
 
 
 def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
@@ -59,12 +72,12 @@ def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
 
 
 def _column(name: str, part: str | None, sink: Source, at: Span) -> Column:
-    found = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
-    if len(found) > 1:
-        names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in found)
+    matches = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
+    if len(matches) > 1:
+        names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in matches)
         raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
-    whole = (ROWTIME, *physical(sink).columns) if part is None else ()
-    column = next((c for c in (*found, *whole) if c.name == name), None)
+    whole = (ROWTIME, *physical_schema(sink).columns) if part is None else ()
+    column = next((c for c in (*matches, *whole) if c.name == name), None)
     if column is None:
         raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
     return column
@@ -89,49 +102,49 @@ def writable(name: str, at: Span, catalog: Catalog) -> Source:
     return source
 
 
-def _given(
+def _expressions_by_column(
     columns: Sequence[Column], values: Sequence[tree.Expression], sink: Source, scope: NameScope
 ) -> dict[Column, TypedExpression]:
-    given: dict[Column, TypedExpression] = {}
+    expressions: dict[Column, TypedExpression] = {}
     for column, value in zip(columns, values, strict=True):
-        for one, meaning in _meanings(column, value, sink, scope):
-            if one in given:
-                raise StatementError(f"column {identifier(one.name)} is given twice", value.span)
-            given[one] = meaning
-    return given
+        for target, expression in _column_expressions(column, value, sink, scope):
+            if target in expressions:
+                raise StatementError(f"column {identifier(target.name)} is given twice", value.span)
+            expressions[target] = expression
+    return expressions
 
 
-def _meanings(
+def _column_expressions(
     column: Column, value: tree.Expression, sink: Source, scope: NameScope
 ) -> Iterator[tuple[Column, TypedExpression]]:
-    """What a value says of which columns: ROWKEY and ROWVALUE are all of a side."""
+    """The columns that a value is for, and its expression for each: ROWKEY and ROWVALUE are for all of a side."""
     if column == ROWTIME:
         yield column, _rowtime(value, scope)
         return
-    meaning = _as(column.type, value, column.name, scope)
+    expression = _coerced_to(column.type, value, column.name, scope)
     if column in sink.schema.columns:
-        yield column, meaning
+        yield column, expression
         return
     side = sink.schema.key if column.part is RecordPart.KEY else sink.schema.value
     if column.type == side[0].type and len(side) == 1:
-        yield side[0], meaning
+        yield side[0], expression
     else:
-        yield from ((c, TypedField(c.type, meaning, i, c.name)) for i, c in enumerate(side))
+        yield from ((c, TypedField(c.type, expression, i, c.name)) for i, c in enumerate(side))
 
 
-def _as(wanted: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
-    meaning = type_expression(value, scope)
+def _coerced_to(target: SqlType, value: tree.Expression, name: str, scope: NameScope) -> TypedExpression:
+    expression = type_expression(value, scope)
     try:
-        return coerced(meaning, wanted, value.span)
+        return coerce(expression, target, value.span)
     except StatementError as error:
         raise StatementError(f"column {identifier(name)}: {error.fact}", error.at, error.hint) from error
 
 
 def _rowtime(value: tree.Expression, scope: NameScope) -> TypedExpression:
-    meaning = type_expression(value, scope)
-    if meaning.type == STRING:
+    expression = type_expression(value, scope)
+    if expression.type == STRING:
         raise StatementError("ROWTIME is a BIGINT: milliseconds since 1970-01-01 UTC", value.span)
-    return coerced(meaning, BIGINT, value.span)
+    return coerce(expression, BIGINT, value.span)
 
 
 def _unknown(name: str, at: Span, sink: Source) -> StatementError:
@@ -141,8 +154,8 @@ def _unknown(name: str, at: Span, sink: Source) -> StatementError:
     return StatementError(f"{identifier(sink.name)} has no column {name}", at, did_you_mean(name, names))
 
 
-def _check_key(sink: Source, given: Mapping[Column, TypedExpression], at: Span) -> None:
-    missing = [c.name for c in sink.schema.key if c not in given]
+def _check_key(sink: Source, expressions: Mapping[Column, TypedExpression], at: Span) -> None:
+    missing = [c.name for c in sink.schema.key if c not in expressions]
     if sink.kind is RelationKind.TABLE and missing:
         raise StatementError(
             f"Failed to insert values into {identifier(sink.name)}: a value for the primary key "
@@ -151,5 +164,5 @@ def _check_key(sink: Source, given: Mapping[Column, TypedExpression], at: Span) 
         )
 
 
-def _named(column: Column, given: Mapping[Column, TypedExpression]) -> NamedExpression:
-    return NamedExpression(column.name, given.get(column, Constant(column.type, None)))
+def _named(column: Column, expressions: Mapping[Column, TypedExpression]) -> NamedExpression:
+    return NamedExpression(column.name, expressions.get(column, Constant(column.type, None)))

@@ -1,4 +1,27 @@
-"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9)."""
+"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9).
+
+Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is what
+its condition compares, and a side whose key is another expression is repartitioned. So the last of
+
+    CREATE STREAM orders (id INT KEY, item STRING, place STRING)
+      WITH (kafka_topic='orders', value_format='JSON', partitions=1);
+    CREATE STREAM shipments (id INT KEY, order_id INT)
+      WITH (kafka_topic='shipments', value_format='JSON', partitions=1);
+    CREATE STREAM shipped AS
+      SELECT o.id, item FROM orders o JOIN shipments s WITHIN 1 HOUR GRACE PERIOD 5 MINUTES ON o.id = s.order_id;
+
+becomes
+
+    Select O.ID AS O_ID KEY, ITEM
+      Join (INNER) on O.ID = S.ORDER_ID within 3600000 ms before, 3600000 ms after, grace 300000 ms;
+          repartition of the right side by the join key
+        Select ID KEY, ID, ITEM
+          Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+        Select ID KEY, ID, ORDER_ID
+          Read STREAM SHIPMENTS from topic shipments (key KAFKA, value JSON)
+
+The joined value is the left side's columns, then the right's: ID, ITEM, ID, ORDER_ID.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,20 +29,19 @@ from dataclasses import dataclass, replace
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.expressions import type_expression
 from millstream.analysis.scope import PSEUDO, NameScope, ScopeColumn
+from millstream.analysis.serdes import map_key_error
 from millstream.analysis.typed_expressions import bare
 from millstream.analysis.views import part_of
 from millstream.catalog.catalog import RelationKind
 from millstream.formats.registry import find
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.model.types import holds_map
-from millstream.plan.aggregation import DAY, WINDOW_COLUMNS
+from millstream.model.units import DAY
+from millstream.plan.aggregation import WINDOW_COLUMNS, check_value_formats
 from millstream.plan.nodes import Join, JoinWindow, NamedExpression, OuterSides, PlanNode, Read, Select, leaves, refs
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
-_UNJOINED = ("KAFKA",)
 _OUTER = {
     tree.JoinKind.INNER: OuterSides.NONE,
     tree.JoinKind.LEFT: OuterSides.LEFT,
@@ -30,7 +52,7 @@ _OUTER = {
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
-    """A source of the FROM: where it is read, the name it has in the query, and where that stands."""
+    """A source of the FROM: the node that reads it, its name in the query, and the place of that."""
 
     read: Read
     alias: str
@@ -42,8 +64,8 @@ class JoinedSources:
     """A query's joins: `node` gives the rows, `scope` reaches the columns, all of them in the value.
 
     `everything` are the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
-    are the columns that the key may be called after; where there is none it is `synthetic`, of a foreign join `own`
-    are the left table's key columns, which stay the key.
+    are the columns that may name the key; where there is none, `synthetic` is its name. Of a foreign-key join `own`
+    are the left table's key columns, which remain the key.
     """
 
     node: Join
@@ -55,7 +77,7 @@ class JoinedSources:
     own: tuple[ScopeColumn, ...] = ()
 
     def keyed(self, scope: NameScope, selected: Iterable[typed.TypedExpression], sink: str, at: Span) -> NameScope:
-        """`scope` with the column that the key is called after found in the key. StatementError if none is selected."""
+        """`scope` in which the selected column that names the key refers to the key. Raises StatementError."""
         chosen = set(map(bare, selected))
         if self.synthetic is not None:
             if self._key(0) not in chosen:
@@ -66,7 +88,7 @@ class JoinedSources:
         named = next((c for c in self.viable if bare(c.ref) in chosen), None)
         if named is None:
             raise _missing(self.viable, sink, at)
-        return _moved(scope, {bare(named.ref): 0})
+        return _with_key_columns(scope, {bare(named.ref): 0})
 
     def _own_keyed(self, scope: NameScope, chosen: set[typed.TypedExpression], at: Span) -> NameScope:
         missing = [c.name for c in self.own if bare(c.ref) not in chosen]
@@ -77,15 +99,15 @@ class JoinedSources:
                 f"Missing column: {', '.join(map(identifier, missing))}.",
                 at,
             )
-        return _moved(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
+        return _with_key_columns(scope, {bare(c.ref): i for i, c in enumerate(self.own)})
 
     def _key(self, index: int) -> typed.TypedExpression:
         key = [r for r in refs(self.node.schema) if r.where is typed.ColumnPlace.KEY][index]
         return bare(key)
 
 
-def _moved(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
-    """The scope with these columns found in the key, at these places."""
+def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
+    """The scope in which these columns refer to the key columns of these indexes."""
     columns = []
     for column in scope.columns:
         index = keys.get(bare(column.ref))
@@ -120,7 +142,7 @@ def _missing_synthetic(name: str, sink: str, at: Span) -> StatementError:
 
 @dataclass(frozen=True, slots=True)
 class _JoinSide:
-    """A source as a side of a join: what of it the query uses, and where that is found in the joined value."""
+    """A source as a side of a join: the columns that the query uses, as references to the joined value."""
 
     input: JoinInput
     node: Select
@@ -142,20 +164,20 @@ class _JoinSide:
         return bare(self.keys[0].ref) if len(self.keys) == 1 else None
 
 
-def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
+def join_sources(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope) -> JoinedSources:
     """The joins of a query; `base` has the settings and types. Raises StatementError."""
     _check_sources(inputs)
     sides = _sides(query, inputs)
-    synthetic = _free([c.name for i in inputs for c in i.read.schema])
+    synthetic = _free_name([c.name for i in inputs for c in i.read.schema])
     chain = _JoinChain(sides, base, synthetic)
     for place, join in enumerate(query.joins, 1):
         chain.add(join, place)
     assert isinstance(chain.node, Join)
     columns = tuple(c for s in sides for c in s.columns)
-    made = chain.viable(columns)
+    viable = chain.viable(columns)
     own = sides[0].keys if chain.foreign and len(query.joins) == 1 else ()
     key: tuple[ScopeColumn, ...] = ()
-    if not made and not own:
+    if not viable and not own:
         (ref,) = (r for r in refs(chain.node.schema) if r.where is typed.ColumnPlace.KEY)
         key = (ScopeColumn(synthetic, None, ref),)
     return JoinedSources(
@@ -163,44 +185,41 @@ def joined(query: tree.SelectQuery, inputs: Sequence[JoinInput], base: NameScope
         replace(base, columns=(*key, *columns)),
         tuple(c for c in _everything(inputs, query.partition_by is not None) if base.enabled(c[1])),
         _shared(inputs),
-        made,
+        viable,
         synthetic if key else None,
         own,
     )
 
 
 def _check_sources(inputs: Sequence[JoinInput]) -> None:
-    for i, one in enumerate(inputs):
-        origin = one.read.origin
+    for i, source in enumerate(inputs):
+        origin = source.read.origin
         if any(o.read.origin.name == origin.name for o in inputs[:i]):
             if len(inputs) > 2:
                 fact = f"N-way joins do not support multiple occurrences of the same source. Source: '{origin.name}'"
             else:
                 fact = f"Can not join '{origin.name}' to '{origin.name}': self joins are not yet supported."
-            raise StatementError(fact, one.at, "make a second source over the same topic")
-        if any(o.alias == one.alias for o in inputs[:i]):
-            raise StatementError(f"two sources are called {identifier(one.alias)}", one.at, "give one of them an alias")
-    unjoined = [i.read.origin for i in inputs if i.read.origin.value.format in _UNJOINED]
-    if unjoined:
-        raise StatementError(
-            f"Source(s) {', '.join(o.name for o in unjoined)} are using the '{unjoined[0].value.format}' value format. "
-            "This format does not yet support JOIN.",
-            inputs[1].at,
-        )
+            raise StatementError(fact, source.at, "make a second source over the same topic")
+        if any(o.alias == source.alias for o in inputs[:i]):
+            raise StatementError(
+                f"two sources are called {identifier(source.alias)}", source.at, "give one of them an alias"
+            )
+    check_value_formats([i.read.origin for i in inputs], "JOIN", inputs[1].at)
     _check_windows(inputs)
 
 
 def _check_windows(inputs: Sequence[JoinInput]) -> None:
     windows = [i.read.origin.windowed for i in inputs]
     if any(windows) and not all(windows):
-        one, other = (
-            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is wanted) for wanted in (True, False)
+        windowed, unwindowed = (
+            next(i for i, w in zip(inputs, windows, strict=True) if bool(w) is is_windowed)
+            for is_windowed in (True, False)
         )
-        window = one.read.origin.windowed
+        window = windowed.read.origin.windowed
         assert window is not None
         raise StatementError(
-            f"Can not join windowed source to non-windowed source. {identifier(one.alias)} is {window.type} windowed, "
-            f"{identifier(other.alias)} is not windowed",
+            f"Can not join windowed source to non-windowed source. {identifier(windowed.alias)} is {window.type} "
+            f"windowed, {identifier(unwindowed.alias)} is not windowed",
             inputs[1].at,
         )
     if len(set(windows)) > 1 and not _add_join(inputs):
@@ -208,10 +227,10 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
 
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:
-    """Whether windows of several sizes meet, those that start together: so ksqlDB, of keys that have a schema."""
-    found = [find(i.read.origin.key.format) for i in inputs]
+    """Whether windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
+    formats = [find(i.read.origin.key.format) for i in inputs]
     timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
-    return timed and all(f is not None and f.infers for f in found)
+    return timed and all(f is not None and f.infers for f in formats)
 
 
 def _windowed_move(at: Span) -> StatementError:
@@ -220,7 +239,7 @@ def _windowed_move(at: Span) -> StatementError:
     )
 
 
-def _free(taken: Sequence[str]) -> str:
+def _free_name(taken: Sequence[str]) -> str:
     name, n = "ROWKEY", 0
     while name in taken:
         n += 1
@@ -235,7 +254,7 @@ def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
 
 
 def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
-    """What `*` stands for. Where PARTITION BY comes between, pseudo-columns are columns like others: so ksqlDB."""
+    """The columns of `*`. With PARTITION BY, pseudo-columns are among them, as in ksqlDB."""
     for i in inputs:
         yield from ((i.alias, name) for name in _names(i.read, moved))
 
@@ -250,7 +269,7 @@ def _names(read: Read, moved: bool) -> list[str]:
 
 
 def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinSide, ...]:
-    names = {e.name for e in walk(query) if isinstance(e, tree.ColumnRef)}
+    names = {e.name for e in query.walk() if isinstance(e, tree.ColumnRef)}
     sides, width = [], 0
     for i in inputs:
         whole = any(isinstance(s, tree.SelectAll) and s.source in (None, i.alias) for s in query.items)
@@ -264,12 +283,12 @@ def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[typed
     """The columns that the query names; others need not go through its joins."""
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
     own = [r for r in refs(read.schema) if whole or r.name in names]
-    made = [r for r in PSEUDO.values() if pseudo or r.name in names]
-    return (*own, *made, *(r for r in bounds if whole or r.name in names))
+    pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
+    return (*own, *pseudo_columns, *(r for r in bounds if whole or r.name in names))
 
 
-def _side(given: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
-    read, alias = given.read, given.alias
+def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int) -> _JoinSide:
+    read, alias = source.read, source.alias
     keys = tuple(
         NamedExpression(r.name, r, identifier(r.name)) for r in refs(read.schema) if r.where is typed.ColumnPlace.KEY
     )
@@ -287,7 +306,7 @@ def _side(given: JoinInput, used: tuple[typed.ColumnReference, ...], width: int)
         )
         for r in (*refs(read.schema), *PSEUDO.values(), *bounds)
     )
-    return _JoinSide(given, node, columns)
+    return _JoinSide(source, node, columns)
 
 
 # ---------------------------------------------------------------- the chain
@@ -312,27 +331,29 @@ class _JoinChain:
         """One more join. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
-        one, other = _criterion(join, scope, visible)
+        left_key, right_key = _criterion(join, scope, visible)
         _check_kinds(join, self.node, self.sides[0], right)
-        _check_types(join, one, other)
+        _check_types(join, left_key, right_key)
         outer = _OUTER[join.kind]
-        moves = bare(one) not in self.same, bare(other) != right.key
+        moves = bare(left_key) not in self.same, bare(right_key) != right.key
         self._check_tables(join, moves, place)
         if any(moves) and right.input.read.origin.windowed is not None:
             raise _windowed_move(join.span)
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
-        near = _near(join, self.node.kind, right.node.kind)
+        near = _join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
         # A tombstone has a key and no value.
-        key = one if moves[0] else _key(self.node)
-        theirs = _shifted(other, width) if moves[1] else _key(right.node)
-        name, text = self._name(one, other, outer), to_sql(join.condition)
-        told = self._moving(moves, right)
-        self.node = Join(self.node, right.node, outer, key, theirs, name, near, foreign, told, text)
-        self._follow(one, other, outer, moves[0], foreign)
+        rows_key = left_key if moves[0] else _key(self.node)
+        right_rows_key = _shifted(right_key, width) if moves[1] else _key(right.node)
+        name, text = self._name(left_key, right_key, outer), to_sql(join.condition)
+        repartitioned = self._moving(moves, right)
+        self.node = Join(
+            self.node, right.node, outer, rows_key, right_rows_key, name, near, foreign, repartitioned, text
+        )
+        self._follow(left_key, right_key, outer, moves[0], foreign)
 
     def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
-        """Which sides' rows are elsewhere than their counterparts: equal keys in other bytes are too."""
+        """Which sides have to be repartitioned: those with another key, and one of two whose key bytes differ."""
         alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
         if any(moves) or alike:
             return moves
@@ -340,7 +361,12 @@ class _JoinChain:
         return (stays, not stays)
 
     def _follow(
-        self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides, moved: bool, foreign: bool
+        self,
+        left_key: typed.TypedExpression,
+        right_key: typed.TypedExpression,
+        outer: OuterSides,
+        moved: bool,
+        foreign: bool,
     ) -> None:
         self.foreign = self.foreign or foreign
         if foreign:
@@ -349,12 +375,12 @@ class _JoinChain:
             self.same = []
         else:
             before = [] if moved else self.same
-            self.same = list(dict.fromkeys([*before, bare(one), bare(other)]))
+            self.same = list(dict.fromkeys([*before, bare(left_key), bare(right_key)]))
 
-    def _name(self, one: typed.TypedExpression, other: typed.TypedExpression, outer: OuterSides) -> str:
+    def _name(self, left_key: typed.TypedExpression, right_key: typed.TypedExpression, outer: OuterSides) -> str:
         """The key's name, for messages: that of the first column it may be called after."""
         places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
-        column = places.get(bare(one)) or places.get(bare(other))
+        column = places.get(bare(left_key)) or places.get(bare(right_key))
         return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
 
     def _check_tables(self, join: tree.JoinClause, moves: tuple[bool, bool], place: int) -> None:
@@ -389,30 +415,32 @@ def _key(node: PlanNode) -> typed.TypedExpression:
     return next(r for r in refs(node.schema) if r.where is typed.ColumnPlace.KEY)
 
 
-def spread(node: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
-    """The plan with joins that know of streams in topics of unequal partitions: their right side's rows move.
+def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
+    """The plan in which a join of two streams repartitions its right side where their topics' partitions differ.
 
-    `partitions` are those of the topics, as far as they are known.
+    `partitions` are those of the topics by name, as far as they are known.
     """
-    inner = {name: spread(getattr(node, name), partitions) for name in ("source", "left", "right") if _has(node, name)}
-    made = replace(node, **inner) if inner else node  # type: ignore[type-var]
-    if not isinstance(made, Join) or made.near is None or any(made.moves):
-        return made
-    counts = {partitions.get(leaf.origin.topic) for leaf in (leaves(made.left)[0], leaves(made.right)[0])}
-    return made if len(counts - {None}) < 2 else replace(made, moves=(False, True))
+
+    def repartitioned(node: PlanNode) -> PlanNode | None:
+        if not isinstance(node, Join):
+            return None
+        left, right = repartition_streams(node.left, partitions), repartition_streams(node.right, partitions)
+        join = replace(node, left=left, right=right)
+        if join.window is None or any(join.repartitions):
+            return join
+        counts = {partitions.get(leaves(side)[0].origin.topic) for side in (left, right)} - {None}
+        return join if len(counts) < 2 else replace(join, repartitions=(False, True))
+
+    return plan.transform(repartitioned)
 
 
-def _has(node: PlanNode, name: str) -> bool:
-    return isinstance(getattr(node, name, None), PlanNode)
-
-
-def _shifted(meaning: typed.TypedExpression, width: int) -> typed.TypedExpression:
-    """A meaning over the joined value as one over the right side's value."""
+def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpression:
+    """An expression over the joined value, rewritten to the right side's value."""
 
     def swap(part: typed.TypedExpression) -> typed.TypedExpression | None:
         return replace(part, index=part.index - width) if isinstance(part, typed.ColumnReference) else None
 
-    return typed.swapped(meaning, swap)
+    return expression.transform(swap)
 
 
 # ---------------------------------------------------------------- one criterion
@@ -421,62 +449,52 @@ def _shifted(meaning: typed.TypedExpression, width: int) -> typed.TypedExpressio
 def _criterion(
     join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """What of the rows so far is compared with what of the new source."""
-    condition, new = join.condition, visible[-1].alias
+    """The two sides of the criterion: the expression over the rows so far, and that over the new source."""
+    condition, new_alias = join.condition, visible[-1].alias
     if not isinstance(condition, tree.Comparison) or condition.operator != "=":
         fact = "only one equality is supported"
         if isinstance(condition, tree.Logical):
             fact = "joins on multiple conditions are not yet supported"
         raise StatementError(f"Invalid join condition: {fact}. Got {to_sql(condition)}.", condition.span)
     sides = [(type_expression(e, scope), e) for e in (condition.left, condition.right)]
-    aliases = [_alias(meaning, e, condition, visible) for meaning, e in sides]
-    if new not in aliases or aliases[0] == aliases[1]:
+    aliases = [_alias(expression, e, condition, visible) for expression, e in sides]
+    if new_alias not in aliases or aliases[0] == aliases[1]:
         raise StatementError(
-            f"A join criteria is expected to reference the source ({identifier(new)}) in the FROM clause, instead the "
-            f"right source references {identifier(aliases[1])} and the left source references {identifier(aliases[0])}",
+            f"A join criteria is expected to reference the source ({identifier(new_alias)}) in the FROM clause, "
+            f"instead the right source references {identifier(aliases[1])} and the left source references "
+            f"{identifier(aliases[0])}",
             condition.span,
         )
-    (one, _), (other, _) = sides if aliases[1] == new else reversed(sides)
-    return one, other
+    (left, _), (right, _) = sides if aliases[1] == new_alias else reversed(sides)
+    return left, right
 
 
 def _alias(
-    meaning: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
+    expression: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
 ) -> str:
     """The one source that an expression refers to."""
-    owners = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
-    found = {owners[r] for r in _refs(meaning) if r in owners}
-    if len(found) != 1:
+    owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
+    aliases = {owners[r] for r in expression.walk() if r in owners}
+    if len(aliases) != 1:
         raise StatementError(
             f"Invalid comparison expression '{to_sql(written)}' in join '({to_sql(whole)})'. Each side of the join "
             "comparision must contain references from exactly one source.",
             written.span,
         )
-    return found.pop()
+    return aliases.pop()
 
 
-def _refs(meaning: typed.TypedExpression) -> Iterable[typed.ColumnReference]:
-    if isinstance(meaning, typed.ColumnReference):
-        yield meaning
-    for part in typed.parts(meaning):
-        yield from _refs(part)
-
-
-def _check_types(join: tree.JoinClause, one: typed.TypedExpression, other: typed.TypedExpression) -> None:
-    if one.type != other.type:
+def _check_types(join: tree.JoinClause, left: typed.TypedExpression, right: typed.TypedExpression) -> None:
+    if left.type != right.type:
         assert isinstance(join.condition, tree.Comparison)
         raise StatementError(
-            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{one.type}}} = "
-            f"{to_sql(join.condition.right)}{{{other.type}}}.",
+            f"Invalid join condition: types don't match. Got {to_sql(join.condition.left)}{{{left.type}}} = "
+            f"{to_sql(join.condition.right)}{{{right.type}}}.",
             join.condition.span,
             "CAST one side",
         )
-    if holds_map(one.type):
-        raise StatementError(
-            "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
-            f"due to inconsistent serialization. Key column: {to_sql(join.condition)}. Column type: {one.type}.",
-            join.condition.span,
-        )
+    if left.type is not None and left.type.holds_map:
+        raise map_key_error(f"Key column: {to_sql(join.condition)}. Column type: {left.type}.", join.condition.span)
 
 
 def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right: _JoinSide) -> None:
@@ -498,7 +516,7 @@ def _check_kinds(join: tree.JoinClause, left: PlanNode, first: _JoinSide, right:
         )
 
 
-def _near(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
+def _join_window(join: tree.JoinClause, left: RelationKind, right: RelationKind) -> JoinWindow | None:
     within = join.within
     if RelationKind.TABLE in (left, right):
         if within is not None:

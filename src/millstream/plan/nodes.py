@@ -13,6 +13,7 @@ from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, 
 from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
 from millstream.model.schema import Column, RecordPart, Schema
+from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
 
 
@@ -21,21 +22,23 @@ class NamedExpression:
     """An expression and the name of the column it makes; `text` is its SQL, for people."""
 
     name: str
-    meaning: TypedExpression
+    expression: TypedExpression
     text: str = ""
 
 
-class PlanNode:
+class PlanNode(TreeNode["PlanNode"]):
     """A relation: `schema` says its columns, `kind` whether its rows are events or rows of a table."""
 
     __slots__ = ()
 
     @property
     def schema(self) -> Schema:
+        """The columns of the node's rows."""
         raise NotImplementedError
 
     @property
     def kind(self) -> RelationKind:
+        """Whether the rows are events of a stream or rows of a table."""
         raise NotImplementedError
 
 
@@ -94,8 +97,8 @@ class Flatten(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        made = tuple(Column(f.name, known(f.meaning)) for f in self.functions)
-        return Schema((*self.source.schema.columns, *made))
+        flattened = tuple(Column(f.name, type_of(f.expression)) for f in self.functions)
+        return Schema((*self.source.schema.columns, *flattened))
 
     @property
     def kind(self) -> RelationKind:
@@ -119,7 +122,7 @@ class Window:
 
     @property
     def windowed(self) -> Windowed:
-        """What a source with such keys is told to have."""
+        """The windows of a source with such keys."""
         return Windowed(self.type, None if self.type == "SESSION" else self.size)
 
 
@@ -148,7 +151,7 @@ class Aggregate(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
+        keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregations)))
 
     @property
@@ -157,7 +160,7 @@ class Aggregate(PlanNode):
 
     @property
     def shuffles(self) -> int:
-        """How often its rows move between tasks: those of a table first to where their last row is known."""
+        """How many exchanges the plan has for it: a table's rows first go to the task that knows their old row."""
         return 2 if self.source.kind is RelationKind.TABLE else 1
 
 
@@ -170,7 +173,7 @@ class Rekey(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = tuple(Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
+        keys = tuple(Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         old = tuple(replace(c, part=RecordPart.VALUE) for c in self.source.schema.key)
         return Schema((*keys, *self.source.schema.value, *old))
 
@@ -189,19 +192,21 @@ class OuterSides(Enum):
 
     @property
     def left(self) -> bool:
+        """Whether unmatched rows of the left side are emitted."""
         return self in (OuterSides.LEFT, OuterSides.FULL)
 
     @property
     def right(self) -> bool:
+        """Whether unmatched rows of the right side are emitted."""
         return self in (OuterSides.RIGHT, OuterSides.FULL)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinWindow:
-    """How near in time rows of two streams meet, in ms: right - left is from -`before` to `after`.
+    """The window of a stream-stream join, in ms: rows join where right - left is from -`before` to `after`.
 
-    A row without counterpart is told once stream time is more than `grace` past the last moment at which one could
-    have come; `eager`: it is told at once, and again should one come.
+    An outer join emits an unmatched row once stream time is more than `grace` past the window's end; with `eager` it
+    emits it at once, and a joined row should a counterpart come.
     """
 
     before: int
@@ -214,10 +219,10 @@ class JoinWindow:
 class Join(PlanNode):
     """Rows of two sides that have the same key; the value is the left's columns, then the right's.
 
-    The key is what was compared, save of a `foreign` join: there each row of the table at the left finds the one row
-    at the right whose key is the left's `left_key`, and keeps its own key. `left_key` and `right_key` are said of the
-    side's rows; `name` is the key's name. `near` is there for two streams. `moves` tells of either side whether its
-    rows have to be sent elsewhere to meet the others.
+    The key is the compared expression, but for a `foreign`-key join: there each row of the left table looks up the
+    right row whose key equals `left_key`, and keeps its own key. `left_key` and `right_key` are expressions over their
+    side's rows; `name` is the key's name. `window` is that of a stream-stream join. `repartitions` tells for either
+    side whether its rows are shuffled by the join key.
     """
 
     left: PlanNode
@@ -226,19 +231,19 @@ class Join(PlanNode):
     left_key: TypedExpression
     right_key: TypedExpression
     name: str
-    near: JoinWindow | None = None
+    window: JoinWindow | None = None
     foreign: bool = False
-    moves: tuple[bool, bool] = (False, False)
+    repartitions: tuple[bool, bool] = (False, False)
     text: str = ""
 
     @property
     def shuffles(self) -> int:
-        """How often its rows move between tasks: by a foreign key there, and back."""
+        """How many exchanges the plan has for it: by a foreign key to the right table's task, and back."""
         return 3 if self.foreign else 1
 
     @property
     def schema(self) -> Schema:
-        key = (Column(self.name, known(self.left_key), RecordPart.KEY),)
+        key = (Column(self.name, type_of(self.left_key), RecordPart.KEY),)
         keys = self.left.schema.key if self.foreign else key
         return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
 
@@ -260,8 +265,8 @@ class Select(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        keys = (Column(k.name, known(k.meaning), RecordPart.KEY) for k in self.keys)
-        return Schema((*keys, *(Column(c.name, known(c.meaning)) for c in self.columns)))
+        keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
+        return Schema((*keys, *(Column(c.name, type_of(c.expression)) for c in self.columns)))
 
     @property
     def kind(self) -> RelationKind:
@@ -294,7 +299,7 @@ class ClientOutput(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        return Schema(tuple(Column(c.name, known(c.meaning)) for c in self.columns))
+        return Schema(tuple(Column(c.name, type_of(c.expression)) for c in self.columns))
 
     @property
     def kind(self) -> RelationKind:
@@ -302,42 +307,31 @@ class ClientOutput(PlanNode):
 
 
 def windowed(node: PlanNode) -> Windowed | None:
-    """What the keys of a node's rows tell of windows; None where they have none."""
+    """The windows in the keys of a node's rows; None where they have none."""
     if isinstance(node, Aggregate):
         return node.window.windowed if node.window else None
     if isinstance(node, Read):
         return node.origin.windowed
-    return windowed(inputs(node)[0])
+    return windowed(next(node.children()))
 
 
-def known(meaning: TypedExpression) -> SqlType:
-    """The type of a meaning that cannot be a bare NULL (analysis refuses those in a projection)."""
-    assert meaning.type is not None
-    return meaning.type
-
-
-def inputs(node: PlanNode) -> tuple[PlanNode, ...]:
-    """The nodes whose rows a node takes: its fields `source`, or `left` and `right`."""
-    found = (getattr(node, name, None) for name in ("source", "left", "right"))
-    return tuple(n for n in found if isinstance(n, PlanNode))
+def type_of(expression: TypedExpression) -> SqlType:
+    """The type of an expression that is not a bare NULL (analysis refuses those in a projection)."""
+    assert expression.type is not None
+    return expression.type
 
 
 def leaves(node: PlanNode) -> tuple[Read, ...]:
-    """Where a plan reads, left to right; a source that is read twice is there twice."""
-    if isinstance(node, Read):
-        return (node,)
-    return tuple(leaf for inner in inputs(node) for leaf in leaves(inner))
+    """The Reads of a plan, left to right; a source that is read twice has two."""
+    return tuple(n for n in node.walk() if isinstance(n, Read))
 
 
 def joins(node: PlanNode) -> Iterator[Join]:
     """The joins of a plan, the last one first."""
-    if isinstance(node, Join):
-        yield node
-    for inner in inputs(node):
-        yield from joins(inner)
+    return (n for n in node.walk() if isinstance(n, Join))
 
 
-def looked_up(node: PlanNode) -> tuple[Source, ...]:
+def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
     """The tables in which streams of a plan look rows up, each once."""
     met = (
         join.right for join in joins(node) if join.kind is RelationKind.STREAM and join.right.kind is RelationKind.TABLE
@@ -345,16 +339,9 @@ def looked_up(node: PlanNode) -> tuple[Source, ...]:
     return tuple({leaf.origin.name: leaf.origin for table in met for leaf in leaves(table)}.values())
 
 
-def nodes(node: PlanNode) -> Iterator[PlanNode]:
-    """The nodes of a plan, the last one first."""
-    yield node
-    for inner in inputs(node):
-        yield from nodes(inner)
-
-
 def groups(node: PlanNode) -> Iterator[Aggregate]:
     """The groupings of a plan, the last one first."""
-    return (found for found in nodes(node) if isinstance(found, Aggregate))
+    return (n for n in node.walk() if isinstance(n, Aggregate))
 
 
 def retention(node: PlanNode) -> int | None:

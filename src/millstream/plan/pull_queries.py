@@ -1,10 +1,10 @@
-"""Pull queries on tables: which rows a WHERE asks for by key, and what is left to be asked of each row.
+"""Pull queries on tables: which keys a WHERE selects, and which conditions are left to check on each row.
 
 A WHERE is brought into alternatives (OR) of conditions (AND). An alternative that gives every key column a value
 looks rows up; one that bounds a single key column reads a range; any other reads the whole table (features.md §14).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.analysis.typed_expressions import (
@@ -16,14 +16,14 @@ from millstream.analysis.typed_expressions import (
     TypedInList,
     TypedLike,
     TypedLogical,
-    parts,
 )
 from millstream.catalog.catalog import RelationKind, Source
+from millstream.functions.widening import number_widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
-from millstream.model.settings import switched
-from millstream.model.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal, SqlType
+from millstream.model.settings import is_on
+from millstream.model.types import STRING
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -97,7 +97,7 @@ class _Alternative:
         return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
 
 
-def pulled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
+def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
     """How a pull query on a table is answered.
 
     Raises StatementError where the table is not kept for reading, or needs a scan that the settings forbid.
@@ -107,14 +107,14 @@ def pulled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> Pull
     if not isinstance(node, Filter):
         _check_scans([], source, settings, at)
         return PullPlan(source, (FullScan(),), query.plan)
-    found = [_sorted_out(a) for a in _alternatives(node.condition)]
-    _check_scans(found, source, settings, at)
+    alternatives = [_classified(a) for a in _alternatives(node.condition)]
+    _check_scans(alternatives, source, settings, at)
     width, plan = len(source.schema.key), query.plan
     if not _one_writing(source):
         return PullPlan(source, (FullScan(),), plan)
-    if len(found) == 1 and found[0].exact(width):
+    if len(alternatives) == 1 and alternatives[0].exact(width):
         plan = ClientOutput(node.source, plan.columns, plan.limit)
-    return PullPlan(source, _merged([_access(a, width) for a in found]), plan)
+    return PullPlan(source, _merged([_access(a, width) for a in alternatives]), plan)
 
 
 def _one_writing(source: Source) -> bool:
@@ -146,8 +146,8 @@ def _merged(accesses: Sequence[Access]) -> tuple[Access, ...]:
 
 def _alternatives(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
     """The OR of ANDs that `condition` is; itself alone where that would be too long."""
-    made = _spread(condition)
-    return made if len(made) <= ALTERNATIVES else [(condition,)]
+    alternatives = _spread(condition)
+    return alternatives if len(alternatives) <= ALTERNATIVES else [(condition,)]
 
 
 def _spread(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
@@ -161,46 +161,46 @@ def _spread(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
     return [(*one, *other) for one in left for other in right]
 
 
-def _sorted_out(conditions: Sequence[TypedExpression]) -> _Alternative:
-    made = _Alternative()
+def _classified(conditions: Sequence[TypedExpression]) -> _Alternative:
+    alternative = _Alternative()
     for condition in conditions:
-        _place(condition, made)
-    return made
+        _place(condition, alternative)
+    return alternative
 
 
-def _place(condition: TypedExpression, made: _Alternative) -> None:
+def _place(condition: TypedExpression, alternative: _Alternative) -> None:
     if isinstance(condition, TypedInList):
-        _place_list(condition, made)
+        _place_list(condition, alternative)
         return
     limit = _limit(condition)
     if limit is None:
-        made.missed.append(condition)
+        alternative.missed.append(condition)
         return
     ref, operator, constant = limit
     if ref.where in _BOUNDS and operator in (*_RANGES, "="):
-        made.windows.append(KeyBound(ref.where, operator, constant))
+        alternative.windows.append(KeyBound(ref.where, operator, constant))
         return
-    if operator == "=" and ref.index not in made.equal:
-        made.equal[ref.index] = (constant,)
+    if operator == "=" and ref.index not in alternative.equal:
+        alternative.equal[ref.index] = (constant,)
     elif operator in _RANGES and ref.index == 0:
-        made.ranges.append(KeyBound(ColumnPlace.KEY, operator, constant))
+        alternative.ranges.append(KeyBound(ColumnPlace.KEY, operator, constant))
     else:
-        made.missed.append(condition)
+        alternative.missed.append(condition)
 
 
-def _place_list(condition: TypedInList, made: _Alternative) -> None:
+def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
     ref = _column(condition.operand)
     if ref is None or ref.where is not ColumnPlace.KEY or not all(map(_is_constant, condition.items)):
-        made.missed.append(condition)
+        alternative.missed.append(condition)
         return
-    if ref.index in made.equal:
-        made.missed.append(condition)
+    if ref.index in alternative.equal:
+        alternative.missed.append(condition)
     else:
-        made.equal[ref.index] = condition.items
+        alternative.equal[ref.index] = condition.items
 
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
-    """The key column or window's bound that a comparison is about, its operator seen from there, the constant."""
+    """The key column or window bound that is compared, the operator with it at the left, and the constant."""
     if not isinstance(condition, TypedComparison) or condition.operator not in _TURNED:
         return None
     for one, other, operator in (
@@ -213,72 +213,69 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
     return None
 
 
-def _column(meaning: TypedExpression) -> ColumnReference | None:
+def _column(expression: TypedExpression) -> ColumnReference | None:
     """The column that an expression is, seen through conversions to a wider number."""
-    while isinstance(meaning, TypedCast) and _widens(meaning.operand.type, meaning.type):
-        meaning = meaning.operand
-    return meaning if isinstance(meaning, ColumnReference) else None
+    while isinstance(expression, TypedCast) and _is_widening(expression):
+        expression = expression.operand
+    return expression if isinstance(expression, ColumnReference) else None
 
 
-def _widens(narrow: SqlType | None, wide: SqlType | None) -> bool:
-    return _rank(narrow) is not None and _rank(wide) is not None and (_rank(narrow) or 0) <= (_rank(wide) or 0)
+def _is_widening(cast: TypedCast) -> bool:
+    source, target = cast.operand.type, cast.type
+    return source is not None and target is not None and number_widens(source, target)
 
 
-def _rank(type: SqlType | None) -> int | None:
-    if isinstance(type, Decimal):
-        return 2
-    return next((rank for known, rank in ((INTEGER, 0), (BIGINT, 1), (DOUBLE, 3)) if type == known), None)
+def _is_constant(expression: TypedExpression) -> bool:
+    return not any(isinstance(p, ColumnReference) for p in expression.walk())
 
 
-def _is_constant(meaning: TypedExpression) -> bool:
-    return not any(isinstance(p, ColumnReference) for p in _all(meaning))
-
-
-def _all(meaning: TypedExpression) -> Iterator[TypedExpression]:
-    yield meaning
-    for part in parts(meaning):
-        yield from _all(part)
-
-
-def _access(made: _Alternative, width: int) -> Access:
-    windows = tuple(made.windows)
-    if len(made.equal) == width:
-        return KeyLookup(tuple(made.equal[i] for i in range(width)), windows)
-    if made.ranges and width == 1:
-        return KeyRange(tuple(made.ranges), windows)
+def _access(alternative: _Alternative, width: int) -> Access:
+    windows = tuple(alternative.windows)
+    if len(alternative.equal) == width:
+        return KeyLookup(tuple(alternative.equal[i] for i in range(width)), windows)
+    if alternative.ranges and width == 1:
+        return KeyRange(tuple(alternative.ranges), windows)
     return FullScan(windows)
 
 
 # ---------------------------------------------------------------- what may not be scanned
 
 
-def _check_scans(found: Sequence[_Alternative], source: Source, settings: Mapping[str, str], at: Span) -> None:
+def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings: Mapping[str, str], at: Span) -> None:
     """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
-    if switched(settings, TABLE_SCAN):
+    if is_on(settings, TABLE_SCAN):
         return
     # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
-    ranges = switched(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(found) == 1
-    why = "Missing WHERE clause." if not found else next(filter(None, (_why(a, source, ranges) for a in found)), None)
+    ranges = is_on(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(alternatives) == 1
+    why = (
+        "Missing WHERE clause."
+        if not alternatives
+        else next(filter(None, (_why(a, source, ranges) for a in alternatives)), None)
+    )
     if why is not None:
         raise StatementError(why, at, f"Query requires table scan to be enabled: {TABLE_SCAN}=true")
 
 
-def _why(made: _Alternative, source: Source, ranges: bool) -> str | None:
+def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:
     """Why an alternative needs the whole table, None where it does not."""
     keys = source.schema.key
     about = [
-        m for m in made.missed if any(isinstance(p, ColumnReference) and p.where is ColumnPlace.KEY for p in _all(m))
+        m
+        for m in alternative.missed
+        if any(isinstance(p, ColumnReference) and p.where is ColumnPlace.KEY for p in m.walk())
     ]
     direct = [m for m in about if _about_key(m)]
-    if (made.ranges and (made.equal or len(made.ranges) > 1)) or (made.equal and any(map(_fixed, direct))):
+    if (alternative.ranges and (alternative.equal or len(alternative.ranges) > 1)) or (
+        alternative.equal and any(map(_fixed, direct))
+    ):
         return (
             "A comparison condition on the key column cannot be combined with other comparisons such as an IN predicate"
         )
-    if len(made.equal) == len(keys) or (len(made.ranges) == 1 and len(keys) == 1 and ranges):
+    if len(alternative.equal) == len(keys) or (len(alternative.ranges) == 1 and len(keys) == 1 and ranges):
         return None
-    if any(map(_fixed, direct)) or made.ranges:
-        return f"Bound on key columns '[{', '.join(map(_shown, keys))}]' must currently be '='."
-    if any(isinstance(m, TypedLike) for m in made.missed):
+    if any(map(_fixed, direct)) or alternative.ranges:
+        return f"Bound on key columns '[{', '.join(map(_column_text, keys))}]' must currently be '='."
+    if any(isinstance(m, TypedLike) for m in alternative.missed):
         return "A Like condition is asked of every row of the table."
     if direct:
         return "A comparison must be between a key column and a resolvable expression."
@@ -295,8 +292,8 @@ def _about_key(condition: TypedExpression) -> bool:
         (condition.left, condition.right) if isinstance(condition, TypedComparison) else ()
     )
     sides = (condition.operand,) if isinstance(condition, TypedInList) else sides
-    found = [_column(side) for side in sides]
-    return any(ref is not None and ref.where is ColumnPlace.KEY for ref in found)
+    columns = [_column(side) for side in sides]
+    return any(ref is not None and ref.where is ColumnPlace.KEY for ref in columns)
 
 
 def _fixed(condition: TypedExpression) -> bool:
@@ -306,5 +303,5 @@ def _fixed(condition: TypedExpression) -> bool:
     return isinstance(condition, TypedComparison) and (_is_constant(condition.left) or _is_constant(condition.right))
 
 
-def _shown(column: Column) -> str:
+def _column_text(column: Column) -> str:
     return f"`{column.name}` {column.type} KEY"

@@ -1,6 +1,23 @@
 """SELECT: from the tree of a query to its plan (features.md §1, §7, §11).
 
-The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY), select.
+The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY) or aggregate (GROUP BY),
+select. Each step is a function from one Relation (a plan node, and the names that reach its columns) to the next;
+`plan_persistent` and `plan_transient` are the two roads through them. So the last of
+
+    CREATE STREAM flights (id STRING KEY, origin STRING, delays ARRAY<INT>)
+      WITH (kafka_topic='flights', value_format='JSON', partitions=1);
+    CREATE STREAM late AS
+      SELECT origin, id, EXPLODE(delays) * 60 AS delay FROM flights WHERE origin <> 'JFK' PARTITION BY origin;
+
+becomes, the last node first, as EXPLAIN prints it
+
+    Select ORIGIN KEY, ID, EXPLODE(DELAYS) * 60 AS DELAY
+      Partition by ORIGIN
+        Flatten EXPLODE(DELAYS)
+          Filter ORIGIN <> 'JFK'
+            Read STREAM FLIGHTS from topic flights (key KAFKA, value JSON)
+
+No name is left in the nodes' expressions: ID is the column that Partition appended to the value, the old key.
 """
 
 from collections import Counter
@@ -19,10 +36,10 @@ from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.model.types import BOOLEAN, Struct
-from millstream.plan.aggregation import WINDOW_COLUMNS, grouped, is_aggregate
-from millstream.plan.joins import JoinedSources, JoinInput, joined
+from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows, is_aggregate
+from millstream.plan.joins import JoinedSources, JoinInput, join_sources
 from millstream.plan.nodes import (
     ClientOutput,
     Filter,
@@ -40,7 +57,6 @@ from millstream.plan.nodes import (
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
-from millstream.syntax.walk import walk
 
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
@@ -51,17 +67,17 @@ PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 @dataclass(frozen=True, slots=True)
 class ProjectionItem:
-    """One column of a projection: its expression in the tree, what it means, and the alias it was given."""
+    """One column of a projection: its expression in the tree, that expression typed, and its alias."""
 
     expression: tree.Expression
-    meaning: TypedExpression
+    typed: TypedExpression
     alias: str | None
     at: Span
 
 
 @dataclass(slots=True)
 class Aliases:
-    """Makes names for columns that have none; a name is taken once it is a source's column or was given out.
+    """Makes names for columns that have none; `taken` are those of the sources' columns and those made so far.
 
     `keys` are the expressions that became key columns under a name of their own. A name in `shared` is that of
     columns of several sources: theirs begin with the source's.
@@ -84,7 +100,7 @@ class Aliases:
         return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
     def of_key(self, expression: tree.Expression, name: str | None) -> str:
-        """The name of a new key column, `name` if it was given one; selected so, the expression has it again."""
+        """The name of a new key column: `name` if there is one. The expression has the same name in the projection."""
         self.keys[expression] = name or self.of(expression)
         return self.keys[expression]
 
@@ -108,7 +124,7 @@ class Aliases:
 class Relation:
     """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out.
 
-    `joined` tells of the joins there, if any, `bounds` that `*` has the bounds of a windowed source's windows.
+    `joined` are the query's joins, if any; with `bounds`, `*` includes the window bounds of a windowed source.
     """
 
     node: PlanNode
@@ -119,25 +135,25 @@ class Relation:
     bounds: bool = False
 
 
-def persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
+def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
     """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
     if query.limit is not None:
         raise StatementError(
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
         )
-    query = _spelled(query, catalog)
+    query = _logical_view(query, catalog)
     relation, aliases = _rows(query, catalog, settings)
     _check_windowed_table(query, relation)
-    relation = _called(query, relation, sink)
+    relation = _with_join_key(query, relation, sink)
     relation, items = _projected(query, relation)
     for item in items:
         _check_pseudo(item)
     return _select(query, items, relation, aliases, sink, settings)
 
 
-def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
+def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
-    query = _in_one_group(_spelled(statement.query, catalog), library(catalog.functions))
+    query = _in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
     if query.emit is None:
         _check_pull(query)
     relation, aliases = _rows(query, catalog, settings)
@@ -151,18 +167,18 @@ def transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mappin
     return TransientQuery(answer, query.emit is not None, reads(answer))
 
 
-def _spelled(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
+def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
     """The query with every column by its own name, whichever view of the schemas it was written in."""
     places = (query.source, *(j.source for j in query.joins))
     known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
-    return views.spelled(query, [(alias, source) for alias, source in known if source is not None])
+    return views.to_logical_view(query, [(alias, source) for alias, source in known if source is not None])
 
 
 def _in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
-    """A push query of aggregates alone, made one of a single group of all rows."""
+    """A push query that only aggregates, grouped by a constant into a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
-    calls = any(is_aggregate(e, functions) for item in query.items for e in walk(item))
+    calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
     return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
 
 
@@ -181,7 +197,7 @@ def _check_pull(query: tree.SelectQuery) -> None:
             hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
     for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
-        for column in (e for part in parts for e in walk(part) if isinstance(e, tree.ColumnRef)):
+        for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
             if column.name in PUSH_ONLY:
                 fact = f"Pull queries don't support the following columns in {place} clauses: `{column.name}`"
                 raise StatementError(fact, column.span, push)
@@ -191,9 +207,9 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
     """A name is that of one column, or of one of the key and one of the value."""
     seen: set[tuple[str, bool]] = set()
     for column, item in zip(columns, items, strict=True):
-        one = column.name, isinstance(column.meaning, ColumnReference) and column.meaning.where is ColumnPlace.KEY
+        one = column.name, isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
         if one in seen:
-            text = f"`{column.name}` {column.meaning.type}"
+            text = f"`{column.name}` {column.expression.type}"
             raise StatementError(
                 f"Duplicate value columns found in schema: {text}", item.at, "give one of them an alias"
             )
@@ -201,7 +217,7 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
 
 
 def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
-    _refuse_unbuilt(query, library(catalog.functions))
+    _check_clauses(query, library(catalog.functions))
     _check_final(query, settings)
     relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
     relation = _joined(query, relations) if query.joins else relations[0]
@@ -222,15 +238,15 @@ def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
     inputs = [
         JoinInput(r.node, r.alias, p.span) for r, p in zip(relations, places, strict=True) if isinstance(r.node, Read)
     ]
-    made = joined(query, inputs, replace(relations[0].scope, columns=()))
-    return Relation(made.node, made.scope, relations[0].alias, joined=made)
+    join = join_sources(query, inputs, replace(relations[0].scope, columns=()))
+    return Relation(join.node, join.scope, relations[0].alias, joined=join)
 
 
-def _called(query: tree.SelectQuery, relation: Relation, sink: str) -> Relation:
-    """The relation with the key of a join found under the name that the projection gives it."""
+def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str) -> Relation:
+    """The relation in which the projected column that names a join's key refers to the key."""
     if relation.joined is None or query.group_by is not None or query.partition_by is not None:
         return relation
-    selected = [item.meaning for item in _items(query, relation)]
+    selected = [item.typed for item in _items(query, relation)]
     return replace(relation, scope=relation.joined.keyed(relation.scope, selected, sink, query.span))
 
 
@@ -238,10 +254,10 @@ def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, t
     """The relation that the projection is of, grouped where the query groups, and the projection's columns."""
     if query.group_by is None:
         return relation, tuple(_items(query, relation))
-    made = grouped(query, relation.node, relation.scope)
-    items = _items(query, replace(relation, scope=made.scope))
-    over = tuple(replace(i, meaning=made.over(i.meaning, i.expression)) for i in items)
-    return replace(relation, node=made.node), over
+    aggregated = aggregate_rows(query, relation.node, relation.scope)
+    items = _items(query, replace(relation, scope=aggregated.scope))
+    over = tuple(replace(i, typed=aggregated.over(i.typed, i.expression)) for i in items)
+    return replace(relation, node=aggregated.node), over
 
 
 def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
@@ -250,12 +266,12 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
 
 
-def _refuse_unbuilt(query: tree.SelectQuery, functions: Library) -> None:
+def _check_clauses(query: tree.SelectQuery, functions: Library) -> None:
     if query.window is not None and query.group_by is None:
         raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
     if query.having is not None and query.group_by is None:
         raise StatementError("HAVING needs GROUP BY", query.having.span)
-    for expression in walk(query):
+    for expression in query.walk():
         if isinstance(expression, tree.Call) and is_aggregate(expression, functions) and query.group_by is None:
             raise StatementError(
                 f"aggregate function {expression.name} without a GROUP BY clause",
@@ -269,16 +285,16 @@ def _check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
         return
     if query.window is None:
         raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
-    if not switched(settings, SUPPRESS):
+    if not is_on(settings, SUPPRESS):
         hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
         raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
 
 
 def _table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
     """The distinct calls of table functions in what is written, itself too."""
-    calls = [e for e in walk(node) if isinstance(e, tree.Call)]
-    found = [(call, functions.lookup(call.name)) for call in calls]
-    return tuple(dict.fromkeys(call for call, f in found if f is not None and f.kind is FunctionKind.TABLE))
+    calls = [e for e in node.walk() if isinstance(e, tree.Call)]
+    functions_called = [(call, functions.lookup(call.name)) for call in calls]
+    return tuple(dict.fromkeys(call for call, f in functions_called if f is not None and f.kind is FunctionKind.TABLE))
 
 
 def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
@@ -292,7 +308,7 @@ def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    node = Read(origin, switched(settings, STRICT_TIME), switched(settings, FATAL_RECORDS))
+    node = Read(origin, is_on(settings, STRICT_TIME), is_on(settings, FATAL_RECORDS))
     columns = _columns(node.schema, alias)
     if origin.windowed is not None:
         columns += tuple(ScopeColumn(r.name, alias, r) for r in WINDOW_COLUMNS)
@@ -322,17 +338,17 @@ def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
     for call in calls:
         _check_table_function(call, query, relation.scope.functions)
     width = len(relation.node.schema.value)
-    made = tuple(
+    table_functions = tuple(
         NamedExpression(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
         for i, c in enumerate(calls)
     )
-    node = Flatten(relation.node, made)
-    known: dict[tree.Expression, ColumnReference] = {
-        c: ColumnReference(m.meaning.type, ColumnPlace.VALUE, width + i, m.name)
-        for i, (c, m) in enumerate(zip(calls, made, strict=True))
+    node = Flatten(relation.node, table_functions)
+    computed: dict[tree.Expression, ColumnReference] = {
+        c: ColumnReference(m.expression.type, ColumnPlace.VALUE, width + i, m.name)
+        for i, (c, m) in enumerate(zip(calls, table_functions, strict=True))
     }
-    hidden = frozenset(range(width, width + len(made)))
-    return replace(relation, node=node, scope=replace(relation.scope, known=known), hidden=hidden)
+    hidden = frozenset(range(width, width + len(table_functions)))
+    return replace(relation, node=node, scope=replace(relation.scope, computed=computed), hidden=hidden)
 
 
 def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: Library) -> None:
@@ -341,10 +357,10 @@ def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: L
         raise StatementError("Table functions cannot be nested", inside[0].span)
     for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):
         parts = place if isinstance(place, tuple) else (place,)
-        if any(part is not None and call in walk(part) for part in parts):
+        if any(part is not None and call in part.walk() for part in parts):
             raise StatementError(f"Table functions cannot be used in {name}", call.span)
-    for expression in walk(query):
-        if isinstance(expression, tree.Case) and call in walk(expression):
+    for expression in query.walk():
+        if isinstance(expression, tree.Case) and call in expression.walk():
             raise StatementError("Table functions cannot be used in CASE", call.span)
 
 
@@ -364,9 +380,9 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
         for e, name in zip(expressions, names, strict=True)
     )
     _check_distinct(keys, expressions)
-    if not _moves(keys, relation.node.schema):
+    if not _changes_key(keys, relation.node.schema):
         return relation
-    return _under(keys, expressions, relation, frozenset(n for n in names if n is not None))
+    return _rekey(keys, expressions, relation, frozenset(n for n in names if n is not None))
 
 
 def _is_null(expression: tree.Expression) -> bool:
@@ -383,30 +399,30 @@ def _partition_expression(expression: tree.Expression, relation: Relation) -> Ty
 
 def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.Expression, ...]) -> None:
     for i, key in enumerate(keys):
-        if key.meaning in [k.meaning for k in keys[:i]]:
+        if key.expression in [k.expression for k in keys[:i]]:
             raise StatementError(f"PARTITION BY names {to_sql(expressions[i])} twice", expressions[i].span)
 
 
-def _moves(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
-    """Whether the key changes at all: partitioning by the key there is leaves everything in place."""
+def _changes_key(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
+    """Whether the key changes: PARTITION BY the present key is no operation."""
     same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
-    return tuple(k.meaning for k in keys) != same
+    return tuple(k.expression for k in keys) != same
 
 
-def _under(
+def _rekey(
     keys: tuple[NamedExpression, ...],
     expressions: tuple[tree.Expression, ...],
     relation: Relation,
-    given: frozenset[str],
+    aliased: frozenset[str],
 ) -> Relation:
-    """The relation rekeyed: a column that became a key is reached there, the other old keys in the value.
+    """The relation rekeyed: a column that became a key refers to the key, the other old keys to the value.
 
-    A key of a name that was `given` to it is reached by that name too.
+    A key of a name that was `aliased` to it is reached by that name too.
     """
     before = relation.node.schema
     node = Rekey(relation.node, keys)
     width = len(before.value)
-    to_key = {k.meaning: ColumnReference(k.meaning.type, ColumnPlace.KEY, i, k.name) for i, k in enumerate(keys)}
+    to_key = {k.expression: ColumnReference(k.expression.type, ColumnPlace.KEY, i, k.name) for i, k in enumerate(keys)}
     moved = {
         r: ColumnReference(r.type, ColumnPlace.VALUE, width + i, r.name)
         for i, r in enumerate(r for r in refs(before) if r.where is ColumnPlace.KEY)
@@ -419,14 +435,14 @@ def _under(
             old = moved.get(column.ref, column.ref)
             hidden.add(old.index)
         columns.append(replace(column, ref=target))
-    known = {**relation.scope.known, **{e: to_key[k.meaning] for e, k in zip(expressions, keys, strict=True)}}
+    computed = {**relation.scope.computed, **{e: to_key[k.expression] for e, k in zip(expressions, keys, strict=True)}}
     named = {c.ref for c in columns}
     columns += [
         ScopeColumn(k.name, relation.alias, ref)
         for k in keys
-        if (ref := to_key[k.meaning]) not in named or k.name in given
+        if (ref := to_key[k.expression]) not in named or k.name in aliased
     ]
-    scope = replace(relation.scope, columns=tuple(columns), known=known)
+    scope = replace(relation.scope, columns=tuple(columns), computed=computed)
     return replace(relation, node=node, scope=scope, hidden=frozenset(hidden))
 
 
@@ -453,11 +469,11 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
         )
     columns = {c.ref: c for c in relation.scope.columns}
     called = Counter(c.name for c in columns.values())
-    found = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY or r.index not in relation.hidden]
+    references = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY or r.index not in relation.hidden]
     if relation.bounds and windowed(relation.node) is not None:
-        keys = [r for r in found if r.where is ColumnPlace.KEY]
-        found = [*keys, *WINDOW_COLUMNS, *(r for r in found if r.where is not ColumnPlace.KEY)]
-    for ref in found:
+        keys = [r for r in references if r.where is ColumnPlace.KEY]
+        references = [*keys, *WINDOW_COLUMNS, *(r for r in references if r.where is not ColumnPlace.KEY)]
+    for ref in references:
         column = columns.get(ref, ScopeColumn(ref.name, relation.alias, ref))
         part = column.part if called[column.name] > 1 else None
         yield ProjectionItem(
@@ -465,12 +481,12 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
         )
 
 
-def _joined_star(source: str | None, relation: Relation, made: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
+def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
     """The columns of all sources, or of one, named after both; before them the key that is none of theirs."""
-    if source is None and made.synthetic is not None:
-        key = tree.ColumnRef(made.synthetic)
+    if source is None and join.synthetic is not None:
+        key = tree.ColumnRef(join.synthetic)
         yield ProjectionItem(key, relation.scope.lookup(key), None, at)
-    names = [(alias, name) for alias, name in made.everything if source in (None, alias)]
+    names = [(alias, name) for alias, name in join.everything if source in (None, alias)]
     if not names:
         raise StatementError(f"'{source}' is not a valid stream/table name or alias.", at)
     for alias, name in names:
@@ -488,14 +504,14 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
 
 
 def _check_pseudo(item: ProjectionItem) -> None:
-    """ROWTIME and its like may be read, not written: neither as a name given nor as a name kept."""
+    """Pseudo-columns may be read, not written: their names are refused as aliases and as names of projected columns."""
     name = item.alias
     if name is not None and name in RESERVED_COLUMNS:
         raise StatementError(
             f"`{name}` is a reserved column name. You cannot use it as an alias for a column.", item.at
         )
     if name is None and isinstance(item.expression, tree.ColumnRef) and item.expression.name in RESERVED_COLUMNS:
-        if isinstance(item.meaning, ColumnReference) and item.meaning.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
+        if isinstance(item.typed, ColumnReference) and item.typed.where in (ColumnPlace.KEY, ColumnPlace.VALUE):
             return
         raise StatementError(
             f"Reserved column name in select: `{item.expression.name}`. Please remove or alias the column.", item.at
@@ -503,11 +519,11 @@ def _check_pseudo(item: ProjectionItem) -> None:
 
 
 def _typed_item(item: ProjectionItem) -> TypedExpression:
-    if item.meaning.type is None:
+    if item.typed.type is None:
         raise StatementError(
             "a bare NULL has no type and cannot be a column", item.at, "give it one: CAST(NULL AS STRING)"
         )
-    return item.meaning
+    return item.typed
 
 
 def _select(
@@ -523,20 +539,20 @@ def _select(
     seen: set[tuple[str, str | None]] = set()
     for item in items:
         name = item.alias or aliases.of(item.expression)
-        meaning = _typed_item(item)
+        typed = _typed_item(item)
         side = _side(item)
-        if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, meaning):
+        if any(n == name and (side is None or s in (side, None)) for n, s in seen) and not _repeats_key(keys, typed):
             raise StatementError(f"The projection contains column {identifier(name)} more than once.", item.at)
         seen.add((name, side))
-        is_key = isinstance(meaning, ColumnReference) and meaning.where is ColumnPlace.KEY
-        (keys if is_key else columns).append(NamedExpression(name, meaning, to_sql(item.expression)))
+        is_key = isinstance(typed, ColumnReference) and typed.where is ColumnPlace.KEY
+        (keys if is_key else columns).append(NamedExpression(name, typed, to_sql(item.expression)))
     _check_keys(query, keys, relation, sink, settings)
     if not columns:
         raise StatementError(
             "The projection contains no value columns.", query.span, "select a value column too, or AS_VALUE(key)"
         )
-    if settings.get(NEW_PLANNER, "") != "true":
-        keys.sort(key=lambda k: k.meaning.index if isinstance(k.meaning, ColumnReference) else 0)
+    if not is_on(settings, NEW_PLANNER):
+        keys.sort(key=lambda k: k.expression.index if isinstance(k.expression, ColumnReference) else 0)
     return Select(relation.node, tuple(keys), tuple(columns))
 
 
@@ -546,16 +562,16 @@ def _side(item: ProjectionItem) -> str | None:
     return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
 
 
-def _repeats_key(keys: list[NamedExpression], meaning: TypedExpression) -> bool:
-    return any(k.meaning == meaning for k in keys)
+def _repeats_key(keys: list[NamedExpression], typed: TypedExpression) -> bool:
+    return any(k.expression == typed for k in keys)
 
 
 def _check_keys(
     query: tree.SelectQuery, keys: list[NamedExpression], relation: Relation, sink: str, settings: Mapping[str, str]
 ) -> None:
-    wanted = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
-    for ref in wanted:
-        names = [k.name for k in keys if isinstance(k.meaning, ColumnReference) and k.meaning.index == ref.index]
+    key_columns = [r for r in refs(relation.node.schema) if r.where is ColumnPlace.KEY]
+    for ref in key_columns:
+        names = [k.name for k in keys if isinstance(k.expression, ColumnReference) and k.expression.index == ref.index]
         if len(names) > 1:
             raise StatementError(
                 f"The projection contains a key column ({identifier(ref.name)}) more than once, aliased as: "
@@ -563,7 +579,7 @@ def _check_keys(
                 query.span,
                 f"use AS_VALUE({identifier(ref.name)}) to copy the key into the value",
             )
-    if len(keys) < len(wanted) and settings.get(NEW_PLANNER, "") != "true":
+    if len(keys) < len(key_columns) and not is_on(settings, NEW_PLANNER):
         what = (
             "partitioning expression"
             if query.partition_by
@@ -571,11 +587,11 @@ def _check_keys(
             if query.group_by
             else "key column"
         )
-        plural = "s" if len(wanted) > 1 else ""
-        names_text = " and ".join(r.name for r in wanted)
+        plural = "s" if len(key_columns) > 1 else ""
+        names_text = " and ".join(r.name for r in key_columns)
         raise StatementError(
             f"The query used to build {identifier(sink)} must include the {what}{plural} {names_text} "
             "in its projection.",
             query.span,
-            f"SELECT {', '.join(r.name for r in wanted)}, …",
+            f"SELECT {', '.join(r.name for r in key_columns)}, …",
         )

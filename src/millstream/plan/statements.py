@@ -1,4 +1,4 @@
-"""Statements that change the catalog: what is after them, and the steps to get there (features.md §2.1, §2.2).
+"""Statements that change the catalog: the catalog after them, and the steps to carry out (features.md §2.1, §2.2).
 
 Pure: tree, catalog, facts and settings in, an Outcome out. Every error is a StatementError.
 """
@@ -10,17 +10,19 @@ from functools import singledispatch
 
 from millstream.analysis import properties, schemas, serdes, sources
 from millstream.analysis import replace as replacing
+from millstream.analysis.coercion import widened_to_decimal
 from millstream.analysis.properties import Properties
+from millstream.analysis.targets import inherited, sink_topic
 from millstream.analysis.wrapping import Wrapping
 from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
-from millstream.model.settings import switched
+from millstream.model.settings import is_on
 from millstream.plan import queries
-from millstream.plan.functions import called, created, dropped
-from millstream.plan.joins import spread
+from millstream.plan.functions import create_function, drop_function, functions_called
+from millstream.plan.joins import repartition_streams
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, retention, windowed
 from millstream.plan.steps import (
     CreateTopic,
@@ -36,7 +38,6 @@ from millstream.plan.steps import (
 )
 from millstream.syntax import tree
 
-TOPIC_PREFIX = "ksql.output.topic.name.prefix"
 REPLACE_ENABLED = "ksql.create.or.replace.enabled"
 MATERIALIZED = "ksql.source.table.materialization.enabled"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
@@ -59,7 +60,7 @@ def outcome(
 
 
 @singledispatch
-def _outcome(statement: tree.Statement, world: PlanningContext) -> Outcome:
+def _outcome(statement: tree.Statement, context: PlanningContext) -> Outcome:
     if isinstance(statement, tree.RunScript):
         raise StatementError("unknown statement RUN SCRIPT: it is the shell's, not the server's", statement.span)
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
@@ -75,95 +76,95 @@ def title(statement: tree.Statement) -> str:
 
 
 @_outcome.register
-def _(statement: tree.CreateSource, world: PlanningContext) -> Outcome:
+def _(statement: tree.CreateSource, context: PlanningContext) -> Outcome:
     what = statement.kind.value.lower()
     if statement.read_only and statement.or_replace:
         raise StatementError(
             f"Cannot add {what} '{statement.name}': CREATE OR REPLACE is not supported on source {what}s.",
             statement.span,
         )
-    old = world.catalog.sources.get(statement.name)
+    old = context.catalog.sources.get(statement.name)
     if old is not None and not statement.or_replace:
-        return _exists(statement, old, world)
-    return _declared(statement, old, world)
+        return _exists(statement, old, context)
+    return _declared(statement, old, context)
 
 
-def _declared(statement: tree.CreateSource, old: Source | None, world: PlanningContext) -> Outcome:
-    source, p = sources.declare(statement, world.text, world.catalog.types, world.facts, world.settings)
+def _declared(statement: tree.CreateSource, old: Source | None, context: PlanningContext) -> Outcome:
+    source, p = sources.declare(statement, context.text, context.catalog.types, context.facts, context.settings)
     if old is not None:
-        _check_replaceable(old, source, statement.span, world)
-    topic = _declared_topic(source, p, world)
+        _check_replaceable(old, source, statement.span, context)
+    topic = _declared_topic(source, p, context)
     # A subject that has a schema keeps it: what is in the topic may be of another's making.
-    new = [s for s in _registrations(source) if s.physical.subject not in world.facts.latest]
+    new = [s for s in _registrations(source) if s.physical.subject not in context.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
-    if source.read_only and source.kind is RelationKind.TABLE and switched(world.settings, MATERIALIZED):
-        return _materialized(source, steps, world)
+    if source.read_only and source.kind is RelationKind.TABLE and is_on(context.settings, MATERIALIZED):
+        return _materialized(source, steps, context)
     path = f"{statement.kind.value.lower()}/`{source.name}`/create"
     verb = "replaced" if old else "created"
-    return Outcome(world.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
+    return Outcome(context.catalog.with_source(source), steps, f"{source.kind.value.capitalize()} {verb}", path)
 
 
-def _materialized(source: Source, steps: tuple[Step, ...], world: PlanningContext) -> Outcome:
-    """A SOURCE table has a query by name, which nobody may stop: servers follow its topic for pull queries."""
-    id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{world.catalog.next_query}"
-    made = replace(source, created_by=id)
-    settings = tuple(sorted(world.settings.items()))
-    query = PersistentQuery(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, world.text, settings)
-    catalog = replace(world.catalog.with_source(made).with_query(query), next_query=world.catalog.next_query + 1)
+def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningContext) -> Outcome:
+    """A SOURCE table has a query that cannot be terminated: servers materialize its topic for pull queries."""
+    id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{context.catalog.next_query}"
+    materialized = replace(source, created_by=id)
+    settings = tuple(sorted(context.settings.items()))
+    query = PersistentQuery(id, QueryKind.CREATE_SOURCE_TABLE, (source.name,), source.name, context.text, settings)
+    catalog = context.catalog.with_source(materialized).with_new_query(query)
     path = f"table/`{source.name}`/create"
     return Outcome(catalog, steps, f"Created query with ID {id}", path, query_id=id)
 
 
 def _registrations(source: Source) -> list[RegisterSchema]:
-    """The schemas of a source that the registry shall know; one that was asked for by id it knows."""
+    """The schemas of a source to register; one named by its id is there already."""
     written = [s.schema for s in (source.key, source.value) if s.schema is not None and s.format != "PROTOBUF_NOSR"]
     return [RegisterSchema(physical) for physical in written]
 
 
-def _declared_topic(source: Source, p: Properties, world: PlanningContext) -> CreateTopic | None:
-    if source.topic in world.facts.topics:
+def _declared_topic(source: Source, p: Properties, context: PlanningContext) -> CreateTopic | None:
+    if source.topic in context.facts.topics:
         return None
     return CreateTopic(source.topic, p.number("PARTITIONS") or 1, p.number("REPLICAS") or 1, _topic_config(source, p))
 
 
 def _topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> dict[str, str]:
-    asked = p.number("RETENTION_MS")
+    retention_ms = p.number("RETENTION_MS")
     if kept_ms is not None:
-        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, asked or 0))}
+        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, retention_ms or 0))}
     if source.kind is RelationKind.TABLE:
-        if asked is not None:
+        if retention_ms is not None:
             raise StatementError(
                 "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
             )
         return {"cleanup.policy": "compact"}
-    return {"cleanup.policy": "delete"} | ({"retention.ms": str(asked)} if asked is not None else {})
+    return {"cleanup.policy": "delete"} | ({"retention.ms": str(retention_ms)} if retention_ms is not None else {})
 
 
-def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, world: PlanningContext) -> Outcome:
+def _exists(statement: tree.CreateSource | tree.CreateAs, old: Source, context: PlanningContext) -> Outcome:
     kind = statement.kind.value.lower()
     fact = f"Cannot add {kind} '{old.name}': A {old.kind.value.lower()} with the same name already exists"
     if not statement.if_not_exists:
         raise StatementError(fact, statement.span, "use CREATE OR REPLACE, or DROP it first")
-    return Outcome(world.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
+    return Outcome(context.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
 
 
-def _check_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
-    if not switched(world.settings, REPLACE_ENABLED):
+def _check_replaceable(old: Source, new: Source, at: Span, context: PlanningContext) -> None:
+    if not is_on(context.settings, REPLACE_ENABLED):
         raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
     if old.read_only:
         what = old.kind.value.lower()
         raise StatementError(
             f"Cannot add {what} '{old.name}': CREATE OR REPLACE is not supported on source {what}s.", at
         )
-    replacing.check(old, new, at)
+    replacing.check_replaceable(old, new, at)
 
 
 @_outcome.register
-def _(statement: tree.AlterSource, world: PlanningContext) -> Outcome:
-    source = _existing(statement.name, statement.kind, statement.span, world.catalog)
-    new = sources.altered(source, statement, world.catalog.types, world.text)
+def _(statement: tree.AlterSource, context: PlanningContext) -> Outcome:
+    source = _existing(statement.name, statement.kind, statement.span, context.catalog)
+    new = sources.altered(source, statement, context.catalog.types, context.text)
     path = f"{statement.kind.value.lower()}/`{source.name}`/alter"
-    return Outcome(world.catalog.with_source(new), (), f"Altered {identifier(source.name)}", path)
+    return Outcome(context.catalog.with_source(new), (), f"Altered {identifier(source.name)}", path)
 
 
 def _existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalog) -> Source:
@@ -184,18 +185,18 @@ def _existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalo
 
 
 @_outcome.register
-def _(statement: tree.CreateAs, world: PlanningContext) -> Outcome:
-    old = world.catalog.sources.get(statement.name)
+def _(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
+    old = context.catalog.sources.get(statement.name)
     if old is not None and not statement.or_replace:
-        return _exists(statement, old, world)
-    plan = _planned(statement.query, statement.name, statement.span, world)
+        return _exists(statement, old, context)
+    plan = _planned(statement.query, statement.name, statement.span, context)
     _check_kind(statement, plan)
     p = properties.read(statement.properties, properties.MADE, statement.span)
-    id = _replaced_query(old) or _query_id(statement, world.catalog)
-    sink = _sink(statement, plan, p, id, world)
+    id = (old and old.created_by) or _query_id(statement, context.catalog)
+    sink = _sink(statement, plan, p, id, context)
     if old is not None:
-        _check_query_replaceable(old, sink, statement.span, world)
-    return _started(statement, Write(plan, sink), _made_topic(sink, plan, p, world), id, old, world)
+        _check_query_replaceable(old, sink, statement.span, context)
+    return _start_query(statement, Write(plan, sink), _sink_topic_step(sink, plan, p, context), id, old, context)
 
 
 def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
@@ -207,23 +208,23 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
         )
 
 
-def _planned(query: tree.SelectQuery, sink: str, at: Span, world: PlanningContext) -> Select:
-    """The plan of a query that `sink` keeps, with what the topics of joined sources ask for."""
-    plan = queries.persistent(query, sink, world.catalog, world.settings)
-    _check_partitions(plan, at, world)
-    made = spread(plan, {name: topic.partitions for name, topic in world.facts.topics.items()})
-    assert isinstance(made, Select)
-    return made
+def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningContext) -> Select:
+    """The plan of a persistent query into `sink`, with repartitioning where the topics of joined streams need it."""
+    plan = queries.plan_persistent(query, sink, context.catalog, context.settings)
+    _check_partitions(plan, at, context)
+    result = repartition_streams(plan, {name: topic.partitions for name, topic in context.facts.topics.items()})
+    assert isinstance(result, Select)
+    return result
 
 
-def _check_partitions(plan: Select, at: Span, world: PlanningContext) -> None:
-    """Streams are sent where they meet what they are joined with; tables are read where they are."""
+def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
+    """Tables are joined partition by partition: their topics need equal numbers. Streams are repartitioned instead."""
     for join in joins(plan):
         if join.foreign or join.right.kind is RelationKind.STREAM:
             continue
         one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
-        there = [world.facts.topics.get(s.topic) for s in (one, other)]
-        counts = [t.partitions for t in there if t is not None]
+        topics = [context.facts.topics.get(s.topic) for s in (one, other)]
+        counts = [t.partitions for t in topics if t is not None]
         if len(set(counts)) > 1:
             names = [identifier(s.name) for s in (one, other)]
             raise StatementError(
@@ -244,13 +245,9 @@ def _plain(name: str) -> str:
     return re.sub("[^A-Za-z0-9_]", "_", name)
 
 
-def _replaced_query(old: Source | None) -> str | None:
-    return old.created_by if old else None
-
-
-def _check_query_replaceable(old: Source, new: Source, at: Span, world: PlanningContext) -> None:
-    _check_replaceable(old, new, at, world)
-    others = [q for q in world.catalog.writers(old.name) if q != old.created_by]
+def _check_query_replaceable(old: Source, new: Source, at: Span, context: PlanningContext) -> None:
+    _check_replaceable(old, new, at, context)
+    others = [q for q in context.catalog.writers(old.name) if q != old.created_by]
     if others:
         raise StatementError(
             f"Cannot replace {identifier(old.name)}: other queries write to it: {', '.join(others)}",
@@ -259,57 +256,58 @@ def _check_query_replaceable(old: Source, new: Source, at: Span, world: Planning
         )
 
 
-def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, world: PlanningContext) -> Source:
-    origins = reads(plan)
-    origin = origins[0]
-    # Of joined sources the first that has a key tells how keys are written.
-    keyed = next((s for s in origins if s.key.format != "NONE"), origin)
-    schema = plan.schema
-    topic = p.text("KAFKA_TOPIC") or world.settings.get(TOPIC_PREFIX, "") + statement.name
+def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, context: PlanningContext) -> Source:
+    origins, schema = reads(plan), plan.schema
+    topic = sink_topic(statement.name, p, context.settings)
     sources.check_topic_name(topic, p.place("KAFKA_TOPIC"))
-    key = serdes.choose("KEY", p, schema.key, world.settings, keyed.key, _key_shape(statement.query))
-    value = serdes.choose("VALUE", p, schema.value, world.settings, origin.value)
-    keys, values = (schemas.SchemaSide(side, topic, p, world.facts, world.settings) for side in ("KEY", "VALUE"))
+    key = serdes.choose(
+        "KEY", p, schema.key, context.settings, inherited("KEY", origins), _key_wrapping(statement.query)
+    )
+    value = serdes.choose("VALUE", p, schema.value, context.settings, inherited("VALUE", origins))
+    keys, values = (schemas.SchemaSide(side, topic, p, context.facts, context.settings) for side in ("KEY", "VALUE"))
     return Source(
         statement.name,
         plan.kind,
         schema,
         topic,
-        schemas.written(keys, key, schema.key, statement.name),
-        schemas.written(values, value, schema.value, statement.name),
-        statement=world.text,
+        schemas.with_schema(keys, key, schema.key, statement.name),
+        schemas.with_schema(values, value, schema.value, statement.name),
+        statement=context.text,
         timestamp=sources.timestamp(p, schema),
         windowed=windowed(plan),
         created_by=id,
     )
 
 
-def _key_shape(query: tree.SelectQuery) -> Wrapping | None:
-    """What PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> say of a single key column: it is in a record."""
+def _key_wrapping(query: tree.SelectQuery) -> Wrapping | None:
+    """PARTITION BY STRUCT<…> and GROUP BY STRUCT<…> put a single key column in a record; None for other queries."""
     clause = "PARTITION BY" if query.partition_by is not None else "GROUP BY"
     return Wrapping(True, f"{clause} STRUCT<…>") if query.structured else None
 
 
-def _made_topic(sink: Source, plan: Select, p: Properties, world: PlanningContext) -> CreateTopic:
-    there = world.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
-    sources.check_topic_shape(sink.topic, p, world.facts)
+def _sink_topic_step(sink: Source, plan: Select, p: Properties, context: PlanningContext) -> CreateTopic:
+    source_topic = context.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
+    sources.check_topic_shape(sink.topic, p, context.facts)
     config = _topic_config(sink, p, retention(plan))
-    if sink.kind is RelationKind.STREAM and "retention.ms" not in config and there.retention_ms is not None:
-        config["retention.ms"] = str(there.retention_ms)
+    if sink.kind is RelationKind.STREAM and "retention.ms" not in config and source_topic.retention_ms is not None:
+        config["retention.ms"] = str(source_topic.retention_ms)
     return CreateTopic(
-        sink.topic, p.number("PARTITIONS") or there.partitions, p.number("REPLICAS") or there.replicas, config
+        sink.topic,
+        p.number("PARTITIONS") or source_topic.partitions,
+        p.number("REPLICAS") or source_topic.replicas,
+        config,
     )
 
 
-def _started(
-    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, world: PlanningContext
+def _start_query(
+    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, context: PlanningContext
 ) -> Outcome:
     kind = QueryKind.CREATE_STREAM_AS if plan.kind is RelationKind.STREAM else QueryKind.CREATE_TABLE_AS
-    query = _query(statement, id, kind, plan, world)
-    _check_limit(statement.span, world)
-    catalog = replace(world.catalog.with_source(plan.sink).with_query(query), next_query=world.catalog.next_query + 1)
+    query = _query(statement, id, kind, plan, context)
+    _check_limit(statement.span, context)
+    catalog = context.catalog.with_source(plan.sink).with_new_query(query)
     stop: tuple[Step, ...] = (PauseQuery(id),) if old else ()
-    create: tuple[Step, ...] = () if topic.name in world.facts.topics else (topic,)
+    create: tuple[Step, ...] = () if topic.name in context.facts.topics else (topic,)
     path = f"{statement.kind.value.lower()}/`{plan.sink.name}`/create"
     message = f"Created query with ID {id}"
     steps = (*stop, *create, *_registrations(plan.sink), StartQuery(query, plan))
@@ -317,17 +315,17 @@ def _started(
 
 
 def _query(
-    statement: tree.CreateAs | tree.InsertInto, id: str, kind: QueryKind, plan: Write, world: PlanningContext
+    statement: tree.CreateAs | tree.InsertInto, id: str, kind: QueryKind, plan: Write, context: PlanningContext
 ) -> PersistentQuery:
     names = tuple(s.name for s in reads(plan))
-    settings = tuple(sorted(world.settings.items()))
-    functions = called(statement, world.catalog)
-    return PersistentQuery(id, kind, names, plan.sink.name, world.text, settings, functions=functions)
+    settings = tuple(sorted(context.settings.items()))
+    functions = functions_called(statement, context.catalog)
+    return PersistentQuery(id, kind, names, plan.sink.name, context.text, settings, functions=functions)
 
 
-def _check_limit(at: Span, world: PlanningContext) -> None:
-    limit = int(world.settings.get(QUERY_LIMIT) or 2**31 - 1)
-    if len(world.catalog.queries) >= limit:
+def _check_limit(at: Span, context: PlanningContext) -> None:
+    limit = int(context.settings.get(QUERY_LIMIT) or 2**31 - 1)
+    if len(context.catalog.queries) >= limit:
         raise StatementError(
             f"Not executing statement(s) as it would cause the number of active, persistent queries to exceed "
             f"the configured limit of {limit}",
@@ -340,8 +338,8 @@ def _check_limit(at: Span, world: PlanningContext) -> None:
 
 
 @_outcome.register
-def _(statement: tree.InsertInto, world: PlanningContext) -> Outcome:
-    sink = _existing(statement.target, None, statement.span, world.catalog)
+def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
+    sink = _existing(statement.target, None, statement.span, context.catalog)
     if sink.kind is RelationKind.TABLE:
         raise StatementError(
             f"INSERT INTO can only be used to insert into a stream. {identifier(sink.name)} is a table.", statement.span
@@ -352,14 +350,24 @@ def _(statement: tree.InsertInto, world: PlanningContext) -> Outcome:
         raise StatementError(
             f"Cannot insert into {identifier(sink.name)} because it has header columns", statement.span
         )
-    plan = _planned(statement.query, sink.name, statement.span, world)
+    plan = _widened(_planned(statement.query, sink.name, statement.span, context), sink, statement.span)
     _check_same(plan, sink, statement.span)
-    id = _insert_id(statement, world.catalog)
-    _check_limit(statement.span, world)
-    query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), world)
-    catalog = replace(world.catalog.with_query(query), next_query=world.catalog.next_query + 1)
+    id = _insert_id(statement, context.catalog)
+    _check_limit(statement.span, context)
+    query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), context)
+    catalog = context.catalog.with_new_query(query)
     path = f"query/`{id}`/create"
     return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
+
+
+def _widened(plan: Select, sink: Source, at: Span) -> Select:
+    """The plan with its numbers cast to the sink's DECIMALs that have room for them."""
+    targets = sink.schema.value
+    if len(targets) != len(plan.columns):
+        return plan
+    pairs = zip(plan.columns, targets, strict=True)
+    columns = (replace(c, expression=widened_to_decimal(c.expression, t.type, at)) for c, t in pairs)
+    return replace(plan, columns=tuple(columns))
 
 
 def _check_same(plan: Select, sink: Source, at: Span) -> None:
@@ -367,14 +375,14 @@ def _check_same(plan: Select, sink: Source, at: Span) -> None:
         raise StatementError("Incompatible data sink types: the query makes a table, the sink is a stream", at)
     if plan.schema != sink.schema:
         raise StatementError(
-            f"Incompatible schema between results and sink. Result schema is {_shown(plan.schema)}, "
-            f"but the sink schema is {_shown(sink.schema)}.",
+            f"Incompatible schema between results and sink. Result schema is {_schema_text(plan.schema)}, "
+            f"but the sink schema is {_schema_text(sink.schema)}.",
             at,
             "names, types and order of key and value columns must be the sink's",
         )
 
 
-def _shown(schema: Schema) -> str:
+def _schema_text(schema: Schema) -> str:
     ordered = Schema((*schema.key, *schema.value))
     return f"[{ordered}]"
 
@@ -399,19 +407,19 @@ def _insert_id(statement: tree.InsertInto, catalog: Catalog) -> str:
 
 
 @_outcome.register
-def _(statement: tree.Drop, world: PlanningContext) -> Outcome:
+def _(statement: tree.Drop, context: PlanningContext) -> Outcome:
     path = f"{statement.kind.value.lower()}/`{statement.name}`/drop"
-    if statement.name not in world.catalog.sources and statement.if_exists:
-        return Outcome(world.catalog, (), f"Source {identifier(statement.name)} does not exist.", path, warning=True)
-    source = _existing(statement.name, statement.kind, statement.span, world.catalog)
+    if statement.name not in context.catalog.sources and statement.if_exists:
+        return Outcome(context.catalog, (), f"Source {identifier(statement.name)} does not exist.", path, warning=True)
+    source = _existing(statement.name, statement.kind, statement.span, context.catalog)
     if source.read_only and statement.delete_topic:
         raise StatementError(f"Cannot delete topic for read-only source: {identifier(source.name)}", statement.span)
     own = {source.created_by} if source.created_by else set()
-    _check_unused(source, own, statement.span, world.catalog)
-    catalog = world.catalog.without_source(source.name)
+    _check_unused(source, own, statement.span, context.catalog)
+    catalog = context.catalog.without_source(source.name)
     for id in own:
         catalog = catalog.without_query(id)
-    steps: list[Step] = [StopQuery(id) for id in own if id in world.catalog.queries]
+    steps: list[Step] = [StopQuery(id) for id in own if id in context.catalog.queries]
     if statement.delete_topic:
         steps.append(DeleteTopic(source.topic))
         subjects = tuple(s.physical.subject for s in _registrations(source))
@@ -437,48 +445,51 @@ def _check_unused(source: Source, own: set[str], at: Span, catalog: Catalog) -> 
 
 
 @_outcome.register
-def _(statement: tree.CreateType, world: PlanningContext) -> Outcome:
+def _(statement: tree.CreateType, context: PlanningContext) -> Outcome:
     name = statement.name
     path = f"type/`{name}`/create"
-    if name in world.catalog.types:
+    if name in context.catalog.types:
         fact = f"Cannot register custom type '{name}' since it is already registered"
         if not statement.if_not_exists:
             raise StatementError(fact, statement.span, "DROP TYPE it first")
         return Outcome(
-            world.catalog, (), f"{name} is already registered with type {world.catalog.types[name]}", path, True
+            context.catalog, (), f"{name} is already registered with type {context.catalog.types[name]}", path, True
         )
-    type = sources.expand(statement.type, world.catalog.types, statement.span)
+    type = sources.expand(statement.type, context.catalog.types, statement.span)
     return Outcome(
-        world.catalog.with_type(name, type), (), f"Registered custom type with name '{name}' and SQL type {type}", path
+        context.catalog.with_type(name, type),
+        (),
+        f"Registered custom type with name '{name}' and SQL type {type}",
+        path,
     )
 
 
 @_outcome.register
-def _(statement: tree.DropType, world: PlanningContext) -> Outcome:
+def _(statement: tree.DropType, context: PlanningContext) -> Outcome:
     path = f"type/`{statement.name}`/drop"
-    if statement.name not in world.catalog.types:
+    if statement.name not in context.catalog.types:
         fact = f"Type {statement.name} does not exist"
         if not statement.if_exists:
-            raise StatementError(fact, statement.span, did_you_mean(statement.name, world.catalog.types))
-        return Outcome(world.catalog, (), fact, path, warning=True)
-    return Outcome(world.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
+            raise StatementError(fact, statement.span, did_you_mean(statement.name, context.catalog.types))
+        return Outcome(context.catalog, (), fact, path, warning=True)
+    return Outcome(context.catalog.without_type(statement.name), (), f"Dropped type '{statement.name}'", path)
 
 
 @_outcome.register
-def _(statement: tree.CreateFunction, world: PlanningContext) -> Outcome:
-    return created(statement, world.text, world.catalog, world.settings)
+def _(statement: tree.CreateFunction, context: PlanningContext) -> Outcome:
+    return create_function(statement, context.text, context.catalog, context.settings)
 
 
 @_outcome.register
-def _(statement: tree.DropFunction, world: PlanningContext) -> Outcome:
-    return dropped(statement, world.catalog)
+def _(statement: tree.DropFunction, context: PlanningContext) -> Outcome:
+    return drop_function(statement, context.catalog)
 
 
 @_outcome.register
-def _(statement: tree.ControlQuery, world: PlanningContext) -> Outcome:
-    ids = _controlled(statement, world.catalog)
+def _(statement: tree.ControlQuery, context: PlanningContext) -> Outcome:
+    ids = _controlled(statement, context.catalog)
     verb = statement.verb
-    catalog = world.catalog
+    catalog = context.catalog
     steps: list[Step] = []
     for id in ids:
         catalog, step = _control(verb, catalog, id)

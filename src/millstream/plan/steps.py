@@ -1,10 +1,11 @@
-"""What a statement comes to: the catalog after it, and the steps that make the world agree with it.
+"""What a statement comes to: the catalog after it, and the steps that Kafka, the registry and Spark need for it.
 
 A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, the engine carries it out.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from millstream.catalog.catalog import Catalog, PersistentQuery, Source
 from millstream.catalog.schemas import PhysicalSchema
@@ -22,6 +23,7 @@ class CreateTopic:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"create topic {self.name} with {self.partitions} partition(s)"
 
 
@@ -33,6 +35,7 @@ class DeleteTopic:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"delete topic {self.name}"
 
 
@@ -44,17 +47,19 @@ class RegisterSchema:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"register a schema for {self.physical.subject}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubjects:
-    """Subjects whose schemas are to be forgotten, with the topic that they describe."""
+    """Subjects to delete from the registry, together with the topic that they describe."""
 
     names: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"delete the schemas of {', '.join(self.names)}"
 
 
@@ -67,40 +72,42 @@ class StartQuery:
 
     @property
     def sentence(self) -> str:
+        """What the step does, in words."""
         return f"start query {self.query.id}"
 
 
 @dataclass(frozen=True, slots=True)
-class StopQuery:
-    """A persistent query to stop for good: its checkpoint goes too."""
+class QueryStep:
+    """A step that is done to the persistent query of that id; a subclass says what."""
 
     id: str
+    verb: ClassVar[str]
 
     @property
     def sentence(self) -> str:
-        return f"stop query {self.id}"
+        """What the step does, in words."""
+        return f"{self.verb} query {self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class PauseQuery:
+class StopQuery(QueryStep):
+    """A persistent query to stop for good: its checkpoint is deleted too."""
+
+    __slots__ = ()
+    verb = "stop"
+
+
+class PauseQuery(QueryStep):
     """A persistent query to halt, keeping its checkpoint."""
 
-    id: str
-
-    @property
-    def sentence(self) -> str:
-        return f"pause query {self.id}"
+    __slots__ = ()
+    verb = "pause"
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeQuery:
+class ResumeQuery(QueryStep):
     """A paused query to start again from its checkpoint."""
 
-    id: str
-
-    @property
-    def sentence(self) -> str:
-        return f"resume query {self.id}"
+    __slots__ = ()
+    verb = "resume"
 
 
 Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery
@@ -108,7 +115,7 @@ Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A catalog statement, understood: the catalog after it, the steps in order, what to tell the user.
+    """A catalog statement, understood: the catalog after it, the steps in order, the message for the user.
 
     `warning` marks a statement that changed nothing (IF NOT EXISTS of what exists). `path` is the command's id,
     e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.

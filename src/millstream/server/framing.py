@@ -106,7 +106,7 @@ def header(rows: Rows) -> dict[str, Any]:
 
 def metadata(rows: Rows) -> dict[str, Any]:
     """What /query-stream says before the rows."""
-    return {"queryId": rows.query_id, "columnNames": list(rows.names), "columnTypes": list(rows.types)}
+    return {"queryId": rows.query_id, "columnNames": list(rows.names), "columnTypes": [str(t) for t in rows.types]}
 
 
 def row_object(row: Row) -> dict[str, Any]:

@@ -8,13 +8,13 @@ import anyio
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import Rows
+from millstream.engine.entities.types import described
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
 from millstream.server.feed import Feed
 from millstream.server.framing import row_object
 from millstream.server.queries import Printing, start
-from millstream.server.schemas import fields
 from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
 
@@ -49,7 +49,7 @@ async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerConte
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:
     try:
         if not isinstance(started, Printing):
-            await socket.send_text(dumps(fields(started)))
+            await socket.send_text(dumps(described(started.names, started.types)))
         async for batch in feed.batches():
             for message in _messages(started, batch):
                 await socket.send_text(message)

@@ -45,7 +45,7 @@ from millstream.functions.operator_expressions import (
 from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
-from millstream.plan.nodes import Aggregate, Window, known, leaves
+from millstream.plan.nodes import Aggregate, Window, leaves, type_of
 from millstream.spark.codec import EXPRESSION, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lower import guarded
@@ -100,10 +100,12 @@ class _GroupFolds:
         self.node, self.run = node, run
         self.calls = node.aggregations
         self.label = f"{run.query}.aggregate"
-        self.key = StructLayout({f"K{i}": spark_type(known(k.meaning)) for i, k in enumerate(node.keys)})
+        self.key = StructLayout({f"K{i}": spark_type(type_of(k.expression)) for i, k in enumerate(node.keys)})
         self.value = StructLayout({f"V{i}": spark_type(a.type) for i, a in enumerate(self.calls)})
         self.states = {f"aggregate{i}": a.accumulator.state for i, a in enumerate(self.calls)}
-        types = {f"a{i}_{j}": spark_type(known(a)) for i, c in enumerate(self.calls) for j, a in enumerate(c.arguments)}
+        types = {
+            f"a{i}_{j}": spark_type(type_of(a)) for i, c in enumerate(self.calls) for j, a in enumerate(c.arguments)
+        }
         self.arguments = StructLayout(types or {"none": "boolean"})
         old = {"old": self.value.type} if run.old else {}
         self.output = {"key": self.key.type, "value": self.value.type, **old, **_REST}
@@ -112,7 +114,7 @@ class _GroupFolds:
 
     def prepared(self, rows: DataFrame) -> DataFrame:
         """Only what a fold reads: `group_key`, the aggregates' `arguments`, and whether the row `has_group`."""
-        keys = [guarded(k.meaning, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
+        keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
         key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
         arguments = spark_sql(self._arguments())
         columns = [f"{key} as group_key", f"{arguments} as arguments", "value is not null as is_row", *_REST]
@@ -330,7 +332,9 @@ class _WindowFolds(_GroupFolds):
     def _order(self) -> OperatorExpression:
         """Windows that end together come in the order of their keys' bytes."""
         key = _STATE.field("key")
-        return call("concat", *(sorted_bytes(k.meaning.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys)))
+        return call(
+            "concat", *(sorted_bytes(k.expression.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys))
+        )
 
 
 class _SessionFolds(_WindowFolds):

@@ -87,7 +87,7 @@ class Bounded:
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         types = [*(c.type for c in (*keys, *values)), BIGINT][: len(columns)]
-        computed = evaluate(self._session, [to_sql(n.meaning) for n in columns], types)
+        computed = evaluate(self._session, [to_sql(n.expression) for n in columns], types)
         key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
         value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(
             _row(values, computed[len(keys) :])

@@ -160,5 +160,5 @@ class JoinStep:
             spark_sql(emit),
             self.out.type,
             self.label,
-            shared_clock=any(self.join.moves),
+            shared_clock=any(self.join.repartitions),
         )

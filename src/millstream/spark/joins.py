@@ -60,14 +60,14 @@ def _chain(node: Join) -> list[Join]:
 def _kind(join: Join) -> type[JoinStep]:
     if join.foreign:
         return ForeignKeyJoin
-    if join.near is not None:
+    if join.window is not None:
         return StreamStreamJoin
     return TableTableJoin if join.kind is RelationKind.TABLE else StreamTableJoin
 
 
 def _clock(join: Join, live: bool) -> str:
     """Stream time at a row of an input, where the join asks for it."""
-    return f"{clock(live) if join.near else 'rowtime'} as clock"
+    return f"{clock(live) if join.window else 'rowtime'} as clock"
 
 
 def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:

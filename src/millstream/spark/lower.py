@@ -9,9 +9,8 @@ from decimal import Decimal as Number
 from functools import singledispatch
 
 from millstream.analysis import typed_expressions as typed
-from millstream.functions.declare import LambdaType, Signature
+from millstream.functions.declare import LambdaType
 from millstream.functions.operator_expressions import SparkSql, quoted
-from millstream.functions.signatures import fill
 from millstream.model.types import (
     BIGINT,
     DOUBLE,
@@ -21,7 +20,6 @@ from millstream.model.types import (
     Map,
     SqlType,
     computed,
-    holds_map,
 )
 from millstream.spark.casts import cast, fails
 from millstream.spark.constants import constant
@@ -77,10 +75,10 @@ def may_fail(expression: typed.TypedExpression) -> bool:
         case typed.TypedNegation(_, operand):
             return may_be_null(operand) or may_fail(operand)
         case typed.TypedLogical() | typed.TypedNot() | typed.TypedCase():
-            return any(may_be_null(c) for c in _conditions(expression)) or any(map(may_fail, typed.parts(expression)))
+            return any(may_be_null(c) for c in _conditions(expression)) or any(map(may_fail, expression.children()))
         case typed.TypedArray() | typed.TypedMap() | typed.TypedStruct() if not expression.whole:
             return False
-    return any(map(may_fail, typed.parts(expression)))
+    return any(map(may_fail, expression.children()))
 
 
 def _is_exact(type: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
@@ -265,7 +263,7 @@ def _(expression: typed.TypedNegation, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedComparison, label: str | None) -> str:
     left, right = _sql(expression.left, label), _sql(expression.right, label)
-    if holds_map(expression.left.type):
+    if expression.left.type is not None and expression.left.type.holds_map:
         return _compared_maps(expression.operator, left, right)
     if expression.operator == "IS NOT DISTINCT FROM":
         return f"({left} <=> {right})"
@@ -337,7 +335,7 @@ def _asked(expression: typed.TypedExpression, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedInList, label: str | None) -> str:
     operand, items = expression.operand, expression.items
-    if holds_map(operand.type):
+    if operand.type is not None and operand.type.holds_map:
         equal = (_sql(typed.TypedComparison(expression.type, "=", operand, i), label) for i in items)
         return f"({' OR '.join(equal)})"
     texts = ", ".join(_sql(i, label) for i in items)
@@ -410,7 +408,7 @@ def _(expression: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in expression.arguments]
     types = [_argument_type(a) for a in expression.arguments]
     assert expression.type is not None
-    return call_sql(expression.chosen.signature, texts, types, expression.type)
+    return call_sql(expression.resolved.signature, texts, types, expression.type)
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:
@@ -421,9 +419,3 @@ def _argument(argument: typed.TypedExpression, label: str | None) -> str:
 
 def _argument_type(argument: typed.TypedExpression) -> SqlType | None:
     return argument.type.result if isinstance(argument.type, LambdaType) else argument.type
-
-
-def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:
-    """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types."""
-    spark = signature.spark
-    return SparkSql(fill(spark, texts) if isinstance(spark, str) else spark(texts, types, returns))

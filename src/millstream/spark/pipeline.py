@@ -78,7 +78,7 @@ def _windowed_key(window: Windowed | None) -> str:
 def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
     """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
     rows = _rows(plan.source, _QueryRun(records, query, live))
-    row = _struct("V", [guarded(c.meaning, f"{query}.answer|{c.name}") for c in plan.columns])
+    row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
 
@@ -258,7 +258,7 @@ def _(node: Join, run: _QueryRun) -> DataFrame:
 def _(node: Flatten, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
     names = [f"x{i}" for i in range(len(node.functions))]
-    texts = [guarded(f.meaning, run.label("flatten", f.name)) for f in node.functions]
+    texts = [guarded(f.expression, run.label("flatten", f.name)) for f in node.functions]
     arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]
     all_ = ("key", "value", "rowtime", *_rest(node))
     zipped = rows.selectExpr(*all_, *arrays).selectExpr(*all_, f"explode(arrays_zip({', '.join(names)})) as z")
@@ -274,7 +274,7 @@ def _(node: Rekey, run: _QueryRun) -> DataFrame:
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     kept = ("rowtime as t", "headers", "partition as p", "offset as o")
     seen = rows.selectExpr("key", "value", *kept, *pseudo)
-    key = _struct("K", [guarded(k.meaning, run.label("partitionby", k.name)) for k in node.keys])
+    key = _struct("K", [guarded(k.expression, run.label("partitionby", k.name)) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
     return seen.selectExpr(
@@ -285,6 +285,6 @@ def _(node: Rekey, run: _QueryRun) -> DataFrame:
 @_rows.register
 def _(node: Select, run: _QueryRun) -> DataFrame:
     rows = _rows(node.source, run)
-    key = f"if(key is null, null, {_struct('K', [to_sql(k.meaning) for k in node.keys])})"
-    values = _struct("V", [guarded(c.meaning, run.label("project", c.name)) for c in node.columns])
+    key = f"if(key is null, null, {_struct('K', [to_sql(k.expression) for k in node.keys])})"
+    values = _struct("V", [guarded(c.expression, run.label("project", c.name)) for c in node.columns])
     return rows.selectExpr(f"{key} as key", f"if(value is null, null, {values}) as value", "rowtime", *_rest(node))

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.plan.nodes import ClientOutput, Read, Write, looked_up
+from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm, pipeline, sink, source, table_bootstrap
 
@@ -200,7 +200,7 @@ class RealTimeQueries:
             self._running.discard(started)
 
     def _stream(self, plan: Plan, job: StreamingJob, run: source.Run) -> Callable[[Read], DataFrame]:
-        numbers, waits = count(), bool(looked_up(plan))
+        numbers, waits = count(), bool(lookup_tables(plan))
 
         def records(read: Read) -> DataFrame:
             name, number = read.origin.topic, next(numbers)

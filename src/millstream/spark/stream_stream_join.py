@@ -101,12 +101,12 @@ class StreamStreamJoin(JoinStep):
 
     @property
     def _window(self) -> JoinWindow:
-        assert self.join.near is not None
-        return self.join.near
+        assert self.join.window is not None
+        return self.join.window
 
     def operator(self) -> StreamStreamOperator:
         """The operator of this join."""
-        forward, shared_clock = spark_sql(self.forward()), any(self.join.moves)
+        forward, shared_clock = spark_sql(self.forward()), any(self.join.repartitions)
         left, right = self._side(0), self._side(1)
         return StreamStreamOperator(
             self.by(), self._window, left, right, forward, self.out.type, self.label, shared_clock

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.catalog.catalog import RelationKind
 from millstream.functions.operator_expressions import quoted
-from millstream.plan.nodes import PlanNode, leaves, looked_up
+from millstream.plan.nodes import PlanNode, leaves, lookup_tables
 from millstream.spark import jvm
 
 
@@ -21,7 +21,7 @@ def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, M
 
     `ends` says where the tables' topics end now, topic → partition → offset.
     """
-    if not looked_up(plan):
+    if not lookup_tables(plan):
         return
     tables = sum(leaf.kind is RelationKind.TABLE for leaf in leaves(plan))
     offsets = {f"{topic}/{partition}": str(end) for topic, each in ends.items() for partition, end in each.items()}

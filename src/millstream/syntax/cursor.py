@@ -12,13 +12,13 @@ from millstream.syntax.errors import (
     SUBQUERY,
     SqlSyntaxError,
     alternatives,
-    meant,
+    misspelled_keyword,
 )
 from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
 
-# Reserved words that open or close a clause: found in the wrong place they are no misnamed column.
+# Reserved words that open or close a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
 
@@ -34,10 +34,12 @@ class Cursor:
 
     @property
     def token(self) -> Token:
+        """The present token."""
         return self._tokens[self._index]
 
     @property
     def span(self) -> Span:
+        """Where the present token begins."""
         return self._tokens[self._index].span
 
     @property
@@ -80,7 +82,7 @@ class Cursor:
         return True
 
     def expect(self, *keys: str) -> Token:
-        """Take these words or symbols; SqlSyntaxError where something else stands. The first of their tokens."""
+        """Take these words or symbols; gives the first of their tokens. SqlSyntaxError where something else comes."""
         first = self.token
         for key in keys:
             if self.token.key != key:
@@ -124,38 +126,38 @@ class Cursor:
         return items
 
     def fail(self, *expected: str) -> NoReturn:
-        """Refuse the present token: SqlSyntaxError that says what stands there and what could have."""
-        found, wanted = self.token, [*self._tried, *expected]
-        if found.kind is TokenKind.VARIABLE:
-            hint = f"DEFINE {found.value} = '…'; makes it known"
-            raise SqlSyntaxError(f"there is no variable {found.value}", found.span, hint)
-        list_of_wanted = alternatives(wanted) or alternatives(expected)
-        fact = f"unexpected {found}" + (f"; expected {list_of_wanted}" if list_of_wanted else "")
-        raise SqlSyntaxError(fact, found.span, self._hint(wanted))
+        """Refuse the present token: SqlSyntaxError that names it and what was expected."""
+        token, alternatives_tried = self.token, [*self._tried, *expected]
+        if token.kind is TokenKind.VARIABLE:
+            hint = f"DEFINE {token.value} = '…'; makes it known"
+            raise SqlSyntaxError(f"there is no variable {token.value}", token.span, hint)
+        list_of_wanted = alternatives(alternatives_tried) or alternatives(expected)
+        fact = f"unexpected {token}" + (f"; expected {list_of_wanted}" if list_of_wanted else "")
+        raise SqlSyntaxError(fact, token.span, self._hint(alternatives_tried))
 
-    def _hint(self, wanted: Sequence[str]) -> str:
-        found, before = self.token, self._tokens[max(self._index - 1, 0)]
+    def _hint(self, expected: Sequence[str]) -> str:
+        token, before = self.token, self._tokens[max(self._index - 1, 0)]
         if self.at("(", "SELECT"):
             return SUBQUERY
-        if found.key in MISPLACED and self._index:
-            return MISPLACED[found.key]
+        if token.key in MISPLACED and self._index:
+            return MISPLACED[token.key]
         foreign = FOREIGN_CLAUSES if self._index else FOREIGN_STATEMENTS
-        for word in (found, before):
+        for word in (token, before):
             if word.key in foreign:
                 return foreign[word.key]
-            near = meant(word.value, wanted) if word.kind is TokenKind.WORD else ""
+            near = misspelled_keyword(word.value, expected) if word.kind is TokenKind.WORD else ""
             if near and not (word is before and before.value in RESERVED):
-                return f"did you mean {near}?" if word is found else f"did you mean {near} instead of {before}?"
-        return _unquoted(found, wanted)
+                return f"did you mean {near}?" if word is token else f"did you mean {near} instead of {before}?"
+        return _unquoted(token, expected)
 
 
-def _unquoted(found: Token, wanted: Sequence[str]) -> str:
-    """What to do if `found` was meant as a name and is a reserved word."""
-    wants_name = any("name" in w for w in wanted)
-    wants_expression = "an expression" in wanted and found.key not in _CLAUSE
-    if found.key not in RESERVED or not (wants_name or wants_expression):
+def _unquoted(token: Token, expected: Sequence[str]) -> str:
+    """The hint for a reserved word where a name is expected."""
+    wants_name = any("name" in w for w in expected)
+    wants_expression = "an expression" in expected and token.key not in _CLAUSE
+    if token.key not in RESERVED or not (wants_name or wants_expression):
         return ""
-    return f"{found.key} is a reserved word; as a name it is written {quoted(found.key)}"
+    return f"{token.key} is a reserved word; as a name it is written {quoted(token.key)}"
 
 
 def _shown(keys: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ FOREIGN_CLAUSES = {
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
     "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",
 }
-# What the language has, at a place where it does not stand.
+# What the language has, met at a wrong place.
 MISPLACED = {
     "WITH": "WITH (…) stands behind the name, before AS",
     "=": "equality is written =, and comparisons do not chain: a = b AND b = c",
@@ -44,7 +44,7 @@ class SqlSyntaxError(StatementError):
 
 
 def alternatives(expected: Sequence[str]) -> str:
-    """`a, b or c` for people; "" where there is nothing to say or too much to read."""
+    """The alternatives as `a, b or c`; "" for none, or for more than a reader wants."""
     distinct = list(dict.fromkeys(expected))
     if not distinct or len(distinct) > FEW:
         return ""
@@ -52,7 +52,7 @@ def alternatives(expected: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def meant(word: str, expected: Sequence[str]) -> str:
+def misspelled_keyword(word: str, expected: Sequence[str]) -> str:
     """The keyword among `expected` that `word` is a misspelling of, or ""."""
     keywords = [w for phrase in expected for w in phrase.split() if w.isalpha() and w.isupper()]
     near = get_close_matches(word.upper(), keywords, 1, 0.7)

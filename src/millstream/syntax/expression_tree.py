@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 
 from millstream.model.errors import Span
+from millstream.model.treenode import TreeNode
 from millstream.model.types import SqlType
 
 NOWHERE = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyntaxNode:
+class SyntaxNode(TreeNode["SyntaxNode"]):
     """Anything in the tree; `span` is where it begins."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -44,11 +44,11 @@ def _conjunction(c: Cursor) -> tree.Expression:
 
 
 def _negation(c: Cursor) -> tree.Expression:
-    begun = [c.take() for _ in iter(lambda: c.at("NOT"), False)]
-    found = _predicate(c)
-    for token in reversed(begun):
-        found = tree.Not(found, span=token.span)
-    return found
+    negations = [c.take() for _ in iter(lambda: c.at("NOT"), False)]
+    operand = _predicate(c)
+    for token in reversed(negations):
+        operand = tree.Not(operand, span=token.span)
+    return operand
 
 
 # ---------------------------------------------------------------- predicates
@@ -126,13 +126,13 @@ def _operand(c: Cursor) -> tree.Expression:
     if (c.at("-") or c.at("+")) and not at_number(c):
         sign = c.take()
         return tree.Sign(sign.key, _operand(c), span=sign.span)
-    found = primary(c)
+    operand = primary(c)
     while c.at("AT"):
         c.expect("AT", "TIME", "ZONE")
         token = c.expect_kind(TokenKind.STRING, "the name of a time zone")
         zone = tree.Literal(token.value, types.STRING, span=token.span)
-        found = tree.AtTimeZone(found, zone, span=found.span)
-    return found
+        operand = tree.AtTimeZone(operand, zone, span=operand.span)
+    return operand
 
 
 def primary(c: Cursor) -> tree.Expression:
@@ -177,9 +177,9 @@ def _qualified(c: Cursor, source: str, at: Token) -> tree.Expression:
 
 def _parenthesised(c: Cursor) -> tree.Expression:
     c.take()
-    found = expression(c)
+    inner = expression(c)
     c.expect(")")
-    return found
+    return inner
 
 
 def _case(c: Cursor) -> tree.Expression:

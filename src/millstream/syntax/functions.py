@@ -40,15 +40,15 @@ def _parameter(c: Cursor) -> tree.FunctionParameter:
 
 
 def _strict(c: Cursor) -> bool:
-    """How nulls are taken, which may stand before the language or behind it."""
+    """Whether nulls are passed by; the clause may come before LANGUAGE or behind it."""
     if c.accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
         return True
     c.accept("CALLED", "ON", "NULL", "INPUT")
     return False
 
 
-def signature(c: Cursor) -> tree.FunctionShape:
-    """`(name type, …) -> type`, as a file's decorators say it."""
+def header(c: Cursor) -> tree.FunctionHeader:
+    """`(name type, …) -> type`, as in the decorators of a Python file."""
     declared = parameters(c)
     c.expect("->")
-    return tree.FunctionShape(declared, sql_type(c))
+    return tree.FunctionHeader(declared, sql_type(c))

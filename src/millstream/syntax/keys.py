@@ -1,4 +1,4 @@
-"""What stands behind GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
+"""The expressions of GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from millstream.syntax.expressions import primary, value
 
 @dataclass(frozen=True, slots=True)
 class KeyExpressions:
-    """The expressions, the names that AS gives them (() where none has one), and whether they stand in STRUCT<…>."""
+    """The expressions, the names that AS gives them (() where none has one), and whether they are inside STRUCT<…>."""
 
     expressions: tuple[tree.Expression, ...]
     names: tuple[str | None, ...] = ()
@@ -34,9 +34,9 @@ def keys(c: Cursor) -> KeyExpressions:
     if not _at_row(c):
         return _keys(c.list_of(_key))
     c.expect("(")
-    found = () if c.at(")") else c.list_of(_key)
+    fields = () if c.at(")") else c.list_of(_key)
     c.expect(")")
-    return _keys(found)
+    return _keys(fields)
 
 
 def _key(c: Cursor) -> _Field:
@@ -49,8 +49,8 @@ def _key(c: Cursor) -> _Field:
                 "STRUCT<…> AS name, or all of them in one STRUCT<…>",
             )
         return _Field(_struct(fields, at), _alias(c))
-    found = value(c)
-    return _Field(found, _alias(c))
+    expression = value(c)
+    return _Field(expression, _alias(c))
 
 
 def _alias(c: Cursor) -> str | None:
@@ -58,12 +58,12 @@ def _alias(c: Cursor) -> str | None:
 
 
 def _keys(fields: tuple[_Field, ...]) -> KeyExpressions:
-    """A struct that is given a name is one field of the key: what has fields is a record."""
+    """A struct with a name is one field of the key, so the key is a record."""
     nested = len(fields) == 1 and fields[0].name is not None and isinstance(fields[0].expression, tree.StructOf)
-    return _made(fields, nested)
+    return _key_expressions(fields, nested)
 
 
-def _made(fields: tuple[_Field, ...], structured: bool) -> KeyExpressions:
+def _key_expressions(fields: tuple[_Field, ...], structured: bool) -> KeyExpressions:
     names = tuple(f.name for f in fields)
     return KeyExpressions(tuple(f.expression for f in fields), names if any(names) else (), structured)
 
@@ -76,19 +76,19 @@ def _structured(c: Cursor) -> KeyExpressions:
     if c.accept("AS"):
         fields = (_Field(_struct(fields, at), c.name("a column name")),)
         if c.accept(","):
-            return _made((*fields, *c.list_of(_key)), False)
+            return _key_expressions((*fields, *c.list_of(_key)), False)
     elif c.at(","):
         raise SqlSyntaxError(
             "STRUCT<…> beside other expressions needs a name", at, "STRUCT<…> AS name, or all of them in one STRUCT<…>"
         )
-    return _made(fields, True)
+    return _key_expressions(fields, True)
 
 
 def _fields(c: Cursor) -> tuple[_Field, ...]:
     c.expect("STRUCT", "<")
-    found = c.list_of(_field)
+    fields = c.list_of(_field)
     c.expect(">")
-    return found
+    return fields
 
 
 def _field(c: Cursor) -> _Field:
@@ -96,8 +96,8 @@ def _field(c: Cursor) -> _Field:
     if c.token.is_name and c.ahead(1).key == "STRUCT" and c.ahead(2).key == "<":
         name, at = c.name(), c.span
         return _Field(_struct(_fields(c), at), name)
-    found = primary(c)
-    return _Field(found, _alias(c))
+    expression = primary(c)
+    return _Field(expression, _alias(c))
 
 
 def _struct(fields: tuple[_Field, ...], at: Span) -> tree.StructOf:

@@ -33,8 +33,8 @@ def number(c: Cursor) -> tree.Literal:
 
 def literal(c: Cursor) -> tree.Literal:
     """A constant, as in WITH (name = constant)."""
-    found = optional_literal(c)
-    return found if found is not None else c.fail(LITERALS)
+    constant = optional_literal(c)
+    return constant if constant is not None else c.fail(LITERALS)
 
 
 def optional_literal(c: Cursor) -> tree.Literal | None:

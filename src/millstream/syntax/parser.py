@@ -9,7 +9,7 @@ from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression
-from millstream.syntax.functions import signature
+from millstream.syntax.functions import header
 from millstream.syntax.statements import columns, statement
 from millstream.syntax.tokens import Token, TokenKind, tokens
 from millstream.syntax.types import sql_type
@@ -28,7 +28,7 @@ class Parsed:
 
 
 def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES) -> Iterator[Parsed]:
-    """The statements of `text`, each parsed only when it is asked for.
+    """The statements of `text`, each parsed only when the iterator reaches it.
 
     `variables` is looked at anew for each statement, so that a DEFINE that was carried out holds for the next.
     SqlSyntaxError at the first statement that the grammar does not accept.
@@ -62,15 +62,15 @@ def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
     return _whole(text, lambda c: () if c.token.kind is TokenKind.END else columns(c))
 
 
-def parse_signature(text: str) -> tree.FunctionShape:
+def parse_function_header(text: str) -> tree.FunctionHeader:
     """How a function is called: `(a INT, b STRING) -> STRING`."""
-    return _whole(text, signature)
+    return _whole(text, header)
 
 
-def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
+def _pieces(all_tokens: Iterator[Token]) -> Iterator[list[Token]]:
     """The tokens of each statement, its semicolon or the end of the text last; stray semicolons are left out."""
     piece: list[Token] = []
-    for token in found:
+    for token in all_tokens:
         piece.append(token)
         if token.key == ";" or token.kind is TokenKind.END:
             if len(piece) > 1:
@@ -80,12 +80,12 @@ def _pieces(found: Iterator[Token]) -> Iterator[list[Token]]:
 
 def _parsed(text: str, piece: list[Token]) -> Parsed:
     cursor = Cursor(piece)
-    found = _guarded(statement, cursor)
+    parsed_statement = _guarded(statement, cursor)
     if cursor.token.kind is TokenKind.END:
         raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
     if not cursor.at(";"):
         cursor.fail(_END)
-    return Parsed(found, _source(text, piece))
+    return Parsed(parsed_statement, _source(text, piece))
 
 
 _END = "the end of the statement"
@@ -100,17 +100,17 @@ def _source(text: str, piece: list[Token]) -> str:
 
 
 def _one_statement(c: Cursor) -> tree.Statement:
-    found = statement(c)
+    parsed_statement = statement(c)
     c.accept(";")
-    return found
+    return parsed_statement
 
 
 def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
     cursor = Cursor(list(tokens(text, file)))
-    found = _guarded(read, cursor)
+    result = _guarded(read, cursor)
     if cursor.token.kind is not TokenKind.END:
         cursor.fail(_END)
-    return found
+    return result
 
 
 def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:

@@ -290,7 +290,7 @@ def _(n: tree.RunScript) -> str:
     return f"RUN SCRIPT {literal(n.path)}"
 
 
-# ---------------------------------------------------------------- queries' life, listings
+# ---------------------------------------------------------------- control of queries, listings
 
 
 @_text.register

@@ -1,5 +1,6 @@
 """Queries: SELECT … FROM … and its clauses, joins, windows and durations."""
 
+from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
@@ -7,7 +8,6 @@ from millstream.syntax.expressions import expression, primary
 from millstream.syntax.keys import keys
 from millstream.syntax.literals import whole_number
 
-_UNITS = {f"{u}{s}": f"{u}S" for u in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for s in ("", "S")}
 _JOINS = {kind.value: kind for kind in tree.JoinKind}
 _MOST = 2**63 - 1
 
@@ -21,8 +21,8 @@ def query(c: Cursor) -> tree.SelectQuery:
     window = _window(c) if c.accept("WINDOW") else None
     where = expression(c) if c.accept("WHERE") else None
     groups = keys(c) if c.accept("GROUP", "BY") else None
-    parts = keys(c) if c.accept("PARTITION", "BY") else None
-    made = parts or groups
+    partitions = keys(c) if c.accept("PARTITION", "BY") else None
+    key = partitions or groups
     return tree.SelectQuery(
         items,
         source,
@@ -30,9 +30,9 @@ def query(c: Cursor) -> tree.SelectQuery:
         window=window,
         where=where,
         group_by=groups.expressions if groups else None,
-        partition_by=parts.expressions if parts else None,
-        key_names=made.names if made else (),
-        structured=made.structured if made else False,
+        partition_by=partitions.expressions if partitions else None,
+        key_names=key.names if key else (),
+        structured=key.structured if key else False,
         having=expression(c) if c.accept("HAVING") else None,
         emit=_emit(c),
         limit=limit(c),
@@ -46,16 +46,16 @@ def limit(c: Cursor) -> int | None:
         return None
     if c.token.text == "-":
         raise SqlSyntaxError("queries don't support negative integers in the LIMIT clause", c.span, "LIMIT 0 or more")
-    return whole_number(c, "a number of rows")
+    return whole_number(c, "a whole number of rows")
 
 
 def duration(c: Cursor) -> tree.Duration:
     """`10 SECONDS`."""
     at = c.span
     count = whole_number(c, "a duration such as 10 SECONDS", _MOST)
-    unit = _UNITS.get(c.token.key)
+    unit = UNITS.get(c.token.key)
     if unit is None:
-        c.fail("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+        c.fail(*MILLISECONDS)
     c.take()
     return tree.Duration(count, unit, span=at)
 
@@ -71,11 +71,11 @@ def _item(c: Cursor) -> tree.SelectItem:
         source = c.name()
         c.expect(".", "*")
         return tree.SelectAll(source, span=at)
-    found = expression(c)
+    item = expression(c)
     if c.at("->", "*"):
         return _fields(c, begin)
     alias = c.name("a column name") if c.accept("AS") else _alias(c)
-    return tree.SelectOne(found, alias, span=at)
+    return tree.SelectOne(item, alias, span=at)
 
 
 def _fields(c: Cursor, begin: int) -> tree.SelectItem:
@@ -95,11 +95,11 @@ def _alias(c: Cursor) -> str | None:
 
 
 def _emit(c: Cursor) -> tree.Emit | None:
-    found = next((emit for emit in tree.Emit if c.accept("EMIT", emit.value)), None)
-    if found is None and c.at("EMIT"):
+    emitted = next((emit for emit in tree.Emit if c.accept("EMIT", emit.value)), None)
+    if emitted is None and c.at("EMIT"):
         c.take()
         c.fail("CHANGES", "FINAL")
-    return found
+    return emitted
 
 
 # ---------------------------------------------------------------- sources and joins

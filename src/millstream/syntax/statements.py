@@ -41,13 +41,13 @@ def columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
 
 
 def _column(c: Cursor) -> tree.ColumnDef:
-    at, name, found = c.span, c.name("a column name"), sql_type(c)
+    at, name, column_type = c.span, c.name("a column name"), sql_type(c)
     if c.accept("HEADER"):
         c.expect("(")
         header = c.string("the header's name as a string")
         c.expect(")")
-        return tree.ColumnDef(name, found, tree.ColumnMark.HEADER, header, span=at)
-    return tree.ColumnDef(name, found, _mark(c), span=at)
+        return tree.ColumnDef(name, column_type, tree.ColumnMark.HEADER, header, span=at)
+    return tree.ColumnDef(name, column_type, _mark(c), span=at)
 
 
 def _mark(c: Cursor) -> tree.ColumnMark | None:
@@ -61,8 +61,8 @@ def _optional_columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
 
 def _properties(c: Cursor) -> tuple[tree.Property, ...]:
     """`WITH (name = constant, …)`, or () where there is no WITH; the names are upper-cased."""
-    found = c.in_parentheses(_property) if c.accept("WITH") else ()
-    return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in found)
+    properties = c.in_parentheses(_property) if c.accept("WITH") else ()
+    return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in properties)
 
 
 def _property(c: Cursor) -> tree.Property:
@@ -99,11 +99,11 @@ def _create(c: Cursor) -> tree.Statement:
     kind = _kind(c)
     if_not_exists = c.accept("IF", "NOT", "EXISTS")
     name = c.name(f"the name of the {kind.value.lower()}")
-    found = _optional_columns(c)
+    column_definitions = _optional_columns(c)
     properties = _properties(c)
-    if not found and not read_only and c.accept("AS"):
+    if not column_definitions and not read_only and c.accept("AS"):
         return tree.CreateAs(kind, name, query(c), properties, or_replace, if_not_exists, span=at)
-    return tree.CreateSource(kind, name, found, properties, or_replace, if_not_exists, read_only, span=at)
+    return tree.CreateSource(kind, name, column_definitions, properties, or_replace, if_not_exists, read_only, span=at)
 
 
 def _drop(c: Cursor) -> tree.Statement:
@@ -173,8 +173,8 @@ def _values(c: Cursor) -> tuple[tree.Expression, ...]:
 
 
 def _query(c: Cursor) -> tree.Statement:
-    found = query(c)
-    return tree.QueryStatement(found, span=found.span)
+    select = query(c)
+    return tree.QueryStatement(select, span=select.span)
 
 
 # ---------------------------------------------------------------- types, settings, variables, scripts
@@ -221,7 +221,7 @@ def _run(c: Cursor) -> tree.Statement:
     return tree.RunScript(c.string("a file as a string"), span=at)
 
 
-# ---------------------------------------------------------------- queries' life, listings
+# ---------------------------------------------------------------- control of queries, listings
 
 
 def _control(c: Cursor) -> tree.Statement:
@@ -274,7 +274,7 @@ def _print(c: Cursor) -> tree.Statement:
         raise SqlSyntaxError(f"unexpected {c.token}", c.span, hint)
     from_beginning = c.accept("FROM", "BEGINNING")
     every = c.accept("INTERVAL") or c.accept("SAMPLE")
-    interval = whole_number(c, "a number of records") if every else None
+    interval = whole_number(c, "a whole number of records") if every else None
     return tree.Print(topic, from_beginning, interval, limit(c), span=at)
 
 

@@ -95,16 +95,16 @@ def tokens(text: str, file: str = "") -> Iterator[Token]:
     """The tokens of `text`, the last one of kind END; SqlSyntaxError where none can be read, when it is reached."""
     position, line, line_start = 0, 1, 0
     while position < len(text):
-        found = _TOKEN.match(text, position)
+        match = _TOKEN.match(text, position)
         span = Span(line, position - line_start + 1, file)
-        if found is None:
+        if match is None:
             raise _unreadable(text, position, span)
-        group, lexeme = found.lastgroup or "", found.group()
+        group, lexeme = match.lastgroup or "", match.group()
         if group != "blank":
             yield _token(group, lexeme, span, position)
-        position = found.end()
+        position = match.end()
         if "\n" in lexeme:
-            line, line_start = line + lexeme.count("\n"), found.start() + lexeme.rindex("\n") + 1
+            line, line_start = line + lexeme.count("\n"), match.start() + lexeme.rindex("\n") + 1
     yield Token(TokenKind.END, "", "", "", Span(line, position - line_start + 1, file), position, position)
 
 

@@ -1,6 +1,6 @@
 """The typed tree that a statement's text becomes: frozen values that know their place and nothing else.
 
-Equality ignores places, so that `parse(print(tree)) == tree` can be asked.
+Equality ignores places, so that a test can compare `parse(print(tree))` with `tree`.
 Names are as the language reads them: unquoted ones upper-cased, quoted ones as written.
 """
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.model.types import SqlType
+from millstream.model.units import MILLISECONDS
 from millstream.syntax.expression_tree import NOWHERE as NOWHERE
 from millstream.syntax.expression_tree import Arithmetic as Arithmetic
 from millstream.syntax.expression_tree import ArrayOf as ArrayOf
@@ -52,13 +53,13 @@ class Duration(SyntaxNode):
 
     @property
     def milliseconds(self) -> int:
-        return self.count * _MS[self.unit]
-
-
-_MS = {"MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
+        """The duration in milliseconds."""
+        return self.count * MILLISECONDS[self.unit]
 
 
 class WindowKind(Enum):
+    """The kinds of windows, by keyword."""
+
     TUMBLING = "TUMBLING"
     HOPPING = "HOPPING"
     SESSION = "SESSION"
@@ -111,6 +112,8 @@ class FromSource(SyntaxNode):
 
 
 class JoinKind(Enum):
+    """The kinds of joins, by keyword."""
+
     INNER = "INNER"
     LEFT = "LEFT"
     RIGHT = "RIGHT"
@@ -137,6 +140,8 @@ class JoinClause(SyntaxNode):
 
 
 class Emit(Enum):
+    """When rows are emitted: at each change, or once when their window closes."""
+
     CHANGES = "CHANGES"
     FINAL = "FINAL"
 
@@ -180,12 +185,14 @@ class Property(SyntaxNode):
 
 
 class SourceKind(Enum):
+    """The kinds of sources, by keyword."""
+
     STREAM = "STREAM"
     TABLE = "TABLE"
 
 
 class ColumnMark(Enum):
-    """What stands behind a column's type."""
+    """The mark behind a column's type."""
 
     KEY = "KEY"
     PRIMARY_KEY = "PRIMARY KEY"
@@ -244,7 +251,7 @@ class InsertInto(Statement):
 class InsertValues(Statement):
     """INSERT INTO target [(columns)] VALUES (values). `columns` () = all.
 
-    Where columns are said to be of a side, `parts` has ROWKEY, ROWVALUE or None for each.
+    Where a column is qualified by its side, `parts` has ROWKEY, ROWVALUE or None for each.
     """
 
     target: str
@@ -288,6 +295,8 @@ class AlterSystem(Statement):
 
 
 class QueryVerb(Enum):
+    """What can be done to a running query."""
+
     TERMINATE = "TERMINATE"
     PAUSE = "PAUSE"
     RESUME = "RESUME"
@@ -401,7 +410,7 @@ class FunctionParameter(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionShape(SyntaxNode):
+class FunctionHeader(SyntaxNode):
     """`(name type, …) -> type`: how a function in a file is called."""
 
     parameters: tuple[FunctionParameter, ...]
@@ -526,6 +535,8 @@ class AssertSource(Statement):
 
 
 class ConnectorKind(Enum):
+    """The kinds of connectors, by keyword."""
+
     SOURCE = "SOURCE"
     SINK = "SINK"
 

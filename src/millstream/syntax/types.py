@@ -1,26 +1,32 @@
 """Types in statement text: `INT`, `DECIMAL(4, 2)`, `ARRAY<STRUCT<a INT>>`, names of custom types."""
 
+from collections.abc import Callable
+
 from millstream.model.types import ALIASES, Array, CustomType, Decimal, Field, Map, SqlType, Struct
 from millstream.syntax.cursor import Cursor
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import TokenKind
 
 
-def sql_type(c: Cursor) -> SqlType:
-    """The type that comes next; INT and VARCHAR become INTEGER and STRING, an unknown name stays Named."""
-    found = _simple(c)
+def sql_type(c: Cursor, inner: Callable[[Cursor], SqlType] | None = None) -> SqlType:
+    """The type that comes next; INT and VARCHAR become INTEGER and STRING, an unknown name becomes a CustomType.
+
+    `inner` reads the types inside an ARRAY, MAP or STRUCT, this function where it is not given. SqlSyntaxError where
+    no type comes.
+    """
+    read_type = _simple(c, inner or sql_type)
     while c.accept("ARRAY"):
-        found = Array(found)
-    return found
+        read_type = Array(read_type)
+    return read_type
 
 
-def _simple(c: Cursor) -> SqlType:
+def _simple(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:
     if c.at("DECIMAL"):
         return _decimal(c)
     for word, read in _NESTED.items():
         if c.at(word, "<") or (word == "STRUCT" and c.at(word, "<>")):
             c.take()
-            return read(c)
+            return read(c, inner)
     name = c.name("a type")
     if c.at("("):
         c.in_parentheses(_ignored_parameter)
@@ -49,33 +55,29 @@ def _decimal(c: Cursor) -> SqlType:
     return Decimal(precision, scale)
 
 
-def _array(c: Cursor) -> SqlType:
+def _array(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:
     c.expect("<")
-    element = sql_type(c)
+    element = inner(c)
     c.expect(">")
     return Array(element)
 
 
-def _map(c: Cursor) -> SqlType:
+def _map(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:
     c.expect("<")
-    key = sql_type(c)
+    key = inner(c)
     c.expect(",")
-    value = sql_type(c)
+    value = inner(c)
     c.expect(">")
     return Map(key, value)
 
 
-def _struct(c: Cursor) -> SqlType:
+def _struct(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:
     if c.accept("<>"):
         return Struct(())
     c.expect("<")
-    fields = () if c.at(">") else c.list_of(_field)
+    fields = () if c.at(">") else c.list_of(lambda c: Field(c.name("a field name"), inner(c)))
     c.expect(">")
     return Struct(fields)
-
-
-def _field(c: Cursor) -> Field:
-    return Field(c.name("a field name"), sql_type(c))
 
 
 _NESTED = {"ARRAY": _array, "MAP": _map, "STRUCT": _struct}

@@ -1,7 +1,8 @@
 """Session variables: `${name}` in statement text, replaced where an identifier or a literal may stand.
 
 A value replaces one token and is one token, so it can bring in no clause and no keyword.
-Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is.
+Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is,
+and `$${name}` is the text `${name}`.
 """
 
 import re
@@ -12,7 +13,7 @@ from millstream.model.names import RESERVED, literal, quoted
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
-_IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
+_IN_STRING = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
 _NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 _OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 
@@ -29,10 +30,10 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def substituted(found: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
+def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
     """The tokens, each variable replaced by the token that its value is; places stay those of the source."""
     before: Token | None = None
-    for token in found:
+    for token in source_tokens:
         before = _replaced(token, before, variables)
         yield before
 
@@ -50,9 +51,11 @@ def _replaced(token: Token, before: Token | None, variables: Mapping[str, str]) 
     return replace(_token(token, before, value), span=token.span, start=token.start, end=token.end)
 
 
-def _in_string(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    value = _value(found[1], variables)
-    return found[0] if value is None else value
+def _in_string(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    if match[0].startswith("$$"):
+        return match[0][1:]
+    value = _value(match[1], variables)
+    return match[0] if value is None else value
 
 
 def _value(name: str, variables: Mapping[str, str]) -> str | None:
@@ -62,15 +65,24 @@ def _value(name: str, variables: Mapping[str, str]) -> str | None:
 def _token(variable: Token, before: Token | None, value: str) -> Token:
     """The one token that `value` is; what may be a keyword becomes a quoted name."""
     try:
-        found = list(tokens(value))[:-1]
+        value_tokens = list(tokens(value))[:-1]
     except SqlSyntaxError as e:
         raise _refused(variable, value, e.fact) from e
-    if len(found) == 2 and found[0].key == "-" and found[1].kind in NUMBERS and not _is_operand(before):
+    if (
+        len(value_tokens) == 2
+        and value_tokens[0].key == "-"
+        and value_tokens[1].kind in NUMBERS
+        and not _is_operand(before)
+    ):
         sign = " -" if before and before.key == "-" and before.end == variable.start else "-"
-        return replace(found[1], text=sign + found[1].text)
-    if len(found) != 1 or found[0].kind not in _NAMES_AND_LITERALS or found[0].text != value.strip():
+        return replace(value_tokens[1], text=sign + value_tokens[1].text)
+    if (
+        len(value_tokens) != 1
+        or value_tokens[0].kind not in _NAMES_AND_LITERALS
+        or value_tokens[0].text != value.strip()
+    ):
         raise _refused(variable, value, "it is neither one name nor one literal")
-    token = found[0]
+    token = value_tokens[0]
     if token.kind is not TokenKind.WORD or token.key in CONSTANTS:
         return token
     if token.key in RESERVED:

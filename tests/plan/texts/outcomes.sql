@@ -118,7 +118,7 @@ CREATE TABLE totals AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM ord
 -- → Write TABLE TOTALS to topic TOTALS (key KAFKA, value JSON)
 -- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
 -- →     Filter COUNT(*) > 1 (other rows become tombstones)
--- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, told at each row: COUNT(*), SUM(AMOUNT)
+-- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*), SUM(AMOUNT)
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 
 CREATE STREAM known AS SELECT o.item AS name, o.id, p.age FROM orders o LEFT JOIN people p ON o.item = p.name;
@@ -146,3 +146,32 @@ CREATE STREAM met AS SELECT o.amount, o.item, p.v FROM orders o JOIN pairs p WIT
 -- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- →       Select A KEY, B KEY, B, V
 -- →         Read STREAM PAIRS from topic pairs (key JSON, value JSON)
+
+INSERT INTO wide SELECT id, amount, price, 1 AS one FROM orders;
+-- → Created query with ID INSERTQUERY_0
+-- → start query INSERTQUERY_0
+-- → Write STREAM WIDE to topic wide (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT, PRICE, 1 AS ONE
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM bare (v INT) WITH (kafka_topic='bare', partitions=1, key_format='NONE', value_format='KAFKA', wrap_single_value=false);
+-- → Stream created
+-- → create topic bare with 1 partition(s)
+-- → BARE (V INTEGER)
+
+CREATE STREAM line (v INT) WITH (kafka_topic='line', partitions=1, value_format='DELIMITED', wrap_single_value='false');
+-- → Stream created
+-- → create topic line with 1 partition(s)
+-- → LINE (V INTEGER)
+
+CREATE STREAM bought AS SELECT o.id, orders.item FROM orders AS o;
+-- → Created query with ID CSAS_BOUGHT_0
+-- → create topic BOUGHT with 2 partition(s)
+-- → start query CSAS_BOUGHT_0
+-- → BOUGHT (ID BIGINT KEY, ITEM STRING)
+-- → Write STREAM BOUGHT to topic BOUGHT (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+INSERT INTO late_key VALUES (1, 'a');
+-- → LATE_KEY: K, V

@@ -191,3 +191,23 @@ CREATE TABLE t AS SELECT item, amount, COUNT(*) AS n FROM orders GROUP BY item;
 CREATE STREAM s AS SELECT * FROM orders o JOIN pairs p ON o.id = p.a;
 -- → line 1:59: Invalid join condition: types don't match. Got O.ID{BIGINT} = P.A{INTEGER}.
 -- →   hint: CAST one side
+
+CREATE STREAM s (v INT) WITH (kafka_topic='s', partitions=1, value_format='DELIMITED', wrap_single_value=true);
+-- → line 1:88: Format 'DELIMITED' does not support 'WRAP_SINGLE_VALUE' set to 'true'.
+-- →   hint: DELIMITED has no records, a column is always bare; leave WRAP_SINGLE_VALUE out, or use AVRO, JSON, JSON_SR, PROTOBUF, PROTOBUF_NOSR
+
+INSERT INTO narrow SELECT id, amount FROM orders;
+-- → line 1:1: Incompatible schema between results and sink. Result schema is [ID BIGINT KEY, AMOUNT INTEGER], but the sink schema is [ID BIGINT KEY, AMOUNT DECIMAL(4, 2)].
+-- →   hint: names, types and order of key and value columns must be the sink's
+
+INSERT INTO orders (id, item) VALUES (1, item);
+-- → line 1:42: VALUES cannot refer to a column: ITEM
+-- →   hint: text is put in single quotes
+
+INSERT INTO orders (id, item) VALUES (1, "x");
+-- → line 1:42: VALUES cannot refer to a column: `x`
+-- →   hint: text is put in single quotes
+
+SELECT o.id, people.age FROM orders o EMIT CHANGES;
+-- → line 1:14: no source here is named PEOPLE
+-- →   hint: sources here: O

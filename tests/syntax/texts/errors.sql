@@ -172,7 +172,7 @@ SELECT a FROM x EMIT CHNAGES;
 -- →   hint: did you mean CHANGES?
 
 SELECT a FROM x LIMIT many;
--- → line 1:23: unexpected many; expected a number of rows
+-- → line 1:23: unexpected many; expected a whole number of rows
 
 SELECT a FROM x LIMIT -1;
 -- → line 1:23: queries don't support negative integers in the LIMIT clause
@@ -321,3 +321,9 @@ CREATE FUNCTION f(a) RETURNS INT LANGUAGE PYTHON AS $$a$$;
 
 CREATE AGGREGATE f(a INT) RETURNS INT LANGUAGE PYTHON AS $$a$$;
 -- → line 1:8: unexpected AGGREGATE; expected OR REPLACE, SOURCE, STREAM or TABLE
+
+SELECT a FROM x LIMIT 2.5;
+-- → line 1:23: unexpected 2.5; expected a whole number of rows
+
+SELECT a FROM x LIMIT heh;
+-- → line 1:23: unexpected heh; expected a whole number of rows

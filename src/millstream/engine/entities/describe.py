@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from millstream.analysis.views import physical
+from millstream.analysis.views import physical_schema
 from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Source, Timestamp
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
@@ -76,7 +76,7 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
 
 def _views(source: Source) -> dict[str, str]:
     """The logical and the physical view of the schema (structured-keys RFC): columns, and the sides that hold them."""
-    return {"logicalView": str(source.schema), "physicalView": str(physical(source))}
+    return {"logicalView": str(source.schema), "physicalView": str(physical_schema(source))}
 
 
 def _fields(source: Source) -> list[dict[str, Any]]:

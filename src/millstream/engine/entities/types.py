@@ -1,6 +1,6 @@
 """Types and columns as JSON: {"type": …, "fields": …, "memberSchema": …}."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millstream.model.schema import Column, RecordPart
@@ -8,7 +8,7 @@ from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct
 
 
 def schema_of(type: SqlType) -> dict[str, Any]:
-    """A type."""
+    """A type as the API describes types: ARRAY and MAP have a memberSchema, STRUCT has fields, DECIMAL parameters."""
     match type:
         case Array(element):
             return _schema("ARRAY", member=schema_of(element))
@@ -29,6 +29,11 @@ def _schema(
 
 def _field(field: Field) -> dict[str, Any]:
     return {"name": field.name, "schema": schema_of(field.type)}
+
+
+def described(names: Sequence[str], types: Sequence[SqlType]) -> list[dict[str, Any]]:
+    """The columns of an answer: [{"name", "schema": {"type", "fields", "memberSchema"}}, …]."""
+    return [_field(Field(name, type)) for name, type in zip(names, types, strict=True)]
 
 
 def columns(columns: Iterable[Column]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from millstream.functions.rules import same_decimal
 from millstream.functions.signatures import each, parse_signature
 from millstream.functions.sparktype import spark_type
 from millstream.model.errors import StatementError
-from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed, holds_map
+from millstream.model.types import STRING, Array, Decimal, Field, SqlType, Struct, computed
 
 Types = Sequence[SqlType]
 Constants = Sequence[object]
@@ -70,7 +70,7 @@ def _unless_null(value: OperatorExpression) -> OperatorExpression:
 
 def _same(type: SqlType, one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
     """Whether two values are the same, nulls too; Spark compares no maps."""
-    if holds_map(type):
+    if type.holds_map:
         return call("coalesce", call("ms_same", one, other), one.is_null() & other.is_null())
     return one.same_as(other)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.signatures import fill, parse_signature, scalar
 from millstream.model.errors import StatementError
-from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType, holds_map
+from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType | None]
 
@@ -15,8 +15,8 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
 
 
 def same(left: str, right: str, t: SqlType | None) -> str:
-    """Spark SQL text of null-safe equality of two values of type `t`."""
-    return f"ms_equal({left}, {right})" if holds_map(t) else f"{left} <=> {right}"
+    """Spark SQL text of null-safe equality of two values of type `t`; Spark's own = does not compare maps."""
+    return f"ms_equal({left}, {right})" if t is not None and t.holds_map else f"{left} <=> {right}"
 
 
 def _element(t: SqlType | None) -> SqlType | None:
@@ -36,7 +36,7 @@ def _set(native: str, general: str) -> Lowering:
     """Spark's own function where it can compare the elements, and the `general` one where they hold maps."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
-        return fill(general if holds_map(result) else native, texts)
+        return fill(general if result.holds_map else native, texts)
 
     return lower
 
@@ -65,7 +65,7 @@ def _ordered(types: Types) -> Array:
     array = types[0]
     if not isinstance(array, Array):
         raise StatementError("the type of the elements cannot be told from NULL", hint="use CAST(NULL AS …)")
-    if holds_map(array):
+    if array.holds_map:
         raise StatementError(f"values of {array.element} have no order", hint="maps cannot be compared by <")
     return array
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from millstream.functions.declare import Function, Lowering, Signature
 from millstream.functions.signatures import parse_signature, scalar
-from millstream.functions.units import MILLISECONDS
 from millstream.model.types import SqlType
-
-_DAY = MILLISECONDS["DAYS"]
+from millstream.model.units import DAY, MILLISECONDS
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
@@ -25,8 +23,8 @@ def _shift(sign: str, template: str) -> Lowering:
 
 
 _SHIFTED = {
-    "DATE": f"date_from_unix_date(cast(floor((unix_date({{at}}) * {_DAY}L {{by}}) / {_DAY}) as int))",
-    "TIME": f"pmod({{at}} {{by}}, {_DAY}L)",
+    "DATE": f"date_from_unix_date(cast(floor((unix_date({{at}}) * {DAY}L {{by}}) / {DAY}) as int))",
+    "TIME": f"pmod({{at}} {{by}}, {DAY}L)",
     "TIMESTAMP": "timestamp_millis(unix_millis({at}) {by})",
 }
 
@@ -49,7 +47,7 @@ def _moved(type_name: str, verb: str, example: str, answer: str) -> Function:
 
 
 def _zoned(text: str, spark: str, zone: str = "'GMT'") -> tuple[Signature, ...]:
-    """With and without a time zone at the end; `zone` is Spark SQL text of the one that is meant without."""
+    """With and without a time zone as the last argument; `zone` is Spark SQL text of the default zone."""
     start, result = text.rsplit(")", 1)
     return (
         parse_signature(text, f"{spark}({{*}}, {zone})"),
@@ -108,10 +106,10 @@ DATETIME = (
         "12:00 CEST",
     ),
     _row(
-        "FROM_DAYS",
+        "FROMDAYS",
         "The DATE that many days after 1970-01-01.",
         (parse_signature("(days INTEGER) -> DATE", "date_from_unix_date({0})"),),
-        "FROM_DAYS(31)",
+        "FROMDAYS(31)",
         "1970-02-01",
     ),
     _row(

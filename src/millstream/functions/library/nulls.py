@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from millstream.functions.signatures import parse_signature, scalar
-from millstream.model.types import SqlType, holds_map
+from millstream.model.types import SqlType
 
 
 def _null_if(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    if holds_map(result):
+    if result.holds_map:
         return f"if(ms_equal({texts[0]}, {texts[1]}), null, {texts[0]})"
     return f"nullif({texts[0]}, {texts[1]})"
 

@@ -1,0 +1,44 @@
+"""The worked example that opens a planning module is what the planner does."""
+
+import doctest
+import re
+from types import ModuleType
+
+import pytest
+
+from millstream.analysis import expressions
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts
+from millstream.functions import resolve, signatures
+from millstream.model.settings import effective
+from millstream.plan import aggregation, joins, queries
+from millstream.plan.explain import explain
+from millstream.plan.statements import outcome
+from millstream.plan.steps import StartQuery
+from millstream.syntax.parser import split
+
+INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
+
+
+def blocks(module: ModuleType) -> list[str]:
+    """The indented blocks of a module's docstring, without their indent."""
+    text = (module.__doc__ or "") + "\n"
+    return [re.sub(r"(?m)^    ", "", m[0]).strip("\n") for m in INDENTED.finditer(text)]
+
+
+@pytest.mark.parametrize("module", [queries, joins, aggregation], ids=lambda m: m.__name__)
+def test_statements_become_the_plan(module: ModuleType) -> None:
+    statements, plan = blocks(module)
+    catalog, settings = Catalog(), effective({}, {})
+    for parsed in split(statements):
+        result = outcome(parsed.statement, parsed.text, catalog, Facts(), settings)
+        catalog = result.catalog
+    (started,) = (step for step in result.steps if isinstance(step, StartQuery))
+    assert explain(started.plan.source).split() == plan.split()
+
+
+@pytest.mark.parametrize("module", [expressions, resolve, signatures], ids=lambda m: m.__name__)
+def test_interactive_example(module: ModuleType) -> None:
+    result = doctest.testmod(module)
+    assert result.attempted > 1
+    assert result.failed == 0
