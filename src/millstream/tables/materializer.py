@@ -7,6 +7,7 @@ that nobody reads. The store remembers its place in the topic, so that a restart
 import hashlib
 import logging
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +26,8 @@ LOG = logging.getLogger(__name__)
 PULSE = 0.5
 BATCH = 5000
 PATIENCE = 30.0
+# Seconds until a store that could not be written is tried again.
+RETRY = 2.0
 
 
 class TableNotReady(Exception):
@@ -128,7 +131,7 @@ class Materializer:
                     continue
                 first = consumer.poll(PULSE) if self._asked.empty() else None
                 if first is not None:
-                    self._take([first, *consumer.consume(BATCH, 0)])
+                    self._take([first, *consumer.consume(BATCH, 0)], consumer)
 
     def _wait(self) -> None:
         """Sleep until somebody asks for something."""
@@ -141,7 +144,7 @@ class Materializer:
         while not self._asked.empty():
             try:
                 self._asked.get()(consumer)
-            except (KafkaException, OSError) as failure:
+            except (KafkaException, OSError, sqlite3.Error) as failure:
                 LOG.warning("a table cannot be followed: %s", failure)
 
     def _want(self, wanted: dict[str, MaterializedTable], consumer: Consumer) -> None:
@@ -197,15 +200,35 @@ class Materializer:
         """What a store is of: another topic of the same name, or keys stored otherwise, make it worthless."""
         return {"topic": self._topics.identity(source.topic), "keys": repr(keys_of(source)), "headers": _named(source)}
 
-    def _take(self, messages: Sequence[Message]) -> None:
+    def _take(self, messages: Sequence[Message], consumer: Consumer) -> None:
         by_topic: dict[str, list[Message]] = {}
         for message in messages:
             by_topic.setdefault(str(message.topic()), []).append(message)
         for followed in list(self._followed.values()):
-            found = by_topic.get(followed.kept.source.topic)
-            if found:
-                self._apply(followed, found)
+            if own := by_topic.get(followed.kept.source.topic):
+                self._store(followed, own, consumer)
         self._tell()
+
+    def _store(self, followed: _FollowedTopic, messages: Sequence[Message], consumer: Consumer) -> None:
+        """Store records; where that fails, they are read again: all of the topic if the store is corrupt."""
+        name = followed.kept.source.name
+        try:
+            self._apply(followed, messages)
+        except sqlite3.OperationalError as failure:
+            LOG.warning("the table %s cannot be stored, and is tried again: %s", name, failure)
+            self._seek(followed, consumer)
+            self._closing.wait(RETRY)
+        except sqlite3.DatabaseError as failure:
+            LOG.warning("the store of the table %s is corrupt (%s): its topic is read again", name, failure)
+            followed.store.remove()
+            followed.store = Store(self._path(followed.kept.source), self._identity(followed.kept.source))
+            followed.places = dict.fromkeys(followed.places, 0)
+            self._seek(followed, consumer)
+
+    def _seek(self, followed: _FollowedTopic, consumer: Consumer) -> None:
+        """Read the topic of a table from the table's places."""
+        for partition, offset in followed.places.items():
+            consumer.seek(TopicPartition(followed.kept.source.topic, partition, offset))
 
     def _apply(self, followed: _FollowedTopic, messages: Sequence[Message]) -> None:
         changes: list[Change] = []
