@@ -14,8 +14,8 @@ pytestmark = pytest.mark.live
 PARENT = """
 import sys, time
 from pathlib import Path
-from millstream.services.broker import Broker
-Broker(Path(sys.argv[1]), 0, heap="256m").start()
+from millstream.services.broker import BrokerProcess
+BrokerProcess(Path(sys.argv[1]), 0, heap="256m").start()
 print("up", flush=True)
 time.sleep(600)
 """

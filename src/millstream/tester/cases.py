@@ -36,7 +36,7 @@ class CaseTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class TestCase:
+class ConformanceCase:
     """One case. `rejected` is what the refusal is about, None where the statements must be accepted.
 
     Of REST cases `responses` are what the statements answer, in order; `waits`: inputs come when the push query runs.
@@ -60,14 +60,14 @@ class TestCase:
         return f"{self.file} :: {self.name}"
 
 
-def load(paths: Sequence[Path]) -> Iterator[TestCase]:
+def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
     """The cases of files and folders, in order. Raises ValueError naming the file that is no case file."""
     for path in paths:
         for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
             yield from _file(file)
 
 
-def _file(path: Path) -> Iterator[TestCase]:
+def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
         found = json.loads(path.read_text(), parse_float=Decimal)
         tests = found["tests"]
@@ -77,8 +77,8 @@ def _file(path: Path) -> Iterator[TestCase]:
         yield _case(test, path.name, number)
 
 
-def _case(test: dict[str, Json], file: str, number: int) -> TestCase:
-    return TestCase(
+def _case(test: dict[str, Json], file: str, number: int) -> ConformanceCase:
+    return ConformanceCase(
         str(test.get("id", number)),
         test.get("name", f"case {number}"),
         file,

@@ -20,7 +20,7 @@ from millstream.model.errors import StatementError
 from millstream.model.names import identifier
 from millstream.spark.bounded import Bounded
 from millstream.tester.broker_topics import BrokerTopics
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
 from millstream.tester.environment import LiveEnvironment
 from millstream.tester.play import PlacedRecord, PlayResult, refused
@@ -122,7 +122,7 @@ def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mappi
 
 
 def run_live(
-    cases: Sequence[TestCase], stage: LiveEnvironment, defaults: Mapping[str, str], jobs: int
+    cases: Sequence[ConformanceCase], stage: LiveEnvironment, defaults: Mapping[str, str], jobs: int
 ) -> Iterator[Verdict]:
     """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
     bounded = Bounded(stage.spark)
@@ -132,7 +132,7 @@ def run_live(
 
 
 def _verdict(
-    case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
+    case: ConformanceCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> Verdict:
     began = perf_counter()
     try:
@@ -142,7 +142,9 @@ def _verdict(
     return Verdict(case, reason, perf_counter() - began)
 
 
-def _reason(case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _reason(
+    case: ConformanceCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
+) -> str:
     what, played = script(case, name, defaults, bounded)
     engine = stage.engine(what)
     play = LivePlay(what, engine, stage.wire)
@@ -160,7 +162,7 @@ def _reason(case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded,
         engine.close()
 
 
-def _judged(case: TestCase, play: LivePlay, played: PlayResult | None) -> str:
+def _judged(case: ConformanceCase, play: LivePlay, played: PlayResult | None) -> str:
     if case.rejected is not None:
         return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
     if played is None:
@@ -170,7 +172,7 @@ def _judged(case: TestCase, play: LivePlay, played: PlayResult | None) -> str:
     return "\n".join(differences(case, found))
 
 
-def _refusal(case: TestCase, failure: RequestFailed) -> str:
+def _refusal(case: ConformanceCase, failure: RequestFailed) -> str:
     cause = failure.__cause__
     while isinstance(cause, RequestFailed):
         cause = cause.__cause__

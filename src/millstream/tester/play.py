@@ -25,7 +25,7 @@ from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester import registered_schemas, registry
-from millstream.tester.cases import CaseRecord, Json, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase, Json
 from millstream.tester.functions import OF_TESTS
 from millstream.tester.json_views import dumps, to_bytes, windowed
 from millstream.tester.registry import CaseSchemas
@@ -59,7 +59,7 @@ class PlayResult:
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
 
-def plan(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
+def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
     """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
     played = PlayResult(settings={**defaults, **case.properties})
     asked = registered_schemas.partitions(case)
@@ -127,7 +127,7 @@ def _append(played: PlayResult, topic: str, record: Record, order: Order) -> Non
     played.records.setdefault(topic, []).append(PlacedRecord(record, order))
 
 
-def run(case: TestCase, played: PlayResult, bounded: Bounded) -> None:
+def run(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> None:
     """Put the inputs into their topics and run the queries, upstream ones first."""
     for number, given in enumerate(case.inputs):
         _append(played, given.topic, record_of(given, case, played), (number,))
@@ -135,7 +135,7 @@ def run(case: TestCase, played: PlayResult, bounded: Bounded) -> None:
         _run(step, played, bounded)
 
 
-def record_of(given: CaseRecord, case: TestCase, played: PlayResult) -> Record:
+def record_of(given: CaseRecord, case: ConformanceCase, played: PlayResult) -> Record:
     """An input as its topic has it, in the formats of the first source over that topic."""
     key, value, keys, values = _written_as(given.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in given.headers)
@@ -157,7 +157,7 @@ def _from_base64(data: str | None) -> bytes | None:
 
 
 def _written_as(
-    topic: str, case: TestCase, played: PlayResult
+    topic: str, case: ConformanceCase, played: PlayResult
 ) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
     """The formats and columns of a topic: those of the first source over it, else what the case says of it."""
     for source in played.catalog.sources.values():
@@ -199,7 +199,7 @@ def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRec
     return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 
 
-def refused(error: StatementError, case: TestCase) -> bool:
+def refused(error: StatementError, case: ConformanceCase) -> bool:
     """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
     if isinstance(error, NotSupported):
         return False

@@ -8,13 +8,13 @@ from millstream.catalog.schemas import SchemaText, subject
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester.cases import CaseTopic, TestCase
+from millstream.tester.cases import CaseTopic, ConformanceCase
 from millstream.tester.registry import CaseSchemas, reference
 
 _SIDES = ("KEY", "VALUE")
 
 
-def register(case: TestCase, schemas: CaseSchemas) -> None:
+def register(case: ConformanceCase, schemas: CaseSchemas) -> None:
     """Put the schemas of the case's topics into the registry.
 
     One that has no id gets the one by which a statement about its topic asks for it; those without both come last.
@@ -53,13 +53,13 @@ def _kind(topic: CaseTopic, side: str, text: Any) -> str:
     return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
 
 
-def _asked(case: TestCase) -> Iterator[tuple[tuple[str, str], int]]:
+def _asked(case: ConformanceCase) -> Iterator[tuple[tuple[str, str], int]]:
     """The ids that statements ask for: of which topic, which side."""
     for statement in _sources(case):
         yield from _of(statement)
 
 
-def _sources(case: TestCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
+def _sources(case: ConformanceCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
     """The statements that make sources; one that cannot be read is refused in its turn."""
     for text in case.statements:
         try:
@@ -69,7 +69,7 @@ def _sources(case: TestCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
         yield from (s for s in statements if isinstance(s, tree.CreateSource | tree.CreateAs))
 
 
-def partitions(case: TestCase) -> dict[str, int]:
+def partitions(case: ConformanceCase) -> dict[str, int]:
     """The partitions that statements ask for, of topics of which the case itself does not say how many there are."""
     silent = {t.name for t in case.topics if "partitions" not in t.raw}
     return {
@@ -79,17 +79,17 @@ def partitions(case: TestCase) -> dict[str, int]:
     }
 
 
-def topics(case: TestCase) -> set[str]:
+def topics(case: ConformanceCase) -> set[str]:
     """The topics that statements declare sources over without saying how many partitions to make."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" not in p}
 
 
-def made(case: TestCase) -> set[str]:
+def made(case: ConformanceCase) -> set[str]:
     """The topics that statements make."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" in p}
 
 
-def _declared(case: TestCase) -> list[dict[str, object]]:
+def _declared(case: ConformanceCase) -> list[dict[str, object]]:
     """The properties of the sources that are declared."""
     return [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
 

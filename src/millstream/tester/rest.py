@@ -24,7 +24,7 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester import registered_schemas, registry
 from millstream.tester.answers import difference, subset
-from millstream.tester.cases import Json, TestCase
+from millstream.tester.cases import ConformanceCase, Json
 from millstream.tester.check import differences
 from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
 from millstream.tester.runner import Verdict
@@ -85,7 +85,7 @@ def site(url: str, bootstrap: str, registry: str) -> RestSite:
     return made
 
 
-def run_cases(cases: Sequence[TestCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
+def run_cases(cases: Sequence[ConformanceCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
     """Play the cases one after the other on an empty server; it is empty again after each."""
     for case in cases:
         began = time.perf_counter()
@@ -98,7 +98,7 @@ def run_cases(cases: Sequence[TestCase], site: RestSite, defaults: Mapping[str, 
         yield Verdict(case, reason, time.perf_counter() - began)
 
 
-def _reason(case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> str:
+def _reason(case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> str:
     try:
         return "\n".join(_RestPlay(case, site, defaults).differences())
     except Refusal as refusal:
@@ -114,7 +114,7 @@ def _reason(case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> str:
 class _RestPlay:
     """One case being played."""
 
-    def __init__(self, case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> None:
+    def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
         self._properties = {**EARLIEST, **case.properties}
         self._played = PlayResult(settings={**defaults, **self._properties})
@@ -268,7 +268,7 @@ def _record(message: Any) -> Record:
     )
 
 
-def _register(case: TestCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
+def _register(case: ConformanceCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
     """Put the schemas of a case into the registry; which id the registry gave for each that the case names."""
     given, ids = registry.schemas(), {}
     registered_schemas.register(case, given)

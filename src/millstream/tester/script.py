@@ -12,7 +12,7 @@ from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.play import PlayResult, plan, record_of, run
 from millstream.tester.topic_renaming import renamed
 
@@ -49,7 +49,7 @@ class Script:
 
 
 def script(
-    case: TestCase, name: str, defaults: Mapping[str, str], bounded: Bounded
+    case: ConformanceCase, name: str, defaults: Mapping[str, str], bounded: Bounded
 ) -> tuple[Script, PlayResult | None]:
     """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
     played = _bounded(case, defaults, bounded)
@@ -64,7 +64,7 @@ def _editable(name: str) -> bool:
     return setting is not None and setting.editable
 
 
-def _bounded(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
+def _bounded(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
     try:
         played = plan(case, defaults, bounded)
     except StatementError:
@@ -77,7 +77,7 @@ def _bounded(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> P
     return played
 
 
-def _said(case: TestCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+def _said(case: ConformanceCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
     """The statements, each with the session's settings; one that cannot be read goes to the engine as it is."""
     settings = {n: v for n, v in case.properties.items() if _editable(n)}
     said: list[tuple[str, Mapping[str, str]]] = []
@@ -102,7 +102,7 @@ def _heard(statement: tree.Statement, settings: dict[str, str]) -> bool:
     return True
 
 
-def _topics(case: TestCase) -> dict[str, int]:
+def _topics(case: ConformanceCase) -> dict[str, int]:
     """The topics that are there: in one partition where the case does not say, so that records have one order."""
     found = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
@@ -110,7 +110,7 @@ def _topics(case: TestCase) -> dict[str, int]:
     return {**named, **{name: count for name, count in found.items() if not declared.get(name)}}
 
 
-def _declared(case: TestCase) -> list[tree.CreateSource]:
+def _declared(case: ConformanceCase) -> list[tree.CreateSource]:
     found = []
     for text in case.statements:
         try:
@@ -126,7 +126,7 @@ def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
     return str(given.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in given
 
 
-def _feeds(case: TestCase, played: PlayResult) -> tuple[RecordFeed, ...]:
+def _feeds(case: ConformanceCase, played: PlayResult) -> tuple[RecordFeed, ...]:
     """The inputs as records, with what the bounded run made of them."""
     sinks = {s.plan.sink.topic for s in played.queries.values()}
     made: list[Counter[str]] = [Counter() for _ in case.inputs]
