@@ -10,6 +10,7 @@ import pytest
 
 from millstream.cli.main import main
 from support.engine import FakeEngine
+from support.patience import PATIENCE
 
 Run = Callable[..., Any]
 ROWS = """\
@@ -79,13 +80,13 @@ def test_a_pipe_is_a_script(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_row_limit_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
     assert len(run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-row-limit", "2").out.splitlines()) == 4
-    assert engine.wait_for_queries(1)[0].closed.wait(5)
+    assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)
 
 
 def test_the_timeout_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
     done = run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-timeout", "300")
     assert (done.code, done.out) == (0, ROWS)
-    assert engine.wait_for_queries(1)[0].closed.wait(5)
+    assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)
 
 
 def test_print_writes_lines(run: Run) -> None:

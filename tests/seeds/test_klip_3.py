@@ -249,4 +249,4 @@ def test_ksql_can_deserialize_the_values_into_the_id_field_of_the_stream(world: 
         "CREATE STREAM {n} WITH (kafka_topic='{t}', format='AVRO', wrap_single_key=true, wrap_single_value=false);"
     )
     assert world.columns() == {"ID": "BIGINT KEY", "ROWVAL": "BIGINT"}
-    assert world.life.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3, 10]]
+    assert world.server.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3, 10]]

@@ -14,6 +14,7 @@ from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import Http1Client, Http2Client, WebSocket
+from support.patience import PATIENCE
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
 AT_ONCE = 1.0
@@ -92,7 +93,7 @@ def test_hundreds_of_push_queries_at_once(server: Server, engine: FakeEngine) ->
                 read += client.part(stream)
         # Statements are answered meanwhile.
         assert httpx.post(f"{server.url}/ksql", json={"ksql": "SHOW STREAMS;"}).status_code == 200
-    assert all(rows.closed.wait(20) for rows in engine.queries.values())
+    assert all(rows.closed.wait(PATIENCE) for rows in engine.queries.values())
 
 
 def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, engine: FakeEngine) -> None:
@@ -141,7 +142,7 @@ def test_acks_come_back_while_the_request_is_open_over_http2(server: Server, eng
 def test_many_rows_are_all_written_in_order(server: Server, engine: FakeEngine) -> None:
     count = 20_000
     body = '{"target":"ORDERS"}\n' + "".join(f'{{"ID":{number + 100}}}\n' for number in range(count))
-    acks = httpx.post(f"{server.url}/inserts-stream", content=body, timeout=60).text.splitlines()
+    acks = httpx.post(f"{server.url}/inserts-stream", content=body, timeout=PATIENCE).text.splitlines()
     assert [json.loads(ack)["seq"] for ack in acks] == list(range(count))
     assert [row["ID"] - 100 for row in engine.inserted] == list(range(count))
 

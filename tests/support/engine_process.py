@@ -18,8 +18,9 @@ from typing import Any
 
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.engine import MillstreamEngine
+from millstream.model.names import identifier
+from support.patience import PATIENCE
 
-PATIENCE = 90.0
 TESTS = Path(__file__).parents[1]
 
 
@@ -51,6 +52,29 @@ class EngineProcess:
         """How a persistent query is: RUNNING, PAUSED, ERROR."""
         queries = self.execute("SHOW QUERIES;")[0]["queries"]
         return next((q["state"] for q in queries if q["id"] == id), "")
+
+    def clear(self) -> None:
+        """End all queries and drop all sources but that of the processing log; topics stay."""
+        queries = [q["id"] for q in self.execute("SHOW QUERIES;")[0]["queries"]]
+        # The query of a SOURCE table ends with the table.
+        self.execute("".join(f"TERMINATE {id};" for id in queries if not id.startswith("CST_")))
+        while sources := self._sources():
+            dropped = [self._dropped(kind, name) for kind, name in sources]
+            assert any(dropped), f"sources that cannot be dropped: {sources}"
+
+    def _sources(self) -> list[tuple[str, str]]:
+        """Kind and name of each source."""
+        shown = self.execute("SHOW STREAMS; SHOW TABLES;")
+        listed = [(kind, s) for kind, e in zip(("STREAM", "TABLE"), shown, strict=True) for s in e[f"{kind.lower()}s"]]
+        return [(kind, s["name"]) for kind, s in listed if s["topic"] != self.processing_log]
+
+    def _dropped(self, kind: str, name: str) -> bool:
+        """Drop a source; False where another one is made from it."""
+        try:
+            self.execute(f"DROP {kind} {identifier(name)};")
+        except RequestFailed:
+            return False
+        return True
 
     def kill(self) -> None:
         """End it as a crash would, with the JVM that it started."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from support.patience import PATIENCE
+
 Bytes = bytes | str | Mapping[str, object] | None
-PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class BrokerClient:
 
     def topics(self) -> dict[str, int]:
         """Every topic's name and number of partitions."""
-        found = self.admin.list_topics(timeout=10).topics
+        found = self.admin.list_topics(timeout=PATIENCE).topics
         return {name: len(topic.partitions) for name, topic in found.items()}
 
     def produce(
