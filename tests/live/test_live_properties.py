@@ -131,7 +131,7 @@ def planned(what: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayRes
     """How to play it, without waiting for each record's outputs, and the bounded run."""
     found, played = script(what, f"random_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
     assert played is not None
-    return replace(found, feeds=tuple(replace(feed, told=False) for feed in found.feeds)), played
+    return replace(found, feeds=tuple(replace(feed, emits=False) for feed in found.feeds)), played
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -1,4 +1,4 @@
-"""Case files: expected behaviour as data (their shape is told in the conformance suite's README).
+"""Case files: expected behaviour as data (the conformance suite's README documents their form).
 
 A file is `{"tests": [case, …]}`; a case has statements, records in, and records out or a refusal.
 """
@@ -69,8 +69,7 @@ def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
 
 def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
-        found = json.loads(path.read_text(), parse_float=Decimal)
-        tests = found["tests"]
+        tests = json.loads(path.read_text(), parse_float=Decimal)["tests"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no case file: {error}") from error
     for number, test in enumerate(tests):

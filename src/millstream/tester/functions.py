@@ -39,8 +39,8 @@ def _aggregate(text: str, making: Accumulating) -> Signature:
     return replace(parse_signature(text, ""), accumulating=making)
 
 
-def _always(made: Accumulator) -> Accumulating:
-    return lambda types, constants, settings: made
+def _always(accumulator: Accumulator) -> Accumulating:
+    return lambda types, constants, settings: accumulator
 
 
 # ---------------------------------------------------------------- functions of a row
@@ -148,7 +148,9 @@ _LENGTHS = Accumulator("bigint", "0L", "{s} + ms_len(coalesce({0}, ''))", merge=
 def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
     """The sum of numbers and of the lengths of texts in `rows`, and once that of the `numbers` and `texts` behind."""
 
-    def made(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
+    def accumulator_of(
+        types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]
+    ) -> Accumulator:
         at = range(len(types))
         more = " + ".join(_length(i, types[i]) for i in at[rows])
         base = " + ".join(_length(i, types[i]) for part in (numbers, texts) for i in at[part]) or "0L"
@@ -161,7 +163,7 @@ def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
             nested=True,
         )
 
-    return made
+    return accumulator_of
 
 
 def _length(i: int, t: SqlType) -> str:
