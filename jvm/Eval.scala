@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /** A frame's narrow steps, applied in this JVM to rows without a job. */
@@ -22,9 +23,18 @@ object Eval {
 
   /**
    * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and folds, nothing that
-   * needs a job. Lane i of the rows enters at leaf i, from left to right.
+   * needs a job. Lane i of the rows enters at leaf i, from left to right. Expressions are `compiled` to Java, which
+   * takes longer than to interpret them for some hundred rows.
    */
-  def of(frame: DataFrame, in: String, out: String): Eval = {
+  def of(frame: DataFrame, in: String, out: String, compiled: Boolean): Eval = {
+    val conf = frame.sparkSession.asInstanceOf[ClassicSession].sessionState.conf.clone()
+    val mode = if (compiled) CodegenObjectFactoryMode.FALLBACK else CodegenObjectFactoryMode.NO_CODEGEN
+    conf.setConfString(SQLConf.CODEGEN_FACTORY_MODE.key, mode.toString)
+    // Of this thread, while the steps are made.
+    SQLConf.withExistingConf(conf) { of(frame, in, out) }
+  }
+
+  private def of(frame: DataFrame, in: String, out: String): Eval = {
     val plan = frame.asInstanceOf[ClassicDataset[_]].queryExecution.optimizedPlan
     val lanes = chains(plan)
     val shape = Option(in).map(columns).getOrElse(Shape.of(lanes.head.source).asInstanceOf[Shape.Struct])

@@ -71,7 +71,7 @@ def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_tol
 
 
 def _bounded(case: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayResult]:
-    what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
+    what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark, compiled=False))
     assert played is not None
     return what, played
 

@@ -129,7 +129,7 @@ def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
 
 def planned(what: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayResult]:
     """How to play it, without waiting for each record's outputs, and the bounded run."""
-    found, played = script(what, f"random_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
+    found, played = script(what, f"random_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark, compiled=False))
     assert played is not None
     return replace(found, feeds=tuple(replace(feed, emits=False) for feed in found.feeds)), played
 

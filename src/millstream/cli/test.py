@@ -77,7 +77,7 @@ def _way(args: argparse.Namespace) -> Way:
 def _bounded(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     spark = create(SessionOptions(folder, slots=4))
     try:
-        yield from run_cases(cases, Bounded(spark), effective({}, {}), jobs)
+        yield from run_cases(cases, Bounded(spark, compiled=False), effective({}, {}), jobs)
     finally:
         spark.stop()
 

@@ -125,7 +125,7 @@ def run_live(
     cases: Sequence[ConformanceCase], environment: LiveEnvironment, defaults: Mapping[str, str], jobs: int
 ) -> Iterator[Verdict]:
     """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
-    bounded = Bounded(environment.spark)
+    bounded = Bounded(environment.spark, compiled=False)
     names = [f"case_{uuid4().hex[:8]}_" for _ in cases]
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         yield from pool.map(lambda case, name: _verdict(case, name, environment, bounded, defaults), cases, names)
