@@ -130,7 +130,7 @@ def test_a_topic_that_kafka_would_not_make_is_refused_before_anything_is_written
 
 def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic(partitions=2)
-    assert server.execute(f"ASSERT TOPIC '{topic}' WITH (PARTITIONS=2);")[0]["exists"] is True
+    assert server.execute(f"ASSERT TOPIC '{topic}' WITH (PARTITIONS=2) TIMEOUT 240 SECONDS;")[0]["exists"] is True
     with pytest.raises(RequestFailed) as failed:
         server.execute(f"ASSERT NOT EXISTS TOPIC '{topic}' TIMEOUT 100 MILLISECONDS;")
     assert failed.value.code == 41700

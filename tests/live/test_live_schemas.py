@@ -211,9 +211,9 @@ def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: Schem
     with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
         server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
     id = client.register_schema(subject, Schema(AVRO, "AVRO"))
-    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id};")
+    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 240 SECONDS;")
     assert (told["subject"], told["id"], told["exists"]) == (subject, id, True)
-    server.execute("ASSERT NOT EXISTS SCHEMA ID 987654;")
+    server.execute("ASSERT NOT EXISTS SCHEMA ID 987654 TIMEOUT 240 SECONDS;")
     with pytest.raises(RequestFailed, match=f"id {id} exists"):
         server.execute(f"ASSERT NOT EXISTS SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 100 MILLISECONDS;")
 

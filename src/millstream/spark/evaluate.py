@@ -24,7 +24,7 @@ class Evaluator:
     """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
 
     Values are Python's as types.to_wire says. A frame with folds remembers the rows it was given. Expressions are
-    `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling takes up to a second.
+    `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
     """
 
     def __init__(
