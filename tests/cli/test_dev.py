@@ -54,7 +54,7 @@ def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[
     _gone(children)
 
 
-def test_a_busy_port_is_told_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         assert main(["dev", "--data", str(tmp_path / "data"), "--port", str(port)]) == 1

@@ -35,7 +35,7 @@ def test_each_surprise(spark: SparkSession) -> None:
     assert wrong == []
 
 
-def test_each_stands_under_its_sentence() -> None:
+def test_each_surprise_is_under_its_sentence() -> None:
     lines = [line for line in PATH.read_text(encoding="utf-8").splitlines() if line]
     first = next(i for i, line in enumerate(lines) if not line.startswith("#"))
     sections = [line for line in lines if line.startswith("# §")]

@@ -36,7 +36,9 @@ def test_every_input_has_its_output_with_time_headers_and_key(server: EngineProc
     assert (record.key, record.json, record.timestamp, record.headers) == (b"2", {"U": "B"}, 2000, (("h", b"x"),))
 
 
-def test_a_record_that_cannot_be_read_is_told_and_the_query_goes_on(server: EngineProcess, kafka: BrokerClient) -> None:
+def test_a_record_that_cannot_be_read_is_logged_and_the_query_goes_on(
+    server: EngineProcess, kafka: BrokerClient
+) -> None:
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     kafka.produce(topic, "1", b"this is no JSON")

@@ -66,7 +66,7 @@ def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> 
 
 
 @pytest.mark.parametrize("path", ["/query", "/query-stream"])
-def test_a_server_that_stops_tells_its_clients(engine: FakeEngine, path: str) -> None:
+def test_a_server_that_stops_ends_the_streams_of_its_clients(engine: FakeEngine, path: str) -> None:
     with Server(engine, port=0) as server:
         client = Http1Client(server.port, path)
         client.send(PUSH)
@@ -147,7 +147,7 @@ def test_many_rows_are_all_written_in_order(server: Server, engine: FakeEngine) 
     assert [row["ID"] - 100 for row in engine.inserted] == list(range(count))
 
 
-def test_a_refused_insert_stream_is_told_in_the_middle_of_the_sending(server: Server) -> None:
+def test_a_refused_insert_stream_is_answered_before_all_is_sent(server: Server) -> None:
     with Http2Client(server.port) as client:
         stream = client.open("/inserts-stream")
         client.send(stream, '{"target":"NOWHERE"}\n')
@@ -217,7 +217,7 @@ def test_socket_that_closes_ends_its_query(
     ("statement", "reason"),
     [("SELECT * FROM nowhere;", "there is no stream NOWHERE"), ("SELECT * FROM broken;", "a task failed")],
 )
-def test_socket_tells_errors_as_it_closes(server: Server, statement: str, reason: str) -> None:
+def test_a_socket_closes_with_the_error(server: Server, statement: str, reason: str) -> None:
     with _socket(server, statement) as socket:
         while socket.message():
             pass
@@ -235,7 +235,7 @@ def test_a_busy_port_is_a_sentence(server: Server, engine: FakeEngine) -> None:
         Server(engine, port=server.port).start()
 
 
-def test_what_nobody_foresaw_is_told_as_a_server_error(server: Server, engine: FakeEngine) -> None:
+def test_an_unexpected_exception_is_answered_as_a_server_error(server: Server, engine: FakeEngine) -> None:
     def broken(_: object) -> bool:
         raise KeyError("oops")
 

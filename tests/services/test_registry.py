@@ -33,6 +33,6 @@ def test_schemas_survive_a_restart(tmp_path: Path) -> None:
         assert httpx.get(f"{after.url}/subjects/kept-value/versions/1", timeout=PATIENCE).json()["id"] == number
 
 
-def test_a_busy_port_is_told_so(registry: RegistryProcess, tmp_path: Path) -> None:
+def test_a_busy_port_is_refused(registry: RegistryProcess, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=f"port {registry.port} is in use, so the schema registry cannot"):
         RegistryProcess(tmp_path, registry.port).start()
