@@ -8,18 +8,21 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench lock clean
+.PHONY: help setup run test test-fast check bench lock clean
 
 help: ## say what each verb does
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 setup: $(READY) ## put Python packages and millstream itself into .venv
 
 run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch rows
 	@$(BIN)/millstream demo
 
-test: $(READY) ## run every test, against real parts
-	@$(BIN)/python -m pytest
+test: $(READY) ## run every test, against real services; ten minutes
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+
+test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
+	@$(BIN)/python -m pytest -m fast --numprocesses 2
 
 check: $(READY) ## lint, format, types, layers
 	@$(BIN)/ruff check

@@ -23,9 +23,13 @@ object Eval {
 
   /**
    * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and stateful operators, nothing
-   * that needs a job. Rows of input i enter at leaf i, from left to right.
+   * that needs a job. Rows of input i enter at leaf i, from left to right. Expressions are `compiled` to Java, which
+   * takes longer than to interpret them for some hundred rows.
    */
-  def of(frame: DataFrame, in: String, out: String): Eval = {
+  def of(frame: DataFrame, in: String, out: String, compiled: Boolean): Eval =
+    SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+
+  private def of(frame: DataFrame, in: String, out: String): Eval = {
     val inputs = chains(SparkInternals.optimized(frame))
     val read = Option(in).map(columns).getOrElse(SqlType.of(inputs.head.source).asInstanceOf[SqlType.Struct])
     val written = Option(out).map(columns).getOrElse(SqlType.of(frame.schema).asInstanceOf[SqlType.Struct])

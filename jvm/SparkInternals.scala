@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult}
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreOps}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.types._
 import org.apache.spark.util.CompletionIterator
@@ -46,6 +47,14 @@ object SparkInternals {
   def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
   def expression(column: Column): Expression = ExpressionUtils.expression(column)
   def column(expression: Expression): Column = ExpressionUtils.column(expression)
+
+  /** What `make` makes in this session, with expressions compiled to Java or interpreted, by this thread. */
+  def withCodegen[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
+    val conf = classic(spark).sessionState.conf.clone()
+    val mode = if (compiled) CodegenObjectFactoryMode.FALLBACK else CodegenObjectFactoryMode.NO_CODEGEN
+    conf.setConfString(SQLConf.CODEGEN_FACTORY_MODE.key, mode.toString)
+    SQLConf.withExistingConf(conf) { make }
+  }
 
   /** A frame without rows, which the optimizer cannot see to be empty. */
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =

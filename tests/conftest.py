@@ -1,4 +1,8 @@
-"""Fixtures of every room: a real broker, a real registry and Spark, one a session, started when first asked for."""
+"""Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
+
+`make test` runs three groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
+busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again.
+"""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +16,9 @@ from millstream.services.broker import BrokerProcess
 from millstream.services.registry import RegistryProcess
 from millstream.spark.session import SessionOptions, create
 from millstream.tester.environment import KEEP_RECORDS
+from support.engine_process import EngineProcess
 from support.kafka import BrokerClient
+from support.registry_proxy import USER, RegistryProxy, registry_proxy
 from support.shared import ABSENT
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.
@@ -30,6 +36,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             "set MILLSTREAM_SHARED to the folder that has conformance/",
             yellow=True,
         )
+
+
+# A test of one of these fixtures waits for what another process does.
+PROCESSES = frozenset({"broker", "registry"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Put each test into its group, and mark those that need no other process."""
+    for item in items:
+        group = _group(item)
+        item.add_marker(pytest.mark.xdist_group(group))
+        if group == "compute" and not item.get_closest_marker("slow") and "spark" not in item.fixturenames:
+            item.add_marker(pytest.mark.fast)
+
+
+def _group(item: pytest.Function) -> str:
+    fixtures = set(item.fixturenames)
+    if item.get_closest_marker("crash") or "begin" in fixtures:
+        return "crash"
+    return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +76,42 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProce
     """A real schema registry on a free port; `registry.url` is its Confluent API."""
     with RegistryProcess(tmp_path_factory.mktemp("registry"), port=0) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def proxy(registry: RegistryProcess) -> Iterator[RegistryProxy]:
+    """The address by which servers reach the registry: it asks for a name and password, and can refuse to answer."""
+    with registry_proxy(registry.url) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def shared_server(
+    broker: BrokerProcess, kafka: BrokerClient, proxy: RegistryProxy, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EngineProcess]:
+    """One server for all tests that do not end it; use `server`, which leaves it as it was."""
+    folder = tmp_path_factory.mktemp("server")
+    settings = {
+        "bootstrap.servers": broker.bootstrap,
+        "ksql.service.id": kafka.unique("shared").replace("-", "_"),
+        "millstream.server.id": "one",
+        "millstream.data.dir": str(folder / "data"),
+        "millstream.slots": "64",
+        "millstream.batch.duration": "1 second",
+        "auto.offset.reset": "earliest",
+        "ksql.schema.registry.url": proxy.url,
+        "ksql.schema.registry.basic.auth.user.info": USER,
+    }
+    started = EngineProcess(settings, folder / "server.log")
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def server(shared_server: EngineProcess) -> Iterator[EngineProcess]:
+    """The server: topics are read from their beginning; queries and sources end with the test."""
+    yield shared_server
+    shared_server.clear()
 
 
 @pytest.fixture(scope="session")

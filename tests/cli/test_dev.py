@@ -13,8 +13,8 @@ import pytest
 
 from millstream.cli.client import RestClient, SessionContext
 from millstream.cli.main import main
-
-PATIENCE = 120
+from support.kafka import wait_for
+from support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def dev(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-@pytest.mark.live
+@pytest.mark.crash
 def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None:
     shown = _read_until(dev, "everything runs")
     url = re.search(r"http://localhost:\d+", shown)
@@ -44,17 +44,17 @@ def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None
     _gone(children)
 
 
-@pytest.mark.live
+@pytest.mark.crash
 def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[str]) -> None:
     _read_until(dev, "Kafka")
-    time.sleep(0.5)  # somewhere in the start of Spark; wherever it is, nothing may be left
+    wait_for(lambda: _spark_starts(dev.pid), "the start of Spark", PATIENCE)
     children = _descendants(dev.pid)
     dev.send_signal(signal.SIGINT)
     assert dev.wait(PATIENCE) == 130
     _gone(children)
 
 
-def test_a_busy_port_is_told_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         assert main(["dev", "--data", str(tmp_path / "data"), "--port", str(port)]) == 1
@@ -84,6 +84,18 @@ def _descendants(pid: int) -> list[int]:
             child = int(stat.parent.name)
             found += [child, *_descendants(child)]
     return found
+
+
+def _spark_starts(pid: int) -> bool:
+    """Whether the process has started Spark's JVM, which takes some seconds to answer."""
+    return any(b"SparkSubmit" in _command(child) for child in _descendants(pid))
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def _gone(processes: list[int]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from millstream.cli.main import main
 from support.engine import FakeEngine
+from support.patience import PATIENCE
 
 Run = Callable[..., Any]
 ROWS = """\
@@ -41,7 +42,7 @@ def test_entities_as_json(run: Run) -> None:
     assert json.loads(run("-e", "SHOW STREAMS;", "--output", "JSON").out)["streams"][0]["name"] == "ORDERS"
 
 
-def test_a_failing_statement_ends_the_script_with_1_and_is_told_on_stderr(run: Run) -> None:
+def test_a_failing_statement_ends_the_script_with_1_and_is_reported_on_stderr(run: Run) -> None:
     done = run("-e", "SELECT * FROM orders;\n SELECT *\nFROM nowhere; SHOW STREAMS;")
     assert (done.code, done.out) == (1, ROWS)
     # The fake engine's place is line 1:15, which the statement's first line does not reach.
@@ -57,7 +58,7 @@ def test_an_error_points_at_its_place(run: Run) -> None:
     )
 
 
-def test_an_error_in_a_file_is_told_with_the_file_and_its_line(run: Run, tmp_path: Path) -> None:
+def test_an_error_in_a_file_is_reported_with_the_file_and_its_line(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "script.sql"
     file.write_text("-- a comment; with a semicolon\nSHOW STREAMS;\n\nSELECT * FROM nowhere;\n")
     done = run("-f", str(file))
@@ -79,13 +80,13 @@ def test_a_pipe_is_a_script(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_row_limit_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
     assert len(run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-row-limit", "2").out.splitlines()) == 4
-    assert engine.wait_for_queries(1)[0].closed.wait(5)
+    assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)
 
 
 def test_the_timeout_ends_a_push_query(run: Run, engine: FakeEngine) -> None:
     done = run("-e", "SELECT * FROM orders EMIT CHANGES;", "--query-timeout", "300")
     assert (done.code, done.out) == (0, ROWS)
-    assert engine.wait_for_queries(1)[0].closed.wait(5)
+    assert engine.wait_for_queries(1)[0].closed.wait(PATIENCE)
 
 
 def test_print_writes_lines(run: Run) -> None:

@@ -21,7 +21,7 @@ def _cases() -> Iterator[dict[str, Any]]:
         yield from json.loads(file.read_text())["tests"]
 
 
-@pytest.mark.live
+@pytest.mark.crash
 def test_the_sample_passes(tmp_path: Path) -> None:
     """By the command, in a process of its own: a server ends the Spark of its process with itself."""
     sample, report = tmp_path / "sample.json", tmp_path / "report"

@@ -16,7 +16,7 @@ from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
 from millstream.syntax import tree
 from millstream.syntax.parser import split
-from millstream.tester.cases import CaseRecord, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
 
@@ -49,7 +49,7 @@ def test_aggregates_give_their_answers(spark: SparkSession) -> None:
     declare = "CREATE STREAM s (id INT KEY, x DOUBLE) WITH (kafka_topic='s', value_format='JSON');"
     statements = (*texts(), declare, f"CREATE TABLE o AS SELECT id, {name}(x) AS r FROM s GROUP BY id;")
     inputs = tuple(CaseRecord("s", 1, {"X": float(v)}, 0) for v in values.split(","))
-    case = TestCase("", "", "", statements, {}, (), inputs, (), {}, None)
+    case = ConformanceCase("", "", "", statements, {}, (), inputs, (), {}, None)
     played = plan(case, effective({}, {}), Bounded(spark))
     run(case, played, Bounded(spark))
     last = max(played.records["O"], key=lambda placed: placed.order)

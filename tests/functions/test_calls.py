@@ -1,11 +1,13 @@
 """Every line of calls/*.txt: a call, its type, and what it gives."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from functions.calling import answers, asked
+from support.spark import configured
 
 FOLDING = ",".join(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}"
@@ -14,11 +16,21 @@ FOLDING = ",".join(
 FILES = sorted((Path(__file__).parent / "calls").glob("*.txt"))
 
 
-@pytest.mark.parametrize("where", ["in tasks", "while planning"])
+@pytest.fixture(params=["in tasks", "while planning"])
+def session(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, with and without the rules by which the optimizer computes constants itself."""
+    rules = {"spark.sql.optimizer.excludedRules": FOLDING} if request.param == "in tasks" else {}
+    with configured(spark, rules):
+        yield spark
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
-def test_what_calls_give(path: Path, where: str, spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.optimizer.excludedRules", FOLDING if where == "in tasks" else "")
+def test_what_calls_give(path: Path, session: SparkSession) -> None:
     lines = asked(path)
-    given = answers([call for call, _ in lines], spark)
-    wrong = [f"{call} => {a}, not {wanted}" for (call, wanted), a in zip(lines, given, strict=True) if str(a) != wanted]
+    results = answers([call for call, _ in lines], session)
+    wrong = [
+        f"{call} => {result}, not {expected}"
+        for (call, expected), result in zip(lines, results, strict=True)
+        if str(result) != expected
+    ]
     assert wrong == []

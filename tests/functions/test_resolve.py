@@ -126,13 +126,13 @@ def test_generics_widen_together() -> None:
     assert (call.arguments, call.returns) == ((Array(BIGINT), None), BOOLEAN)
 
 
-def test_decimals_meet_in_one_with_room_for_both() -> None:
+def test_the_common_type_of_decimals_has_room_for_both() -> None:
     assert called("COALESCE", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
     assert called("GREATEST", Decimal(4, 1), Decimal(4, 3)).returns == Decimal(6, 3)
     assert called("ROUND", Decimal(33, 16)).returns == Decimal(17, 0)
 
 
-def test_a_lambda_is_typed_by_what_stands_before_it() -> None:
+def test_a_lambda_is_typed_by_the_arguments_before_it() -> None:
     asked: list[tuple[int, tuple[SqlType, ...]]] = []
 
     def typer(index: int, parameters: tuple[SqlType, ...]) -> SqlType:

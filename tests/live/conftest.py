@@ -1,4 +1,4 @@
-"""Real servers over the session's broker."""
+"""Servers that a test starts and ends itself, over the session's broker."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ Begin = Callable[..., EngineProcess]
 def begin(broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
     """Starts a server of this module's own service id; all share one data folder, and end with the module."""
     folder, service = tmp_path_factory.mktemp("server"), kafka.unique("live").replace("-", "_")
-    lives: list[EngineProcess] = []
+    processes: list[EngineProcess] = []
 
     def start(name: str = "one", **properties: str) -> EngineProcess:
         settings = {
@@ -25,19 +25,13 @@ def begin(broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.T
             "millstream.server.id": name,
             "millstream.data.dir": str(folder / "data"),
             "millstream.slots": "32",
-            "millstream.batch.duration": "5 seconds",
+            "millstream.batch.duration": "2 seconds",
             "auto.offset.reset": "earliest",
             **properties,
         }
-        lives.append(EngineProcess(settings, Path(folder) / f"{name}.log"))
-        return lives[-1]
+        processes.append(EngineProcess(settings, Path(folder) / f"{name}.log"))
+        return processes[-1]
 
     yield start
-    for life in lives:
-        life.kill()
-
-
-@pytest.fixture(scope="module")
-def server(begin: Begin) -> EngineProcess:
-    """One server for the module."""
-    return begin()
+    for process in processes:
+        process.kill()

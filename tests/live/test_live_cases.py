@@ -13,7 +13,7 @@ from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.spark.bounded import Bounded
 from millstream.tester.broker_topics import BrokerTopics, wired
-from millstream.tester.cases import TestCase, load
+from millstream.tester.cases import ConformanceCase, load
 from millstream.tester.check import differences
 from millstream.tester.environment import LiveEnvironment
 from millstream.tester.live import run_live
@@ -29,14 +29,14 @@ KILLED = [id for group in SAMPLE.values() for id in group.get("killed", ())]
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, TestCase]:
+def cases() -> dict[str, ConformanceCase]:
     return {case.id: case for case in load([shared("conformance", "query")]) if case.id in LISTED}
 
 
 @pytest.fixture(scope="module")
 def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
-    with wired(broker.bootstrap, spark) as made:
-        yield made
+    with wired(broker.bootstrap, spark) as topics:
+        yield topics
 
 
 def test_the_sample_is_what_it_is_said_to_be() -> None:
@@ -46,7 +46,7 @@ def test_the_sample_is_what_it_is_said_to_be() -> None:
 
 
 def test_most_of_the_sample_gives_the_same_records_live(
-    cases: dict[str, TestCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
+    cases: dict[str, ConformanceCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
 ) -> None:
     straight = [cases[id] for id in LISTED if id not in KILLED]
     played = run_live(straight, LiveEnvironment(wire, spark, tmp_path), effective({}, {}), jobs=8)
@@ -54,35 +54,36 @@ def test_most_of_the_sample_gives_the_same_records_live(
     assert not failed, "\n".join(failed)
 
 
-def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_told(
-    cases: dict[str, TestCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
+@pytest.mark.crash
+def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_emitted(
+    cases: dict[str, ConformanceCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
 ) -> None:
     """A process that plays them all is killed when half of the records are in; another goes on from the checkpoints."""
-    made = [(cases[id], *_bounded(cases[id], spark)) for id in KILLED]
-    lives = CrashRuns([s for _, s, _ in made], wire.bootstrap, tmp_path / "lives", (0.5,))
-    lives.live(0)
-    before = {s.name: {topic: wire.count(s.name + topic) for topic in _outputs(case)} for case, s, _ in made}
-    lives.live(1)
+    scripts = [(cases[id], *_bounded(cases[id], spark)) for id in KILLED]
+    runs = CrashRuns([s for _, s, _ in scripts], wire.bootstrap, tmp_path / "runs", (0.5,))
+    runs.run(0)
+    before = {s.name: {topic: wire.count(s.name + topic) for topic in _outputs(case)} for case, s, _ in scripts}
+    runs.run(1)
     failed = [
-        f"{case.id} {case.title}\n  {why}" for case, s, p in made for why in _wrong(case, s, p, before[s.name], wire)
+        f"{case.id} {case.title}\n  {why}" for case, s, p in scripts for why in _wrong(case, s, p, before[s.name], wire)
     ]
     assert not failed, "\n".join(failed)
 
 
-def _bounded(case: TestCase, spark: SparkSession) -> tuple[Script, PlayResult]:
-    what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark))
+def _bounded(case: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayResult]:
+    what, played = script(case, f"killed_{uuid4().hex[:8]}_", effective({}, {}), Bounded(spark, compiled=False))
     assert played is not None
     return what, played
 
 
-def _outputs(case: TestCase) -> set[str]:
+def _outputs(case: ConformanceCase) -> set[str]:
     return {record.topic for record in case.outputs}
 
 
 def _wrong(
-    case: TestCase, what: Script, played: PlayResult, before: dict[str, int], wire: BrokerTopics
+    case: ConformanceCase, what: Script, played: PlayResult, before: dict[str, int], wire: BrokerTopics
 ) -> Iterator[str]:
-    """How the topics differ from what is expected once each has lost what was told twice."""
+    """How the topics differ from what is expected without the records that were emitted twice."""
     records = {}
     for topic in _outputs(case):
         expected = len([r for r in case.outputs if r.topic == topic])
@@ -94,10 +95,10 @@ def _wrong(
 
 
 def _repeated(topic: str, raw: Sequence[PlacedRecord], before: int, again: int) -> Iterator[str]:
-    """The second life must begin with the last records of the first, as they were, and go on where they end."""
+    """The second run must begin with the last records of the first, as they were, and go on where they end."""
     if not 0 <= again <= before:
-        yield f"{topic} has {again} records too many; the first life wrote {before}"
+        yield f"{topic} has {again} records too many; the first run wrote {before}"
         return
     last, first = raw[before - again : before], raw[before : before + again]
     if [replace(p.record, offset=0) for p in last] != [replace(p.record, offset=0) for p in first]:
-        yield f"{topic}: what was told again is not what was told\n  {last}\n  {first}"
+        yield f"{topic}: what was emitted again is not what was emitted before\n  {last}\n  {first}"

@@ -10,8 +10,6 @@ from support.kafka import BrokerClient, TopicRecord, wait_for
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
-# Two servers start in this test, on a machine that may be busy.
-SLOW = 240.0
 
 
 def declare(server: EngineProcess, kafka: BrokerClient, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
@@ -101,10 +99,10 @@ def test_a_killed_server_goes_on_counting(begin: Begin, kafka: BrokerClient) -> 
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;")
     for _ in range(3):
         kafka.produce(topic, "1", {"g": "a", "v": 1})
-    kafka.consume_all(f"{name}_T", 3, SLOW)
+    kafka.consume_all(f"{name}_T", 3)
     server.kill()
     begin("counting", **{"ksql.service.id": service})
     kafka.produce(topic, "1", {"g": "a", "v": 1})
     found = lambda: [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]  # noqa: E731
-    wait_for(lambda: {"N": 4} in found(), "the fourth row counted", SLOW)
+    wait_for(lambda: {"N": 4} in found(), "the fourth row counted")
     assert {"N": 5} not in found()

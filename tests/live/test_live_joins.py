@@ -12,12 +12,6 @@ pytestmark = pytest.mark.live
 Put = Callable[..., None]
 
 
-@pytest.fixture(scope="module")
-def server(begin: Callable[..., EngineProcess]) -> EngineProcess:
-    """A server with room for all the joins of this module."""
-    return begin("joins", **{"millstream.slots": "64"})
-
-
 def declare(server: EngineProcess, kafka: BrokerClient, kind: str, partitions: int = 1) -> tuple[str, Put]:
     """A new stream or table (ID INT, G INT, V STRING), and what puts a row into its topic."""
     topic = kafka.create_topic(partitions=partitions)

@@ -14,8 +14,6 @@ pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
 
 LOG = "py-log"
-# Queries start one after the other, and after a restart read again what came after the last checkpoint.
-LONG = 240.0
 STATEMENTS = """
 CREATE FUNCTION share(part INT, whole INT) RETURNS DOUBLE LANGUAGE PYTHON AS $$
   import os
@@ -44,61 +42,91 @@ def shout(text):
 '''
 
 
-def test_functions_live(begin: Begin, kafka: BrokerClient, tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(FILE)
-    own = {"ksql.extension.dir": str(tmp_path), "ksql.logging.processing.topic.name": LOG}
-    server = begin(**own, **{"millstream.python.timeout.ms": "500"})
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the server's own functions."""
+    folder = tmp_path_factory.mktemp("functions")
+    (folder / "own.py").write_text(FILE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(folder: Path) -> dict[str, str]:
+    return {"ksql.extension.dir": str(folder), "ksql.logging.processing.topic.name": LOG}
+
+
+@pytest.fixture(scope="module")
+def running(begin: Begin, kafka: BrokerClient, settings: dict[str, str]) -> EngineProcess:
+    """A server whose queries call the functions, over records of which three make a function fail."""
+    server = begin(**settings, **{"millstream.python.timeout.ms": "500"})
     server.execute(STATEMENTS)
     rows = [("a", 1, 2), ("bcd", 1, 0), ("ef", 1, -1), ("g", 1, -2), ("h", 3, 4)]
     for i, (word, part, whole) in enumerate(rows):
         kafka.produce("py-words", "1", {"WORD": word, "PART": part, "WHOLE": whole}, i)
-    made = [r.json for r in kafka.consume_all("SHARES", 5, LONG)]
-    assert [r["SHARE"] for r in made] == [0.5, None, None, None, 0.75]
-    assert [r["WORD"] for r in made] == ["A!", "BCD!", "EF!", "G!", "H!"]
-    assert [r.json["WORD"] for r in kafka.consume_all("LONGS", 5, LONG)] == ["a", "bcd", "bcd", "bcd", "bcd"]
-    told(server, kafka)
-    shown(server)
-    server.kill()
-    restarted(begin(**own), kafka)
-
-
-def told(server: EngineProcess, kafka: BrokerClient) -> None:
-    """Each failure is in the processing log, with its line."""
-    wanted = (
-        "function SHARE: line 4 (return part / whole): ZeroDivisionError: division by zero",
-        "function SHARE: its process ended by itself (exit code 1)",
-        "function SHARE: line 3 (while whole == -2: pass): it took ",
-    )
-    for why in wanted:
-        wait_for(lambda why=why: any(why in json.dumps(r.json) for r in read(kafka, LOG)), why, LONG)
-    assert {server.state(q["id"]) for q in server.execute("SHOW QUERIES;")[0]["queries"]} == {"RUNNING"}
+    kafka.consume_all("SHARES", 5)
+    kafka.consume_all("LONGS", 5)
+    return server
 
 
 def read(kafka: BrokerClient, topic: str) -> list[TopicRecord]:
     return kafka.consume_all(topic, kafka.ends(topic))
 
 
-def shown(server: EngineProcess) -> None:
-    listed = {f["name"]: f for f in server.execute("SHOW FUNCTIONS;")[0]["functions"]}
+def writer_of(server: EngineProcess, sink: str) -> str:
+    """The id of the query that writes a source."""
+    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == [sink]]
+    return str(id)
+
+
+@pytest.mark.usefixtures("running")
+def test_queries_call_functions_and_a_failed_call_is_null(kafka: BrokerClient) -> None:
+    shares = [r.json for r in kafka.consume_all("SHARES", 5)]
+    assert [r["SHARE"] for r in shares] == [0.5, None, None, None, 0.75]
+    assert [r["WORD"] for r in shares] == ["A!", "BCD!", "EF!", "G!", "H!"]
+    assert [r.json["WORD"] for r in kafka.consume_all("LONGS", 5)] == ["a", "bcd", "bcd", "bcd", "bcd"]
+
+
+def test_each_failure_is_logged_with_its_line(running: EngineProcess, kafka: BrokerClient) -> None:
+    reasons = (
+        "function SHARE: line 4 (return part / whole): ZeroDivisionError: division by zero",
+        "function SHARE: its process ended by itself (exit code 1)",
+        "function SHARE: line 3 (while whole == -2: pass): it took ",
+    )
+    for why in reasons:
+        wait_for(lambda why=why: any(why in json.dumps(r.json) for r in read(kafka, LOG)), why)
+    assert {running.state(q["id"]) for q in running.execute("SHOW QUERIES;")[0]["queries"]} == {"RUNNING"}
+
+
+def test_functions_are_listed_described_and_explained(running: EngineProcess) -> None:
+    listed = {f["name"]: f for f in running.execute("SHOW FUNCTIONS;")[0]["functions"]}
     assert listed["SHARE"] == {"name": "SHARE", "type": "SCALAR", "category": "python"}
     assert listed["LONGEST"]["type"] == "AGGREGATE"
-    told = server.execute("DESCRIBE FUNCTION shout;")[0]
-    assert told["description"] == "Says it aloud."
-    assert told["path"].endswith("own.py")
-    (query,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == ["SHARES"]]
-    plan = server.execute(f"EXPLAIN {query};")[0]["queryDescription"]["executionPlan"]
+    description = running.execute("DESCRIBE FUNCTION shout;")[0]
+    assert description["description"] == "Says it aloud."
+    assert description["path"].endswith("own.py")
+    plan = running.execute(f"EXPLAIN {writer_of(running, 'SHARES')};")[0]["queryDescription"]["executionPlan"]
     assert "Python: SHARE, SHOUT (" in plan
-    for statement, why in (("DROP FUNCTION share;", query), ("DROP FUNCTION shout;", "own.py")):
+
+
+def test_a_function_in_use_or_in_a_file_is_not_dropped(running: EngineProcess) -> None:
+    for statement, why in (("DROP FUNCTION share;", writer_of(running, "SHARES")), ("DROP FUNCTION shout;", "own.py")):
         with pytest.raises(RequestFailed, match=why):
-            server.execute(statement)
-    assert server.rows("SELECT share(part, whole) FROM words LIMIT 1;", 1) == [[0.5]]
+            running.execute(statement)
 
 
-def restarted(again: EngineProcess, kafka: BrokerClient) -> None:
-    """A server that was killed knows its functions again, and its queries go on with them."""
+def test_a_pull_query_calls_a_function(running: EngineProcess) -> None:
+    assert running.rows("SELECT share(part, whole) FROM words LIMIT 1;", 1) == [[0.5]]
+
+
+def test_a_server_that_was_killed_knows_its_functions_again(
+    running: EngineProcess, begin: Begin, kafka: BrokerClient, settings: dict[str, str]
+) -> None:
+    """It is the last of the module: it ends the server of the others."""
+    running.kill()
+    again = begin(**settings)
     kafka.produce("py-words", "1", {"WORD": "again!", "PART": 1, "WHOLE": 8}, 9)
-    wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart", LONG)
-    wait_for(lambda: read(kafka, "LONGS")[-1].json["WORD"] == "again!", "the state after the restart", LONG)
+    wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart")
+    wait_for(lambda: read(kafka, "LONGS")[-1].json["WORD"] == "again!", "the state after the restart")
     ids = [q["id"] for q in again.execute("SHOW QUERIES;")[0]["queries"]]
     again.execute("".join(f"TERMINATE {id};" for id in ids) + "DROP FUNCTION share; DROP FUNCTION longest;")
     assert "SHARE" not in {f["name"] for f in again.execute("SHOW FUNCTIONS;")[0]["functions"]}

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ from millstream.engine.api import RequestFailed
 from millstream.services.registry import RegistryProcess
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
-from support.registry_proxy import USER, RegistryProxy, registry_proxy
+from support.registry_proxy import RegistryProxy
 
 pytestmark = pytest.mark.live
 AVRO = json.dumps(
@@ -115,19 +115,6 @@ def theirs(format: str, client: SchemaRegistryClient) -> Theirs:
 @pytest.fixture(scope="module")
 def client(registry: RegistryProcess) -> SchemaRegistryClient:
     return Describing({"url": registry.url})
-
-
-@pytest.fixture(scope="module")
-def door(registry: RegistryProcess) -> Iterator[RegistryProxy]:
-    """The door by which the server reaches the registry."""
-    with registry_proxy(registry.url) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(begin: Callable[..., EngineProcess], door: RegistryProxy) -> EngineProcess:
-    """A server that knows the registry."""
-    return begin(**{"ksql.schema.registry.url": door.url, "ksql.schema.registry.basic.auth.user.info": USER})
 
 
 def name_of(topic: str) -> str:
@@ -224,9 +211,9 @@ def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: Schem
     with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
         server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
     id = client.register_schema(subject, Schema(AVRO, "AVRO"))
-    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id};")
+    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 240 SECONDS;")
     assert (told["subject"], told["id"], told["exists"]) == (subject, id, True)
-    server.execute("ASSERT NOT EXISTS SCHEMA ID 987654;")
+    server.execute("ASSERT NOT EXISTS SCHEMA ID 987654 TIMEOUT 240 SECONDS;")
     with pytest.raises(RequestFailed, match=f"id {id} exists"):
         server.execute(f"ASSERT NOT EXISTS SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 100 MILLISECONDS;")
 
@@ -262,7 +249,7 @@ def test_schema_ids_keep_names_and_the_physical_schema(
 
 
 def test_while_the_registry_is_away_queries_wait_and_statements_fail(
-    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, door: RegistryProxy
+    server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient, proxy: RegistryProxy
 ) -> None:
     topic = kafka.create_topic()
     name, at = name_of(topic), SerializationContext(topic, MessageField.VALUE)
@@ -273,14 +260,14 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
     first, second = (AvroSerializer(client, text)({"a": n}, at) for n, text in enumerate(texts, 1))
     kafka.produce(topic, "1", first)
     kafka.consume_all(f"{name}_OUT", 1)
-    door.shut = True
+    proxy.shut = True
     try:
         kafka.produce(topic, "2", second)
-        wait_for(lambda: door.turned_away > 2, "the query asking for the schema")
+        wait_for(lambda: proxy.turned_away > 2, "the query asking for the schema")
         with pytest.raises(RequestFailed, match="the schema registry answered 503: shut"):
             server.execute(f"CREATE STREAM {name}_2 AS SELECT * FROM {name} EMIT CHANGES;")
     finally:
-        door.shut = False
+        proxy.shut = False
     assert [r.json for r in kafka.consume_all(f"{name}_OUT", 2)] == [{"A": 1}, {"A": 2}]
 
 

@@ -11,7 +11,6 @@ from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
-SLOW = 240.0
 MANY = 1_000_000
 
 
@@ -21,7 +20,7 @@ def pull(server: EngineProcess, query: str, **properties: str) -> list[list[Any]
 
 def settled(server: EngineProcess, query: str, rows: list[list[Any]]) -> None:
     """Wait until the query's rows, in any order, are these."""
-    wait_for(lambda: sorted(pull(server, query), key=repr) == sorted(rows, key=repr), f"{query} gives {rows}", SLOW)
+    wait_for(lambda: sorted(pull(server, query), key=repr) == sorted(rows, key=repr), f"{query} gives {rows}")
 
 
 def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) -> None:

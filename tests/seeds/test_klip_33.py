@@ -47,7 +47,7 @@ def test_support_for_additional_key_column_data_types_decimal_and_boolean(world:
             read = world.theirs(format, "key", f"{world.topic}-{end}").read(record.key)
             # Confluent's own library leaves a payload of bytes alone as it is, whatever its logical type.
             assert (Decimal(int.from_bytes(read, "big")).scaleb(-2) if isinstance(read, bytes) else read) == held
-        ((key,),) = world.life.rows(f"SELECT k FROM {world.name}_{end} LIMIT 1;", 1)
+        ((key,),) = world.server.rows(f"SELECT k FROM {world.name}_{end} LIMIT 1;", 1)
         assert key == ("1.50" if end == "DEC" else True)
 
 
@@ -152,10 +152,10 @@ def test_the_key_schema_will_be_read_and_registered_with_the_schema_registry_as_
     assert world.columns("{n}_AGAIN") == {"ROWKEY": "STRUCT KEY", "V": "INTEGER"}
 
 
-def test_key_schemas_will_be_marked_as_readonly(world: SeedWorld, door: RegistryProxy) -> None:
+def test_key_schemas_will_be_marked_as_readonly(world: SeedWorld, proxy: RegistryProxy) -> None:
     world.sql("CREATE STREAM {n} (k INT KEY, v INT) WITH (kafka_topic='{t}', partitions=1, format='AVRO');")
-    assert door.modes[f"{world.topic}-key"] == "READONLY"
-    assert f"{world.topic}-value" not in door.modes
+    assert proxy.modes[f"{world.topic}-key"] == "READONLY"
+    assert f"{world.topic}-value" not in proxy.modes
 
 
 def test_table_created_with_keys_and_values_using_schema_inference(world: SeedWorld) -> None:
@@ -183,7 +183,7 @@ def test_the_none_format_will_allow_users_to_explicitly_inform_the_engine_to_ign
     assert world.columns() == {"V": "INTEGER"}
     assert formats(world) == ("NONE", "AVRO")
     world.kafka.produce(world.topic, b"\0\0no key of ours", world.theirs("AVRO").write({"v": 3}, record("v", "int")))
-    assert world.life.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3]]
+    assert world.server.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1) == [[3]]
 
 
 def test_without_none_the_key_schema_is_read_and_an_error_reported_if_it_does_not_exist(world: SeedWorld) -> None:

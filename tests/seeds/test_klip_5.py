@@ -63,7 +63,7 @@ def test_users_can_use_any_content_with_any_naming_convention(world: SeedWorld, 
         assert (world.theirs(format).read(record.value) if format == "JSON_SR" else record.json) == numbered
     for name, value in numbered.items():
         where = f"SELECT {quoted(name)} FROM {world.name} WHERE {quoted(name)} = {value} LIMIT 1;"
-        assert world.life.rows(where, 1) == [[value]]
+        assert world.server.rows(where, 1) == [[value]]
 
 
 @pytest.mark.parametrize("format", ["JSON", "JSON_SR"])
@@ -79,7 +79,7 @@ def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(w
     held = [dict.fromkeys(NAMES, n) for n in (1, 2, 3)]
     assert read == {"s t": held[0], "@a": [held[1]], "m.p": {"k.e y": held[2]}}
     reached = ", ".join(f"`s t`->{quoted(n)} + `@a`[1]->{quoted(n)} + `m.p`['k.e y']->{quoted(n)}" for n in NAMES)
-    assert world.life.rows(f"SELECT {reached} FROM {world.name} LIMIT 1;", 1) == [[6] * len(NAMES)]
+    assert world.server.rows(f"SELECT {reached} FROM {world.name} LIMIT 1;", 1) == [[6] * len(NAMES)]
 
 
 @pytest.mark.parametrize("format", ["AVRO", "PROTOBUF", "PROTOBUF_NOSR"])

@@ -80,7 +80,7 @@ def test_the_fetched_schema_format_must_match_specified_format(world: SeedWorld,
                 SOURCE
                 + f"CREATE STREAM {{n}}_OUT WITH (value_format='{other}', value_schema_id={id}) AS SELECT * FROM {{n}};"
             )
-        world.close()
+        world.sql("DROP STREAM {n};")
 
 
 def test_schema_with_specified_id_must_exist_in_schema_registry(world: SeedWorld) -> None:
@@ -147,7 +147,7 @@ def test_data_can_be_serialized_and_deserialized_for_create_statements(world: Se
     assert numbers(world.theirs(format).read(written.value)) == {"item": "nut", "Count": 3, "kind": "x"}
     theirs = world.theirs(format).write({"item": "bolt", "Count": 4, "kind": "y"}, TEXTS[format])
     world.kafka.produce(world.topic, "b", theirs)
-    rows = world.life.rows(f"SELECT * FROM {world.name} LIMIT 2;", 2)
+    rows = world.server.rows(f"SELECT * FROM {world.name} LIMIT 2;", 2)
     assert sorted(rows) == [["a", "nut", 3, "x"], ["b", "bolt", 4, "y"]]
 
 

@@ -95,7 +95,7 @@ def test_confluents_deserializers_read_all_types_of_keys_and_values(world: SeedW
     assert (held["A"], held["B"], held["D"]) == (1, "x", [3])
     # A row of nulls, and what was written is read back by the engine itself.
     assert not any((world.theirs(format).read(second.value) or {}).values())
-    rows = world.life.rows(f"SELECT i, dc, dt, tm, ts, m['k'], s->y[1], k->c FROM {world.name} LIMIT 1;", 1)
+    rows = world.server.rows(f"SELECT i, dc, dt, tm, ts, m['k'], s->y[1], k->c FROM {world.name} LIMIT 1;", 1)
     assert rows == [[7, "-12.50", "2024-02-29", "12:34:56.789", "2024-02-29T12:34:56.789", 3, 1.5, "2.5"]]
 
 
@@ -105,7 +105,7 @@ def test_what_confluents_serializers_write_by_the_engines_schema_is_read(world: 
     text = world.client.latest(f"{world.topic}-value")
     written = world.theirs(format).write(READ[format], text)
     world.kafka.produce(world.topic, None, written)
-    ((*row,),) = world.life.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1)
+    ((*row,),) = world.server.rows(f"SELECT * FROM {world.name} LIMIT 1;", 1)
     assert row[:5] == [True, 7, 9_000_000_000, 0.5, "hé"]
     assert row[5:10] == ["AQI=", "-12.50", "2024-02-29", "12:34:56.789", "2024-02-29T12:34:56.789"]
     assert row[10:] == [["p", "q"], {"k": 3}, {"X": 1, "Y": [1.5]}]
@@ -127,7 +127,7 @@ def test_schemas_that_refer_to_others(world: SeedWorld, format: str) -> None:
         schema = world.client.get_latest_version(f"{world.topic}-value").schema
         data = world.theirs(format).write({"at": {"city": "Rome"}, "n": 3}, schema)
     world.kafka.produce(world.topic, None, data)
-    assert world.life.rows(f"SELECT `AT`->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
+    assert world.server.rows(f"SELECT `AT`->city, n FROM {world.name} LIMIT 1;", 1) == [["Rome", 3]]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_nullable_representation(world: SeedWorld, nulls: str, absent: dict[str,
     first, second = world.records(2)
     assert world.theirs("PROTOBUF").read(first.value) == {"X": 1}
     assert world.theirs("PROTOBUF").read(second.value) == ({"X": 2} if not nulls else {"I": 0, "T": "", "X": 2})
-    rows = world.life.rows(f"SELECT i, t, x FROM {world.name} LIMIT 2;", 2)
+    rows = world.server.rows(f"SELECT i, t, x FROM {world.name} LIMIT 2;", 2)
     assert sorted(rows, key=lambda r: r[2]) == [[absent["I"], absent["T"], 1], [0, "", 2]]
 
 
@@ -156,7 +156,7 @@ def test_print_guesses_each_format_with_schemas(world: SeedWorld) -> None:
             f"WITH (kafka_topic='{{t}}-{format}', partitions=1, format='{format}');"
             f"INSERT INTO {{n}}_{format} VALUES (1, 7, 'x');"
         )
-        lines = world.life.lines(f"PRINT '{world.topic}-{format}' FROM BEGINNING LIMIT 1;")
+        lines = world.server.lines(f"PRINT '{world.topic}-{format}' FROM BEGINNING LIMIT 1;")
         assert any(line.startswith(f"Key format: {format}") for line in lines), lines
         assert any(line.startswith(f"Value format: {format}") for line in lines), lines
         assert '"T":"x"' in lines[-1]

@@ -7,6 +7,7 @@ import pytest
 
 from millstream.server.run import Server
 from support.engine import FakeEngine
+from support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -24,5 +25,5 @@ def server(engine: FakeEngine) -> Iterator[Server]:
 def client(server: Server, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     """A client that speaks HTTP/1.1, and one that speaks HTTP/2 with prior knowledge."""
     http2 = request.param == "http2"
-    with httpx.Client(base_url=server.url, http1=not http2, http2=http2, timeout=20) as made:
+    with httpx.Client(base_url=server.url, http1=not http2, http2=http2, timeout=PATIENCE) as made:
         yield made

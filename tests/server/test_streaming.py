@@ -14,6 +14,7 @@ from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from support.engine import FakeEngine
 from support.http_clients import Http1Client, Http2Client, WebSocket
+from support.patience import PATIENCE
 
 PUSH = json.dumps({"sql": "SELECT * FROM orders EMIT CHANGES;"})
 AT_ONCE = 1.0
@@ -65,7 +66,7 @@ def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> 
 
 
 @pytest.mark.parametrize("path", ["/query", "/query-stream"])
-def test_a_server_that_stops_tells_its_clients(engine: FakeEngine, path: str) -> None:
+def test_a_server_that_stops_ends_the_streams_of_its_clients(engine: FakeEngine, path: str) -> None:
     with Server(engine, port=0) as server:
         client = Http1Client(server.port, path)
         client.send(PUSH)
@@ -92,7 +93,7 @@ def test_hundreds_of_push_queries_at_once(server: Server, engine: FakeEngine) ->
                 read += client.part(stream)
         # Statements are answered meanwhile.
         assert httpx.post(f"{server.url}/ksql", json={"ksql": "SHOW STREAMS;"}).status_code == 200
-    assert all(rows.closed.wait(20) for rows in engine.queries.values())
+    assert all(rows.closed.wait(PATIENCE) for rows in engine.queries.values())
 
 
 def test_a_slow_reader_holds_its_query_back_and_loses_nothing(server: Server, engine: FakeEngine) -> None:
@@ -141,12 +142,12 @@ def test_acks_come_back_while_the_request_is_open_over_http2(server: Server, eng
 def test_many_rows_are_all_written_in_order(server: Server, engine: FakeEngine) -> None:
     count = 20_000
     body = '{"target":"ORDERS"}\n' + "".join(f'{{"ID":{number + 100}}}\n' for number in range(count))
-    acks = httpx.post(f"{server.url}/inserts-stream", content=body, timeout=60).text.splitlines()
+    acks = httpx.post(f"{server.url}/inserts-stream", content=body, timeout=PATIENCE).text.splitlines()
     assert [json.loads(ack)["seq"] for ack in acks] == list(range(count))
     assert [row["ID"] - 100 for row in engine.inserted] == list(range(count))
 
 
-def test_a_refused_insert_stream_is_told_in_the_middle_of_the_sending(server: Server) -> None:
+def test_a_refused_insert_stream_is_answered_before_all_is_sent(server: Server) -> None:
     with Http2Client(server.port) as client:
         stream = client.open("/inserts-stream")
         client.send(stream, '{"target":"NOWHERE"}\n')
@@ -216,7 +217,7 @@ def test_socket_that_closes_ends_its_query(
     ("statement", "reason"),
     [("SELECT * FROM nowhere;", "there is no stream NOWHERE"), ("SELECT * FROM broken;", "a task failed")],
 )
-def test_socket_tells_errors_as_it_closes(server: Server, statement: str, reason: str) -> None:
+def test_a_socket_closes_with_the_error(server: Server, statement: str, reason: str) -> None:
     with _socket(server, statement) as socket:
         while socket.message():
             pass
@@ -234,7 +235,7 @@ def test_a_busy_port_is_a_sentence(server: Server, engine: FakeEngine) -> None:
         Server(engine, port=server.port).start()
 
 
-def test_what_nobody_foresaw_is_told_as_a_server_error(server: Server, engine: FakeEngine) -> None:
+def test_an_unexpected_exception_is_answered_as_a_server_error(server: Server, engine: FakeEngine) -> None:
     def broken(_: object) -> bool:
         raise KeyError("oops")
 

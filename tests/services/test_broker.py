@@ -14,8 +14,8 @@ pytestmark = pytest.mark.live
 PARENT = """
 import sys, time
 from pathlib import Path
-from millstream.services.broker import Broker
-Broker(Path(sys.argv[1]), 0, heap="256m").start()
+from millstream.services.broker import BrokerProcess
+BrokerProcess(Path(sys.argv[1]), 0, heap="256m").start()
 print("up", flush=True)
 time.sleep(600)
 """
@@ -32,7 +32,7 @@ def test_a_record_comes_back_as_it_was_sent(kafka: BrokerClient) -> None:
     assert (second.key, second.value, second.timestamp) == (None, None, 1)
 
 
-def test_a_second_broker_on_the_port_is_told_so(broker: BrokerProcess, tmp_path: Path) -> None:
+def test_a_second_broker_on_the_port_is_refused(broker: BrokerProcess, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=f"port {broker.port} is in use, so the Kafka broker cannot listen on it"):
         BrokerProcess(tmp_path, broker.port).start()
 
@@ -48,7 +48,7 @@ def test_records_survive_a_stop_and_a_crash(tmp_path: Path) -> None:
         assert [record.key for record in BrokerClient(broker.bootstrap).consume_all("kept", 2)] == [b"a", b"b"]
 
 
-def test_a_folder_in_use_is_told_so(broker: BrokerProcess) -> None:
+def test_a_folder_in_use_is_refused(broker: BrokerProcess) -> None:
     with pytest.raises(SetupError, match="broker is in use by another millstream"):
         BrokerProcess(broker.data, 0).start()
     assert broker.running

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import CaseRecord, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
 
@@ -71,7 +71,7 @@ def changelog(spark: SparkSession) -> Callable[..., list[Change]]:
         columns = ", ".join(f"{call} AS c{i}" for i, call in enumerate(calls))
         make = f"CREATE TABLE t AS SELECT g, {columns} FROM s {window} GROUP BY g;"
         inputs = tuple(CaseRecord("s", id, _value(source, g, v), at) for id, g, v, at in rows)
-        case = TestCase("", "", "", (source, make), {}, (), inputs, (), {}, None)
+        case = ConformanceCase("", "", "", (source, make), {}, (), inputs, (), {}, None)
         played = plan(case, effective({}, {}), Bounded(spark))
         run(case, played, Bounded(spark))
         sink = played.catalog.sources["T"]

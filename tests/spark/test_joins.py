@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import CaseRecord, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import plan, run
 
@@ -55,7 +55,7 @@ def changelog(spark: SparkSession) -> Play:
             for left, id, v, f, at in rows
         )
         statements = (_source(kinds[0], "l"), _source(kinds[1], "r"), make)
-        case = TestCase("", "", "", statements, {}, (), inputs, (), {}, None)
+        case = ConformanceCase("", "", "", statements, {}, (), inputs, (), {}, None)
         played = plan(case, effective({}, {}), Bounded(spark))
         run(case, played, Bounded(spark))
         sink = played.catalog.sources["O"]

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from millstream.model.settings import effective
 from millstream.spark import sink
 from millstream.spark.bounded import Bounded
-from millstream.tester.cases import CaseRecord, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.play import plan, run
 
 SOURCE = "CREATE STREAM s (id INT KEY, a INT, l ARRAY<INT>) WITH (kafka_topic='s', value_format='JSON', partitions=1);"
@@ -45,7 +45,7 @@ def test_labels(spark: SparkSession, statement: str, logger: str, what: str) -> 
     query = logger.partition(".")[0]
     sink.log_to_memory(spark, query)
     inputs = (CaseRecord("s", 1, {"A": 0}, 0),)
-    case = TestCase("", "", "", (SOURCE, FIRST, statement), {}, (), inputs, (), {}, None)
+    case = ConformanceCase("", "", "", (SOURCE, FIRST, statement), {}, (), inputs, (), {}, None)
     run(case, plan(case, effective({}, {}), Bounded(spark)), Bounded(spark))
     entries = [json.loads(entry) for entry in sink.drain_log(spark, query)]
     sink.close_log(spark, query)

@@ -12,6 +12,7 @@ from millstream.services.errors import SetupError
 from millstream.services.jars import fetch
 from millstream.spark import jvm
 
+pytestmark = pytest.mark.slow
 OBJECT = "package org.apache.spark.sql.millstream\nobject Small { def two: Int = %s }\n"
 
 

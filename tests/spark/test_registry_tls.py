@@ -62,6 +62,6 @@ def test_who_does_not_say_who_he_is_is_not_let_in(authority: Authority, door: Re
 
 
 @pytest.mark.parametrize("kind", ["jks", "p12"])
-def test_a_wrong_password_is_told(authority: Authority, kind: str) -> None:
+def test_a_wrong_password_is_reported(authority: Authority, kind: str) -> None:
     with pytest.raises(SetupError, match="no TLS to the schema registry"):
         Registry(Access("https://127.0.0.1:1", {**authority.settings(kind), "ssl.truststore.password": "no"}))

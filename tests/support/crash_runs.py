@@ -1,6 +1,6 @@
 """Cases played live by one process after the other, side by side in each: `python -m support.crash_runs FILE NUMBER`.
 
-Each process but the last plays its part of every case's records, says so, and is killed; the next goes on from the
+Each process but the last plays its part of every case's records, reports that, and is killed; the next goes on from the
 checkpoints. FILE is a pickled `CrashRuns`.
 """
 
@@ -33,17 +33,19 @@ class CrashRuns:
     folder: Path
     cuts: tuple[float, ...]
 
-    def live(self, number: int) -> None:
+    def run(self, number: int) -> None:
         """Have a process play part `number`, and kill it, but the last: that one ends. AssertionError if it fails."""
         self.folder.mkdir(exist_ok=True)
-        file, log = self.folder / "lives", self.folder / f"{number}.log"
+        file, log = self.folder / "runs", self.folder / f"{number}.log"
         file.write_bytes(pickle.dumps(self))
         command = [sys.executable, "-m", "support.crash_runs", str(file), str(number)]
-        with log.open("wb") as said:
-            process = subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, stderr=said, start_new_session=True)
+        with log.open("wb") as errors:
+            process = subprocess.Popen(
+                command, cwd=TESTS, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            )
         try:
             assert process.stdout is not None
-            # A JVM says things there too.
+            # A JVM writes there too.
             assert DONE in process.stdout, f"see {log}"
             assert number < len(self.cuts) or process.wait(PATIENCE) == 0, f"see {log}"
         finally:
@@ -56,13 +58,13 @@ class CrashRuns:
         places = [0, *(int(len(script.feeds) * cut) for cut in self.cuts), len(script.feeds)]
         return script.feeds[places[number] : places[number + 1]]
 
-    def play(self, number: int, on: LiveEnvironment, stack: ExitStack) -> None:
+    def play(self, number: int, environment: LiveEnvironment, stack: ExitStack) -> None:
         """Play part `number` of all cases, side by side; `stack` closes the engines."""
 
-        def one(script: Script) -> None:
-            engine = on.engine(script)
+        def play_one(script: Script) -> None:
+            engine = environment.engine(script)
             stack.callback(engine.close)
-            play = LivePlay(script, engine, on.wire)
+            play = LivePlay(script, engine, environment.wire)
             if number == 0:
                 play.begin()
             play.feed(self.part(script, number), safely=True)
@@ -70,17 +72,17 @@ class CrashRuns:
                 play.settle()
 
         with ThreadPoolExecutor(len(self.scripts)) as pool:
-            list(pool.map(one, self.scripts))
+            list(pool.map(play_one, self.scripts))
 
 
 def main(file: str, number: int) -> None:
-    lives: CrashRuns = pickle.loads(Path(file).read_bytes())
-    with live_environment(lives.folder, lives.bootstrap) as on, ExitStack() as stack:
+    runs: CrashRuns = pickle.loads(Path(file).read_bytes())
+    with live_environment(runs.folder, runs.bootstrap) as environment, ExitStack() as stack:
         # All wait for batches to end at the same time, and a batch costs more than what is in it.
-        lives.play(number, replace(on, batch="4 seconds"), stack)
+        runs.play(number, replace(environment, batch="4 seconds"), stack)
         sys.stdout.buffer.write(DONE)
         sys.stdout.flush()
-        if number < len(lives.cuts):
+        if number < len(runs.cuts):
             signal.pause()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from millstream.engine.api import Entity, Request, RequestFailed, Rows, Tombstone
 from millstream.model.types import INTEGER, STRING
+from support.patience import PATIENCE
 
 TICK = 0.05
 STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "KAFKA", "valueFormat": "JSON"}
@@ -153,7 +154,7 @@ class FakeEngine:
     def wait_for_queries(self, count: int) -> list[FakeRows]:
         """The queries, once `count` of them have been started."""
         with self.started:
-            assert self.started.wait_for(lambda: len(self.queries) >= count, 20), "no query was started"
+            assert self.started.wait_for(lambda: len(self.queries) >= count, PATIENCE), "no query was started"
             return list(self.queries.values())
 
     def _entities(self, text: str, done: list[Entity]) -> list[Entity]:

@@ -18,13 +18,14 @@ from typing import Any
 
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.engine import MillstreamEngine
+from millstream.model.names import identifier
+from support.patience import PATIENCE
 
-PATIENCE = 90.0
 TESTS = Path(__file__).parents[1]
 
 
 class EngineProcess:
-    """One life of a server: `properties` as it is started with, `log` where it writes what it has to say."""
+    """One run of a server: `properties` as it is started with, `log` where it logs."""
 
     def __init__(self, properties: Mapping[str, str], log: Path) -> None:
         command = [sys.executable, "-m", "support.engine_process", json.dumps(dict(properties))]
@@ -37,20 +38,43 @@ class EngineProcess:
 
     def execute(self, text: str, **properties: Any) -> list[dict[str, Any]]:
         """The entities of statements; RequestFailed as the engine raises it."""
-        return self._ask("execute", text, properties)
+        return self._request("execute", text, properties)
 
     def rows(self, text: str, count: int, after: str = "", **properties: Any) -> list[list[Any]]:
         """The first `count` rows of a SELECT; `after` are statements carried out once its header is there."""
-        return self._ask("rows", text, properties, count, after)
+        return self._request("rows", text, properties, count, after)
 
     def lines(self, text: str) -> list[str]:
         """The lines of a PRINT with a LIMIT."""
-        return self._ask("lines", text, {})
+        return self._request("lines", text, {})
 
     def state(self, id: str) -> str:
         """How a persistent query is: RUNNING, PAUSED, ERROR."""
         queries = self.execute("SHOW QUERIES;")[0]["queries"]
         return next((q["state"] for q in queries if q["id"] == id), "")
+
+    def clear(self) -> None:
+        """End all queries and drop all sources but that of the processing log; topics stay."""
+        queries = [q["id"] for q in self.execute("SHOW QUERIES;")[0]["queries"]]
+        # The query of a SOURCE table ends with the table.
+        self.execute("".join(f"TERMINATE {id};" for id in queries if not id.startswith("CST_")))
+        while sources := self._sources():
+            dropped = [self._dropped(kind, name) for kind, name in sources]
+            assert any(dropped), f"sources that cannot be dropped: {sources}"
+
+    def _sources(self) -> list[tuple[str, str]]:
+        """Kind and name of each source."""
+        shown = self.execute("SHOW STREAMS; SHOW TABLES;")
+        listed = [(kind, s) for kind, e in zip(("STREAM", "TABLE"), shown, strict=True) for s in e[f"{kind.lower()}s"]]
+        return [(kind, s["name"]) for kind, s in listed if s["topic"] != self.processing_log]
+
+    def _dropped(self, kind: str, name: str) -> bool:
+        """Drop a source; False where another one is made from it."""
+        try:
+            self.execute(f"DROP {kind} {identifier(name)};")
+        except RequestFailed:
+            return False
+        return True
 
     def kill(self) -> None:
         """End it as a crash would, with the JVM that it started."""
@@ -65,7 +89,7 @@ class EngineProcess:
         self._process.wait(PATIENCE)
         self._log.close()
 
-    def _ask(self, *what: Any) -> Any:
+    def _request(self, *what: Any) -> Any:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(what).encode() + b"\n")
         self._process.stdin.flush()
@@ -91,15 +115,15 @@ def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[s
 
 
 def _rows(engine: MillstreamEngine, request: Request, count: int, after: str) -> list[Any]:
-    rows, found, deadline = engine.query(request), [], time.monotonic() + PATIENCE
+    query, rows, deadline = engine.query(request), [], time.monotonic() + PATIENCE
     if after:
         engine.execute(Request(after))
-    for row in rows:
-        found += [row] if row is not None else []
-        if len(found) == count or time.monotonic() > deadline:
+    for row in query:
+        rows += [row] if row is not None else []
+        if len(rows) == count or time.monotonic() > deadline:
             break
-    rows.close()
-    return found
+    query.close()
+    return rows
 
 
 def main() -> None:
@@ -107,9 +131,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
     engine = MillstreamEngine(json.loads(sys.argv[1]))
-    for asked in chain([["open"]], map(json.loads, sys.stdin)):
+    for request in chain([["open"]], map(json.loads, sys.stdin)):
         try:
-            answer = "open" if asked == ["open"] else _answer(engine, *asked)
+            answer = "open" if request == ["open"] else _answer(engine, *request)
         except RequestFailed as failure:
             answer = {"failed": [failure.code, failure.message, failure.statement, list(failure.entities)]}
         answers.write(json.dumps(answer, default=str).encode() + b"\n")

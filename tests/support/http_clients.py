@@ -10,7 +10,7 @@ import h2.events
 import wsproto.events
 from wsproto import ConnectionType, WSConnection
 
-PATIENCE = 20
+from support.patience import PATIENCE
 
 
 class Http1Client:

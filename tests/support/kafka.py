@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from support.patience import PATIENCE
+
 Bytes = bytes | str | Mapping[str, object] | None
-PATIENCE = 60.0
 LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
@@ -56,8 +57,8 @@ class BrokerClient:
 
     def topics(self) -> dict[str, int]:
         """Every topic's name and number of partitions."""
-        found = self.admin.list_topics(timeout=10).topics
-        return {name: len(topic.partitions) for name, topic in found.items()}
+        topics = self.admin.list_topics(timeout=PATIENCE).topics
+        return {name: len(topic.partitions) for name, topic in topics.items()}
 
     def produce(
         self,
@@ -108,13 +109,15 @@ class BrokerClient:
 
         The order holds within a partition only.
         """
-        deadline, found = time.monotonic() + timeout, list[TopicRecord]()
+        deadline, records = time.monotonic() + timeout, list[TopicRecord]()
         with _reader(self.bootstrap) as reader:
             reader.assign([TopicPartition(topic, p, 0) for p in range(self.topics()[topic])])
-            while len(found) < n and time.monotonic() < deadline:
-                found += [_record(message) for message in reader.consume(n - len(found), 0.2) if not message.error()]
-        assert len(found) >= n, f"{topic} has {len(found)} of {n} records after {timeout} s: {found}"
-        return found
+            while len(records) < n and time.monotonic() < deadline:
+                records += [
+                    _record(message) for message in reader.consume(n - len(records), 0.2) if not message.error()
+                ]
+        assert len(records) >= n, f"{topic} has {len(records)} of {n} records after {timeout} s: {records}"
+        return records
 
 
 def _end(reader: Consumer, partition: TopicPartition) -> int:

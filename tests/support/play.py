@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded, Record
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.play import PlacedRecord, PlayResult, plan, run
 
 Pair = tuple[bytes | None, bytes | None]
@@ -22,8 +22,8 @@ def play(
 
     `given` are keys and values by topic; those of the first topic come first.
     """
-    bounded = Bounded(spark)
-    case = TestCase("", "", "", (statements,), {}, (), (), (), {}, None)
+    bounded = Bounded(spark, compiled=False)
+    case = ConformanceCase("", "", "", (statements,), {}, (), (), (), {}, None)
     played = plan(case, effective({}, settings or {}), bounded)
     records = [(topic, pair) for topic, pairs in (given or {}).items() for pair in pairs]
     for number, (topic, (key, value)) in enumerate(records):

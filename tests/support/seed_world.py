@@ -6,22 +6,20 @@ from typing import Any
 from support.confluent import ConfluentSerde, DescriptorClient
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord, wait_for
-
-# A machine that many share starts a query in its own time.
-PATIENCE = 240.0
+from support.patience import PATIENCE
 
 
 class SeedWorld:
     """Statements in, bytes out. `topic` and `name` are this test's own, of a topic and of its source."""
 
-    def __init__(self, life: EngineProcess, kafka: BrokerClient, client: DescriptorClient) -> None:
-        self.life, self.kafka, self.client = life, kafka, client
+    def __init__(self, server: EngineProcess, kafka: BrokerClient, client: DescriptorClient) -> None:
+        self.server, self.kafka, self.client = server, kafka, client
         self.topic = kafka.unique()
         self.name = self.topic.replace("-", "_").upper()
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Carry out statements, in which {t} stands for the topic and {n} for the source's name; their entities."""
-        return self.life.execute(text.replace("{t}", self.topic).replace("{n}", self.name))
+        return self.server.execute(text.replace("{t}", self.topic).replace("{n}", self.name))
 
     def records(self, count: int = 1, topic: str = "") -> list[TopicRecord]:
         """The first records of a topic, of the test's own without one; {n} stands as in `sql`."""
@@ -33,27 +31,16 @@ class SeedWorld:
 
     def columns(self, name: str = "{n}") -> dict[str, str]:
         """The columns of a source and their types, keys marked, as DESCRIBE has them."""
-        (told,) = self.sql(f"DESCRIBE {name};")
-        fields = told["sourceDescription"]["fields"]
+        (description,) = self.sql(f"DESCRIBE {name};")
+        fields = description["sourceDescription"]["fields"]
         return {f["name"]: f["schema"]["type"] + (" KEY" if f.get("type") == "KEY" else "") for f in fields}
 
     def logged(self, *words: str) -> None:
         """Return once the processing log has an entry with all these words."""
-        log = next(t for t in self.kafka.topics() if t.startswith("seeds_") and t.endswith("ksql_processing_log"))
+        log = self.server.processing_log
 
-        def told() -> bool:
+        def logged() -> bool:
             entries = [json.dumps(r.json) for r in self.kafka.consume_all(log, self.kafka.ends(log))]
             return any(all(w in e for w in words) for e in entries)
 
-        wait_for(told, f"an entry of the processing log with {words}", PATIENCE)
-
-    def close(self) -> None:
-        """End this test's queries and drop its sources."""
-        for query in self.sql("SHOW QUERIES;")[0]["queries"]:
-            if any(sink.startswith(self.name) for sink in query["sinks"]):
-                self.sql(f"TERMINATE {query['id']};")
-        for listing in ("streams", "tables"):
-            kind = listing.removesuffix("s")
-            names = [s["name"] for s in self.sql(f"SHOW {listing};")[0][listing]]
-            for name in sorted((n for n in names if n.startswith(self.name)), key=len, reverse=True):
-                self.sql(f"DROP {kind} IF EXISTS {name};")
+        wait_for(logged, f"an entry of the processing log with {words}", PATIENCE)

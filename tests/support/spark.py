@@ -1,6 +1,26 @@
-"""What tests of queries at work ask of Spark."""
+"""What tests need of a Spark session and its queries."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+
+
+@contextmanager
+def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """Settings of a session while the block runs; afterwards they are what they were."""
+    before = {name: session.conf.get(name, None) for name in conf}
+    for name, value in conf.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, value)
 
 
 def past_batch(query: StreamingQuery, batch: int) -> bool:

@@ -1,33 +1,40 @@
 """A table's store: the last row of each key and window, found by key, by range and by window, kept over a restart."""
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from millstream.tables.store import Change, Store, WindowBounds
+from support.disk import LimitedDisk
 
 IDENTITY = {"topic": "one"}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "t.sqlite", IDENTITY)
-    yield made
-    made.close()
+def disk(monkeypatch: pytest.MonkeyPatch) -> LimitedDisk:
+    return LimitedDisk(monkeypatch)
+
+
+@pytest.fixture
+def store(tmp_path: Path, disk: LimitedDisk) -> Iterator[Store]:
+    opened = Store(tmp_path / "t.sqlite", IDENTITY)
+    yield opened
+    opened.close()
 
 
 def row(key: bytes, value: bytes | None, start: int = 0, end: int = 0, time: int = 0) -> Change:
     return Change(key, start, end, value, time)
 
 
-def found(changes: Iterator[Change]) -> list[tuple[bytes, int, bytes | None]]:
+def keys_and_values(changes: Iterator[Change]) -> list[tuple[bytes, int, bytes | None]]:
     return [(c.key, c.start, c.value) for c in changes]
 
 
 def test_the_last_row_of_a_key_counts_and_a_tombstone_ends_it(store: Store) -> None:
     store.apply([row(b"a", b"1"), row(b"b", b"2"), row(b"a", b"3"), row(b"b", None)], {0: 4})
-    assert found(store.of([b"b", b"a", b"c"])) == [(b"a", 0, b"3")]
+    assert keys_and_values(store.of([b"b", b"a", b"c"])) == [(b"a", 0, b"3")]
     assert store.count() == 1
 
 
@@ -72,6 +79,35 @@ def test_a_store_of_another_topic_is_emptied(store: Store, tmp_path: Path) -> No
     assert other.places() == {}
     assert other.count() == 0
     other.close()
+
+
+def test_a_corrupt_file_is_made_anew(store: Store, tmp_path: Path) -> None:
+    store.apply([row(b"a", b"1")], {0: 1})
+    store.close()
+    (tmp_path / "t.sqlite").write_bytes(b"this is no database" * 1000)
+    again = Store(tmp_path / "t.sqlite", IDENTITY)
+    assert again.places() == {}
+    again.apply([row(b"b", b"2")], {0: 2})
+    assert keys_and_values(again.of([b"a", b"b"])) == [(b"b", 0, b"2")]
+    again.close()
+
+
+def test_a_file_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.sqlite").mkdir()
+    with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+        Store(tmp_path / "t.sqlite", IDENTITY)
+
+
+def test_a_full_disk_takes_nothing_of_a_change(store: Store, disk: LimitedDisk) -> None:
+    store.apply([row(b"a", b"1")], {0: 1})
+    disk.limit(0)
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        store.apply([row(b"%d" % n, bytes(5000)) for n in range(100)], {0: 101})
+    assert store.places() == {0: 1}
+    assert keys_and_values(store.between(None, None)) == [(b"a", 0, b"1")]
+    disk.limit(LimitedDisk.NONE)
+    store.apply([row(b"b", b"2")], {0: 2})
+    assert store.places() == {0: 2}
 
 
 def test_a_reader_sees_one_moment(store: Store) -> None:

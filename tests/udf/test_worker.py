@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from millstream.udf.bundle import program
+from support.patience import PATIENCE
 
 ANSWERS = {0: "ok", 1: "error", 2: "gone"}
 
@@ -34,7 +35,7 @@ class Worker:
         self.process.stdin.flush()
         head = self.process.stdout.read(4)
         if not head:
-            return "died", str(self.process.wait(10))
+            return "died", str(self.process.wait(PATIENCE))
         answer = self.process.stdout.read(struct.unpack(">I", head)[0])
         return ANSWERS[answer[0]], answer[1:].decode()
 
@@ -95,7 +96,7 @@ def test_an_error_names_the_line_and_the_process_goes_on(start: Start) -> None:
 def test_a_text_that_fails_when_it_is_loaded(start: Start) -> None:
     worker = start("X = 1 / 0\ndef f(a):\n    return a")
     assert worker.started == ("gone", "line 1 (X = 1 / 0): ZeroDivisionError: division by zero")
-    assert worker.process.wait(10) == 0
+    assert worker.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_an_endless_call_is_cut_short(start: Start, text: str) -> None:
     worker = start(text)
     kind, why = worker.call(1)
     assert (kind, why.endswith("it took 0.3 s of processor time")) == ("gone", True), why
-    assert worker.process.wait(10) == 0
+    assert worker.process.wait(PATIENCE) == 0
 
 
 def test_a_call_that_waits_is_cut_short_by_the_clock(start: Start) -> None:

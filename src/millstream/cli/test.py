@@ -16,7 +16,7 @@ from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
 from millstream.spark.session import SessionOptions, create
 from millstream.tester import rest
-from millstream.tester.cases import TestCase, load
+from millstream.tester.cases import ConformanceCase, load
 from millstream.tester.environment import KEEP_RECORDS, broker, live_environment
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
@@ -24,7 +24,7 @@ from millstream.tester.runner import Verdict, run_cases
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-Way = Callable[[list[TestCase], int, Path], Iterator[Verdict]]
+Way = Callable[[list[ConformanceCase], int, Path], Iterator[Verdict]]
 
 
 def add(subparsers: "Subparsers") -> None:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(v.passed for v in verdicts) else 1
 
 
-def _play(cases: list[TestCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
+def _play(cases: list[ConformanceCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
     with TemporaryDirectory() as folder:
         for verdict in _way(args)(cases, args.jobs, Path(folder)):
@@ -74,20 +74,20 @@ def _way(args: argparse.Namespace) -> Way:
     return _live if args.live else _bounded
 
 
-def _bounded(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
+def _bounded(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     spark = create(SessionOptions(folder, slots=4))
     try:
-        yield from run_cases(cases, Bounded(spark), effective({}, {}), jobs)
+        yield from run_cases(cases, Bounded(spark, compiled=False), effective({}, {}), jobs)
     finally:
         spark.stop()
 
 
-def _live(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
+def _live(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     with broker(folder) as bootstrap, live_environment(folder, bootstrap) as environment:
         yield from run_live(cases, environment, effective({}, {}), jobs)
 
 
-def _rest(cases: list[TestCase], jobs: int, folder: Path) -> Iterator[Verdict]:
+def _rest(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
     """Through a server of its own, with broker and registry, on free ports; one case after the other."""
     wish = StackOptions(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEP_RECORDS)
     with running(wish, lambda name, where: None) as stack:

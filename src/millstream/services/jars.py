@@ -69,7 +69,7 @@ def fetch_all(title: str, artifacts: Sequence[Artifact], progress: Progress | No
     """The cached paths of `artifacts`, downloaded where missing, shown under `title`; errors as in `fetch`."""
     folder = cache_folder() / "jars"
     if _missing(folder, artifacts):
-        with _only_one_process(folder):
+        with one_process(folder):
             _download(_missing(folder, artifacts), folder, progress or default_progress(title))
     return [folder / artifact.name for artifact in artifacts]
 
@@ -83,8 +83,8 @@ def _is_whole(path: Path, artifact: Artifact) -> bool:
 
 
 @contextmanager
-def _only_one_process(folder: Path) -> Iterator[None]:
-    """Hold the cache's lock: of two processes that want the same files, one downloads and one waits."""
+def one_process(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder of the cache: of two processes that want the same files, one waits for the other's."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

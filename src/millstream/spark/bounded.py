@@ -41,10 +41,10 @@ class Record:
 
 
 class Bounded:
-    """Runs plans in one Spark session; any thread may use it."""
+    """Runs plans in one Spark session; any thread may use it. `compiled` is how queries run: see Evaluator."""
 
-    def __init__(self, session: SparkSession) -> None:
-        self._session = session
+    def __init__(self, session: SparkSession, compiled: bool = True) -> None:
+        self._session, self._compiled = session, compiled
         self._answering: dict[ClientOutput, Evaluator] = {}
         self._lock = threading.Lock()
 
@@ -54,7 +54,7 @@ class Bounded:
         A record comes with the place, among the plan's leaves, where it is read.
         """
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
-        evaluator = Evaluator(frame, _TYPES, _TYPES)
+        evaluator = Evaluator(frame, _TYPES, _TYPES, self._compiled)
         outputs = evaluator([_wire(record) for _, record in records], [leaf for leaf, _ in records])
         for index, group in enumerate(outputs):
             for key, value, rowtime, headers, partition, offset in group:

@@ -23,13 +23,16 @@ class EvaluationFailed(ValueError):
 class Evaluator:
     """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
 
-    Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before.
+    Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before. Expressions are
+    `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
     """
 
-    def __init__(self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType]) -> None:
+    def __init__(
+        self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType], compiled: bool = True
+    ) -> None:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
-        self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result))
+        self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
 
     def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
         """For each row, its outputs: one by a projection, none or more through filters, generators and folds.
@@ -67,4 +70,4 @@ def evaluate(session: SparkSession, texts: Sequence[str], types: Sequence[SqlTyp
     Raises EvaluationFailed where one throws, pyspark's AnalysisException where one makes no sense.
     """
     aliased = [f"{text} as C{i}" for i, text in enumerate(texts)]
-    return Evaluator(leaf(session, []).selectExpr(*aliased), [], types)([[]])[0][0]
+    return Evaluator(leaf(session, []).selectExpr(*aliased), [], types, compiled=False)([[]])[0][0]

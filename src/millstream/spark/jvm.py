@@ -5,18 +5,20 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import cache, reduce
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.java_gateway import java_import
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from millstream.services import shipped
 from millstream.services.errors import SetupError
-from millstream.services.jars import cache_folder, fetch
+from millstream.services.jars import cache_folder, fetch, one_process
 from millstream.services.java import java
 
 PACKAGE = "org.apache.spark.sql.millstream"
@@ -41,7 +43,9 @@ def compiled(libraries: Iterable[Path]) -> Path:
     jar = cache_folder() / "module" / f"millstream-{_fingerprint(sources, libraries)}.jar"
     if not jar.exists():
         jar.parent.mkdir(parents=True, exist_ok=True)
-        _compile(sources, libraries, jar)
+        with one_process(cache_folder()):
+            if not jar.exists():
+                _compile(sources, libraries, jar)
     return jar
 
 
@@ -77,10 +81,16 @@ def _spark_home() -> Path:
 
 def module(session: SparkSession, name: str) -> Any:
     """The Scala object `name` of the module."""
-    package = machine(session)
-    for part in (*PACKAGE.split("."), name):
-        package = getattr(package, part)
-    return package
+    return _java_class(machine(session), f"{PACKAGE}.{name}")
+
+
+@cache
+def _java_class(java: Any, name: str) -> Any:
+    """The Java class of a qualified name, looked up once a gateway.
+
+    The gateway searches the whole class path for a class named `org`, then `org.apache`, and so on: some milliseconds.
+    """
+    return reduce(getattr, name.split("."), java)
 
 
 def machine(session: SparkSession) -> Any:
@@ -103,6 +113,9 @@ def kill(session: SparkSession) -> None:
 
 def register(session: SparkSession) -> None:
     """Make the module's ms_ functions callable in the session's SQL, and follow its queries' runs."""
+    # pyspark refers to these by their simple names, which the gateway else searches for in each package it imports.
+    for name in ("api.python.PythonUtils", "sql.functions"):
+        java_import(machine(session), f"org.apache.spark.{name}")
     module(session, "SessionSetup").apply(session._jsparkSession)
 
 
@@ -131,7 +144,7 @@ def java_session(session: SparkSession) -> Any:
 
 def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
     """A Java map of strings."""
-    made = machine(session).java.util.HashMap()
+    made = _java_class(machine(session), "java.util.HashMap")()
     for key, value in values.items():
         made.put(key, value)
     return made
@@ -139,7 +152,7 @@ def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
 
 def java_list(session: SparkSession, values: Iterable[object]) -> Any:
     """A Java list."""
-    made = machine(session).java.util.ArrayList()
+    made = _java_class(machine(session), "java.util.ArrayList")()
     for value in values:
         made.append(value)
     return made

@@ -11,6 +11,7 @@ from functools import singledispatch
 from millstream.analysis import typed_expressions as typed
 from millstream.functions.declare import LambdaType
 from millstream.functions.operator_expressions import SparkSql, quoted
+from millstream.functions.signatures import call_sql
 from millstream.model.types import (
     BIGINT,
     DOUBLE,

@@ -1,6 +1,7 @@
 """One table's rows as bytes in an SQLite file, with the place in its topic up to which they are (design/010)."""
 
 import json
+import logging
 import sqlite3
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+LOG = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
 # Windows of one key are found side by side, in order of time.
 _SCHEMA = """
@@ -48,21 +50,35 @@ class Store:
     """The rows of one table. One thread changes it, any number read; what they read is as of one moment."""
 
     def __init__(self, path: Path, identity: Mapping[str, str]) -> None:
-        """Open the store at `path`; one that was made for another `identity` is emptied first."""
+        """Open the store at `path`; one that is of another `identity`, or corrupt, is emptied first.
+
+        Raises sqlite3.OperationalError where the file cannot be opened or written.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
-        self._writer = self._connect()
-        stored = dict(self._writer.execute("SELECT name, fact FROM facts"))
+        try:
+            self._writer, stored = self._connect()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as failure:
+            LOG.warning("%s is corrupt (%s): the table is read from its topic again", path, failure)
+            remove(path)
+            self._writer, stored = self._connect()
         if stored != dict(identity):
             self._reset(identity)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
-        # Write-ahead: readers never wait. What a crash takes is read again from the topic.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_SCHEMA)
-        return connection
+    def _connect(self) -> tuple[sqlite3.Connection, dict[str, str]]:
+        """A connection that writes, and the identity of what is stored. Raises sqlite3.DatabaseError."""
+        writer = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+        try:
+            # Write-ahead: readers never wait. What a crash takes is read again from the topic.
+            writer.execute("PRAGMA journal_mode = WAL")
+            writer.execute("PRAGMA synchronous = NORMAL")
+            writer.executescript(_SCHEMA)
+            return writer, dict(writer.execute("SELECT name, fact FROM facts"))
+        except sqlite3.DatabaseError:
+            writer.close()
+            raise
 
     def _reset(self, identity: Mapping[str, str]) -> None:
         self._writer.execute("BEGIN")
@@ -89,6 +105,8 @@ class Store:
         """Take over changes in order and the places after them, all or nothing.
 
         Of windows those that began more than `keep_ms` before the newest row go, now and then.
+        Raises sqlite3.OperationalError where the file cannot be written (the disk is full), sqlite3.DatabaseError where
+        it is corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
         writer.execute("BEGIN")
@@ -105,7 +123,9 @@ class Store:
                 self._expire(last, keep_ms)
             writer.execute("COMMIT")
         except BaseException:
-            writer.execute("ROLLBACK")
+            # SQLite may have rolled back by itself, as it does where the disk is full.
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
             raise
 
     def _expire(self, now: int, keep_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Topics of a real broker: made, written record by record, and read to their ends."""
+"""Topics of a real broker: created, written record by record, and read to their ends."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -17,8 +17,8 @@ PATIENCE = 60.0
 class BrokerTopics:
     """A client of the broker at `bootstrap`, that writes with Spark's producer; any thread may use it."""
 
-    def __init__(self, bootstrap: str, spark: Session, eye: Consumer) -> None:
-        self.bootstrap, self._spark, self._eye = bootstrap, spark, eye
+    def __init__(self, bootstrap: str, spark: Session, watcher: Consumer) -> None:
+        self.bootstrap, self._spark, self._watcher = bootstrap, spark, watcher
         self._kafka = KafkaClient({"bootstrap.servers": bootstrap})
         self._partitions: dict[str, int] = {}
 
@@ -34,30 +34,30 @@ class BrokerTopics:
         """The offset after the last record of each partition. Raises KafkaException."""
         count = self._partitions.get(topic) or len(self._kafka.topics()[topic])
         self._partitions[topic] = count
-        return {p: self._eye.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in range(count)}
+        return {p: self._watcher.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in range(count)}
 
     def count(self, topic: str) -> int:
-        """How many records a topic was given."""
+        """How many records were written to a topic."""
         return sum(self.ends(topic).values())
 
     def read(self, topic: str) -> list[Record]:
         """The records that a topic has now. Raises TimeoutError where the broker does not give them."""
         ends, deadline = self.ends(topic), time.monotonic() + PATIENCE
-        wanted, found = sum(ends.values()), list[Record]()
+        count, records = sum(ends.values()), list[Record]()
         with self._kafka.reader() as reader:
             reader.assign([TopicPartition(topic, partition, 0) for partition in ends])
-            while len(found) < wanted:
-                found += [_record(m) for m in reader.consume(wanted - len(found), 0.1) if m.error() is None]
+            while len(records) < count:
+                records += [_record(m) for m in reader.consume(count - len(records), 0.1) if m.error() is None]
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"{topic} gave {len(found)} of {wanted} records in {PATIENCE:.0f} s")
-        return found
+                    raise TimeoutError(f"{topic} gave {len(records)} of {count} records in {PATIENCE:.0f} s")
+        return records
 
 
 @contextmanager
 def wired(bootstrap: str, spark: Session) -> Iterator[BrokerTopics]:
     """A client while the block runs."""
-    with KafkaClient({"bootstrap.servers": bootstrap}).reader() as eye:
-        yield BrokerTopics(bootstrap, spark, eye)
+    with KafkaClient({"bootstrap.servers": bootstrap}).reader() as watcher:
+        yield BrokerTopics(bootstrap, spark, watcher)
 
 
 def _record(message: Message) -> Record:

@@ -1,4 +1,4 @@
-"""Case files: expected behaviour as data (their shape is told in the conformance suite's README).
+"""Case files: expected behaviour as data (the conformance suite's README documents their form).
 
 A file is `{"tests": [case, …]}`; a case has statements, records in, and records out or a refusal.
 """
@@ -36,7 +36,7 @@ class CaseTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class TestCase:
+class ConformanceCase:
     """One case. `rejected` is what the refusal is about, None where the statements must be accepted.
 
     Of REST cases `responses` are what the statements answer, in order; `waits`: inputs come when the push query runs.
@@ -60,25 +60,24 @@ class TestCase:
         return f"{self.file} :: {self.name}"
 
 
-def load(paths: Sequence[Path]) -> Iterator[TestCase]:
+def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
     """The cases of files and folders, in order. Raises ValueError naming the file that is no case file."""
     for path in paths:
         for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
             yield from _file(file)
 
 
-def _file(path: Path) -> Iterator[TestCase]:
+def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
-        found = json.loads(path.read_text(), parse_float=Decimal)
-        tests = found["tests"]
+        tests = json.loads(path.read_text(), parse_float=Decimal)["tests"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no case file: {error}") from error
     for number, test in enumerate(tests):
         yield _case(test, path.name, number)
 
 
-def _case(test: dict[str, Json], file: str, number: int) -> TestCase:
-    return TestCase(
+def _case(test: dict[str, Json], file: str, number: int) -> ConformanceCase:
+    return ConformanceCase(
         str(test.get("id", number)),
         test.get("name", f"case {number}"),
         file,

@@ -13,13 +13,13 @@ from millstream.model.schema import RecordPart
 from millstream.model.types import SqlType
 from millstream.syntax.parser import parse_columns
 from millstream.syntax.tree import ColumnDef
-from millstream.tester.cases import CaseRecord, Json, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase, Json
 from millstream.tester.json_views import dumps, same, to_view, unwindowed
 from millstream.tester.play import PlacedRecord, PlayResult
 from millstream.tester.schema_id_records import decode
 
 
-def differences(case: TestCase, played: PlayResult) -> Iterator[str]:
+def differences(case: ConformanceCase, played: PlayResult) -> Iterator[str]:
     """Every difference between the case and what it left behind, as text; none where it passes."""
     for topic in dict.fromkeys(r.topic for r in case.outputs):
         expected = [r for r in case.outputs if r.topic == topic]

@@ -54,7 +54,7 @@ def broker(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def live_environment(folder: Path, bootstrap: str) -> Iterator[LiveEnvironment]:
-    """A stage on that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
+    """The environment over that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
     spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF | LOCAL))
     try:
         with wired(bootstrap, spark) as wire:

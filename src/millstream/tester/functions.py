@@ -62,8 +62,8 @@ def _aggregate(text: str, making: Accumulating) -> Signature:
     return replace(parse_signature(text, ""), accumulating=making)
 
 
-def _always(made: Accumulator) -> Accumulating:
-    return lambda types, constants, settings: made
+def _always(accumulator: Accumulator) -> Accumulating:
+    return lambda types, constants, settings: accumulator
 
 
 # ---------------------------------------------------------------- functions of a row
@@ -167,7 +167,9 @@ def _sum_of_fields() -> Accumulator:
 def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
     """The sum of numbers and of the lengths of texts in `rows`, and once that of the `numbers` and `texts` behind."""
 
-    def made(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
+    def accumulator_of(
+        types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]
+    ) -> Accumulator:
         at, total = range(len(types)), STATE.field("total")
         more = _added([_length(i, types[i]) for i in at[rows]])
         base = _added([_length(i, types[i]) for part in (numbers, texts) for i in at[part]])
@@ -180,7 +182,7 @@ def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
             nested=True,
         )
 
-    return made
+    return accumulator_of
 
 
 def _added(terms: Sequence[OperatorExpression]) -> OperatorExpression:

@@ -1,6 +1,6 @@
 """Plays a case live: through a real broker, the real engine and real-time mode, with the checks of a bounded run.
 
-Records are written one after the other. Where the bounded run made records of one, as many are waited for before the
+Records are written one after the other. Where the bounded run has outputs for one, as many are waited for before the
 next is written; where the next goes to another topic, the queries must have read this one. What is waited for can only
 make a case slow, never pass: in the end every query has read all there is, and then the topics are read.
 """
@@ -20,7 +20,7 @@ from millstream.model.errors import StatementError
 from millstream.model.names import identifier
 from millstream.spark.bounded import Bounded
 from millstream.tester.broker_topics import BrokerTopics
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
 from millstream.tester.environment import LiveEnvironment
 from millstream.tester.play import PlacedRecord, PlayResult, refused
@@ -36,17 +36,17 @@ LOOK = 0.5
 
 
 class LiveFailure(Exception):
-    """Why a query of a case failed, or what it was waited for in vain."""
+    """Why a query of a case failed, or what it was waited for without success."""
 
 
 class LivePlay:
-    """One case on the stage: what is done to its engine and its topics, and what is seen of them."""
+    """One case: what is done to its engine and its topics, and what is read of them."""
 
     def __init__(self, script: Script, engine: MillstreamEngine, wire: BrokerTopics) -> None:
         self._script, self._engine, self._wire = script, engine, wire
 
     def begin(self) -> None:
-        """Make the topics and carry out the statements. Raises RequestFailed."""
+        """Create the topics and carry out the statements. Raises RequestFailed."""
         for topic, partitions in self._script.topics.items():
             self._wire.create(self._script.name + topic, partitions)
         for text, settings in self._script.statements:
@@ -55,15 +55,15 @@ class LivePlay:
     def feed(self, feeds: Sequence[RecordFeed], safely: bool = False) -> None:
         """Write records, waiting as the module says. Raises Failed.
 
-        `safely`: what one topic was given is in a checkpoint before another is given more, so that a restart, which
-        reads the records since its checkpoint again, reads those of one topic only.
+        `safely`: what was written to one topic is in a checkpoint before more is written to another. A restart reads
+        the records since its checkpoint again, which are then those of one topic only.
         """
         for feed in feeds:
             self._wire.write(self._script.name + feed.topic, feed.record)
-            if feed.turn and (safely or not feed.told):
+            if feed.turn and (safely or not feed.emits):
                 self.settle()
-            elif feed.told:
-                self._told(feed)
+            elif feed.emits:
+                self._wait_for_outputs(feed)
 
     def settle(self) -> None:
         """Wait until the queries have read, and saved, all there is. Raises Failed."""
@@ -82,17 +82,17 @@ class LivePlay:
         """The catalog, with the case's names for topics."""
         return original(self._engine.catalog, self._script.name)
 
-    def _told(self, feed: RecordFeed) -> None:
-        """Wait until as many records were made as the bounded run has, or there will be no more."""
+    def _wait_for_outputs(self, feed: RecordFeed) -> None:
+        """Wait until there are as many outputs as in the bounded run, or there will be no more."""
         deadline = look = time.monotonic() + LOOK
         deadline += PATIENCE
-        while any(self._wire.count(self._script.name + t) < n for t, n in feed.made.items()):
+        while any(self._wire.count(self._script.name + t) < n for t, n in feed.emitted.items()):
             if time.monotonic() > look:
                 if self._settled():
                     return
                 look = time.monotonic() + LOOK
             if time.monotonic() > deadline:
-                raise LiveFailure(f"a record of {feed.topic} was not answered in {PATIENCE:.0f} s")
+                raise LiveFailure(f"a record of {feed.topic} had not all its outputs after {PATIENCE:.0f} s")
             time.sleep(PULSE)
 
     def _settled(self) -> bool:
@@ -108,10 +108,10 @@ class LivePlay:
     def _described(self, name: str) -> Mapping[str, Any]:
         """What DESCRIBE EXTENDED says of a source. Raises Failed where one of its queries has failed."""
         (answer,) = self._engine.execute(Request(f"DESCRIBE {identifier(name)} EXTENDED;"))
-        found: Mapping[str, Any] = answer["sourceDescription"]
-        if found["errorStats"]:
-            raise LiveFailure(found["errorStats"])
-        return found
+        description: Mapping[str, Any] = answer["sourceDescription"]
+        if description["errorStats"]:
+            raise LiveFailure(description["errorStats"])
+        return description
 
 
 def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
@@ -122,30 +122,32 @@ def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mappi
 
 
 def run_live(
-    cases: Sequence[TestCase], stage: LiveEnvironment, defaults: Mapping[str, str], jobs: int
+    cases: Sequence[ConformanceCase], environment: LiveEnvironment, defaults: Mapping[str, str], jobs: int
 ) -> Iterator[Verdict]:
     """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
-    bounded = Bounded(stage.spark)
+    bounded = Bounded(environment.spark, compiled=False)
     names = [f"case_{uuid4().hex[:8]}_" for _ in cases]
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        yield from pool.map(lambda case, name: _verdict(case, name, stage, bounded, defaults), cases, names)
+        yield from pool.map(lambda case, name: _verdict(case, name, environment, bounded, defaults), cases, names)
 
 
 def _verdict(
-    case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
+    case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> Verdict:
     began = perf_counter()
     try:
-        reason = _reason(case, name, stage, bounded, defaults)
+        reason = _reason(case, name, environment, bounded, defaults)
     except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
         reason = f"{type(error).__name__}: {error}"
     return Verdict(case, reason, perf_counter() - began)
 
 
-def _reason(case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _reason(
+    case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
+) -> str:
     what, played = script(case, name, defaults, bounded)
-    engine = stage.engine(what)
-    play = LivePlay(what, engine, stage.wire)
+    engine = environment.engine(what)
+    play = LivePlay(what, engine, environment.wire)
     try:
         play.begin()
         play.feed(what.feeds)
@@ -160,17 +162,17 @@ def _reason(case: TestCase, name: str, stage: LiveEnvironment, bounded: Bounded,
         engine.close()
 
 
-def _judged(case: TestCase, play: LivePlay, played: PlayResult | None) -> str:
+def _judged(case: ConformanceCase, play: LivePlay, played: PlayResult | None) -> str:
     if case.rejected is not None:
         return f"neither refused nor failed, and should be: {case.rejected.get('because', '')}"
     if played is None:
         return "the statements are refused in a bounded run, and accepted live"
     topics = {r.topic for r in case.outputs}
-    found = replace(played, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
-    return "\n".join(differences(case, found))
+    live = replace(played, catalog=play.catalog, records={topic: play.records(topic) for topic in topics})
+    return "\n".join(differences(case, live))
 
 
-def _refusal(case: TestCase, failure: RequestFailed) -> str:
+def _refusal(case: ConformanceCase, failure: RequestFailed) -> str:
     cause = failure.__cause__
     while isinstance(cause, RequestFailed):
         cause = cause.__cause__

@@ -25,7 +25,7 @@ from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester import registered_schemas, registry
-from millstream.tester.cases import CaseRecord, Json, TestCase
+from millstream.tester.cases import CaseRecord, ConformanceCase, Json
 from millstream.tester.functions import OF_TESTS
 from millstream.tester.json_views import dumps, to_bytes, windowed
 from millstream.tester.registry import CaseSchemas
@@ -36,7 +36,7 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PlacedRecord:
-    """A record in a topic, and where it stands in the order of all."""
+    """A record in a topic, and its place in the order of all."""
 
     record: Record
     order: Order
@@ -59,11 +59,11 @@ class PlayResult:
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
 
-def plan(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
-    """Carry out the statements of a case in the mind alone. Raises StatementError where one is refused."""
+def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
+    """Plan the statements of a case; nothing runs. Raises StatementError where one is refused."""
     played = PlayResult(settings={**defaults, **case.properties})
-    asked = registered_schemas.partitions(case)
-    played.topics = {t.name: TopicFacts(asked.get(t.name, t.partitions), t.replicas) for t in case.topics}
+    partitions = registered_schemas.partitions(case)
+    played.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
     registered_schemas.register(case, played.schemas)
     for text in case.statements:
         for parsed in split(text):
@@ -81,7 +81,7 @@ def _apply(statement: tree.Statement, text: str, played: PlayResult, bounded: Bo
 
 
 def apply(statement: tree.Statement, text: str, played: PlayResult) -> None:
-    """Carry out a statement in the mind alone; INSERT VALUES is none of these. Raises StatementError."""
+    """Plan a statement other than INSERT VALUES; nothing runs. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
             played.settings[name] = value
@@ -94,9 +94,9 @@ def apply(statement: tree.Statement, text: str, played: PlayResult) -> None:
 def _outcome(statement: tree.Statement, text: str, played: PlayResult) -> None:
     if isinstance(statement, tree.CreateSource):
         _assume_topic(statement, played)
-    made = outcome(statement, text, played.catalog, played.facts, played.settings)
-    played.catalog = made.catalog
-    for step in made.steps:
+    planned = outcome(statement, text, played.catalog, played.facts, played.settings)
+    played.catalog = planned.catalog
+    for step in planned.steps:
         match step:
             case CreateTopic():
                 played.topics.setdefault(step.name, TopicFacts(step.partitions, step.replicas))
@@ -109,7 +109,7 @@ def _outcome(statement: tree.Statement, text: str, played: PlayResult) -> None:
 
 
 def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
-    """A case's topics need no declaration: a topic that a source is declared over is there, or is made by it."""
+    """A case's topics need no declaration: a topic that a source is declared over exists, or is created by it."""
     if any(p.name == "PARTITIONS" for p in statement.properties):
         return
     for p in statement.properties:
@@ -118,35 +118,36 @@ def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
 
 
 def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
-    made = insert_row(statement, played.catalog, played.settings)
-    record = bounded.constant(made, now=0)
-    _append(played, made.sink.topic, record, (len(played.records.get(made.sink.topic, ())) - 1_000_000,))
+    row = insert_row(statement, played.catalog, played.settings)
+    topic = row.sink.topic
+    # Before the inputs of the case, in order.
+    _append(played, topic, bounded.constant(row, now=0), (len(played.records.get(topic, ())) - 1_000_000,))
 
 
 def _append(played: PlayResult, topic: str, record: Record, order: Order) -> None:
     played.records.setdefault(topic, []).append(PlacedRecord(record, order))
 
 
-def run(case: TestCase, played: PlayResult, bounded: Bounded) -> None:
+def run(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> None:
     """Put the inputs into their topics and run the queries, upstream ones first."""
-    for number, given in enumerate(case.inputs):
-        _append(played, given.topic, record_of(given, case, played), (number,))
+    for number, row in enumerate(case.inputs):
+        _append(played, row.topic, record_of(row, case, played), (number,))
     for step in _upstream_first(list(played.queries.values())):
         _run(step, played, bounded)
 
 
-def record_of(given: CaseRecord, case: TestCase, played: PlayResult) -> Record:
+def record_of(row: CaseRecord, case: ConformanceCase, played: PlayResult) -> Record:
     """An input as its topic has it, in the formats of the first source over that topic."""
-    key, value, keys, values = _written_as(given.topic, case, played)
-    headers = tuple((name, _from_base64(data)) for name, data in given.headers)
-    bytes_of_key = windowed(_side(given, "KEY", key, keys, played), given.window)
-    return Record(bytes_of_key, _side(given, "VALUE", value, values, played), given.timestamp or 0, headers, 0, 0)
+    key, value, keys, values = _written_as(row.topic, case, played)
+    headers = tuple((name, _from_base64(data)) for name, data in row.headers)
+    bytes_of_key = windowed(_side(row, "KEY", key, keys, played), row.window)
+    return Record(bytes_of_key, _side(row, "VALUE", value, values, played), row.timestamp or 0, headers, 0, 0)
 
 
-def _side(given: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: PlayResult) -> bytes | None:
-    view = given.key if side == "KEY" else given.value
+def _side(row: CaseRecord, side: str, serde: Serde, columns: Sequence[Column], played: PlayResult) -> bytes | None:
+    view = row.key if side == "KEY" else row.value
     format = FORMATS.get(serde.format)
-    latest = played.schemas.latest(subject(given.topic, side)) if format and format.infers else None
+    latest = played.schemas.latest(subject(row.topic, side)) if format and format.infers else None
     if view is None or latest is None:
         return to_bytes(view, serde, columns)
     return encode(view, latest, serde.get(FULL_NAME) or "", dumps)
@@ -157,7 +158,7 @@ def _from_base64(data: str | None) -> bytes | None:
 
 
 def _written_as(
-    topic: str, case: TestCase, played: PlayResult
+    topic: str, case: ConformanceCase, played: PlayResult
 ) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
     """The formats and columns of a topic: those of the first source over it, else what the case says of it."""
     for source in played.catalog.sources.values():
@@ -184,22 +185,22 @@ def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
 
 def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
     number = list(played.queries).index(step.query.id)
-    given = _arrivals(step, played)
-    answers = bounded.run(step, [(lane, placed.record) for lane, placed in given])
-    for position, (index, record) in enumerate(answers):
-        _append(played, step.plan.sink.topic, record, (*given[index][1].order, number, position))
+    arrivals = _arrivals(step, played)
+    outputs = bounded.run(step, [(place, placed.record) for place, placed in arrivals])
+    for position, (index, record) in enumerate(outputs):
+        _append(played, step.plan.sink.topic, record, (*arrivals[index][1].order, number, position))
 
 
 def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRecord]]:
-    """The records that a query reads in their order, each with the leaf of its plan that reads it."""
+    """The records that a query reads, in order, each with the number of the leaf of its plan that reads it."""
     arrivals = []
-    for lane, leaf in enumerate(leaves(step.plan)):
+    for place, leaf in enumerate(leaves(step.plan)):
         placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
-        arrivals += [(lane, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
+        arrivals += [(place, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
     return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 
 
-def refused(error: StatementError, case: TestCase) -> bool:
+def refused(error: StatementError, case: ConformanceCase) -> bool:
     """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
     if isinstance(error, NotSupported):
         return False

@@ -8,27 +8,27 @@ from millstream.catalog.schemas import SchemaText, subject
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester.cases import CaseTopic, TestCase
+from millstream.tester.cases import CaseTopic, ConformanceCase
 from millstream.tester.registry import CaseSchemas, reference
 
 _SIDES = ("KEY", "VALUE")
 
 
-def register(case: TestCase, schemas: CaseSchemas) -> None:
+def register(case: ConformanceCase, schemas: CaseSchemas) -> None:
     """Put the schemas of the case's topics into the registry.
 
-    One that has no id gets the one by which a statement about its topic asks for it; those without both come last.
+    One that has no id gets the one that a statement about its topic refers to; those without both come last.
     """
-    asked = dict(_asked(case))
-    given = [(topic, side, _id(topic, side, asked)) for topic in case.topics for side in _SIDES]
-    for topic, side, id in sorted(given, key=lambda g: g[2] is None):
+    ids = dict(_requested_ids(case))
+    sides = [(topic, side, _id(topic, side, ids)) for topic in case.topics for side in _SIDES]
+    for topic, side, id in sorted(sides, key=lambda s: s[2] is None):
         text = topic.raw.get(f"{side.lower()}Schema")
         if text is not None:
             schemas.register(subject(topic.name, side), _schema(topic, side, text, schemas), id)
 
 
-def _id(topic: CaseTopic, side: str, asked: dict[tuple[str, str], int]) -> int | None:
-    return topic.raw.get(f"{side.lower()}SchemaId") or asked.get((topic.name, side))
+def _id(topic: CaseTopic, side: str, ids: dict[tuple[str, str], int]) -> int | None:
+    return topic.raw.get(f"{side.lower()}SchemaId") or ids.get((topic.name, side))
 
 
 def _schema(topic: CaseTopic, side: str, text: Any, schemas: CaseSchemas) -> SchemaText:
@@ -53,13 +53,13 @@ def _kind(topic: CaseTopic, side: str, text: Any) -> str:
     return "PROTOBUF" if isinstance(text, str) and "syntax" in text else "AVRO"
 
 
-def _asked(case: TestCase) -> Iterator[tuple[tuple[str, str], int]]:
-    """The ids that statements ask for: of which topic, which side."""
+def _requested_ids(case: ConformanceCase) -> Iterator[tuple[tuple[str, str], int]]:
+    """The ids that statements refer to, by topic and side."""
     for statement in _sources(case):
         yield from _of(statement)
 
 
-def _sources(case: TestCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
+def _sources(case: ConformanceCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
     """The statements that make sources; one that cannot be read is refused in its turn."""
     for text in case.statements:
         try:
@@ -69,8 +69,8 @@ def _sources(case: TestCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
         yield from (s for s in statements if isinstance(s, tree.CreateSource | tree.CreateAs))
 
 
-def partitions(case: TestCase) -> dict[str, int]:
-    """The partitions that statements ask for, of topics of which the case itself does not say how many there are."""
+def partitions(case: ConformanceCase) -> dict[str, int]:
+    """The partitions that statements request, of topics of which the case itself does not say how many there are."""
     silent = {t.name for t in case.topics if "partitions" not in t.raw}
     return {
         str(p["KAFKA_TOPIC"]): int(str(p["PARTITIONS"]))
@@ -79,24 +79,24 @@ def partitions(case: TestCase) -> dict[str, int]:
     }
 
 
-def topics(case: TestCase) -> set[str]:
-    """The topics that statements declare sources over without saying how many partitions to make."""
+def topics(case: ConformanceCase) -> set[str]:
+    """The topics that statements declare sources over without saying how many partitions to create."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" not in p}
 
 
-def made(case: TestCase) -> set[str]:
-    """The topics that statements make."""
+def created(case: ConformanceCase) -> set[str]:
+    """The topics that statements create."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" in p}
 
 
-def _declared(case: TestCase) -> list[dict[str, object]]:
+def _declared(case: ConformanceCase) -> list[dict[str, object]]:
     """The properties of the sources that are declared."""
     return [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
 
 
 def _of(statement: tree.CreateSource | tree.CreateAs) -> Iterator[tuple[tuple[str, str], int]]:
-    given = {p.name: p.value.value for p in statement.properties}
-    topic = str(given.get("KAFKA_TOPIC", statement.name))
+    properties = {p.name: p.value.value for p in statement.properties}
+    topic = str(properties.get("KAFKA_TOPIC", statement.name))
     for side in _SIDES:
-        if f"{side}_SCHEMA_ID" in given:
-            yield (topic, side), int(str(given[f"{side}_SCHEMA_ID"]))
+        if f"{side}_SCHEMA_ID" in properties:
+            yield (topic, side), int(str(properties[f"{side}_SCHEMA_ID"]))

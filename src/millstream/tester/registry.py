@@ -1,4 +1,4 @@
-"""A schema registry of the tester's own, in memory, with as much of Confluent's API as a codec asks for.
+"""A schema registry of the tester's own, in memory, with as much of Confluent's API as a codec uses.
 
 It speaks HTTP so that the codec is tested as it runs; each case has one of its own, at a path.
 """
@@ -24,7 +24,7 @@ class CaseSchemas:
         self._subjects: dict[str, list[int]] = {}
 
     def register(self, subject: str, schema: SchemaText, id: int | None = None) -> int:
-        """The id of the schema under the subject: the one it has, else the given one, else the next."""
+        """The id of the schema under the subject: the one it has, else `id`, else the next."""
         with self._lock:
             known = next((i for i, s in self._ids.items() if s == schema and id in (None, i)), None)
             number = known or id or max(self._ids, default=0) + 1
@@ -57,8 +57,8 @@ class CaseSchemas:
         """What the API says, None for 404."""
         match verb, path:
             case "GET", ["schemas", "ids", id]:
-                found = self.by_id(int(id))
-                return _shown(found.schema) if found else None
+                registered = self.by_id(int(id))
+                return _shown(registered.schema) if registered else None
             case "GET", ["subjects", subject, "versions", version]:
                 number = self._subjects[subject][int(version) - 1]
                 return {"id": number, **_shown(self._ids[number])}
@@ -103,20 +103,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, verb: str, body: Mapping[str, Any]) -> None:
         assert isinstance(self.server, _Server)
         case, *path = (unquote(part) for part in self.path.strip("/").split("/"))
-        found = self.server.cases[case].answer(verb, path, body)
-        data = json.dumps(found if found is not None else {"error_code": 40403, "message": "not found"}).encode()
-        self.send_response(200 if found is not None else 404)
+        answer = self.server.cases[case].answer(verb, path, body)
+        data = json.dumps(answer if answer is not None else {"error_code": 40403, "message": "not found"}).encode()
+        self.send_response(200 if answer is not None else 404)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """A test says what went wrong, not what was asked."""
+        """A test says what went wrong, not what was requested."""
 
 
 @cache
 def _server() -> _Server:
-    """The server of this process, which lives as long as it."""
+    """The server of this process, which ends with it."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.cases = {}
     threading.Thread(target=server.serve_forever, name="tester-registry", daemon=True).start()

@@ -1,6 +1,6 @@
 """Plays REST cases through a real server, its broker and its registry: statements, records, rows as clients see them.
 
-The statements before the first query are carried out, the inputs produced, then the queries asked, one after the other.
+The statements before the first query are carried out, the inputs produced, then the queries sent, one after the other.
 """
 
 import json
@@ -24,7 +24,7 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester import registered_schemas, registry
 from millstream.tester.answers import difference, subset
-from millstream.tester.cases import Json, TestCase
+from millstream.tester.cases import ConformanceCase, Json
 from millstream.tester.check import differences
 from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
 from millstream.tester.runner import Verdict
@@ -73,19 +73,19 @@ class RestSite:
 
 def site(url: str, bootstrap: str, registry: str) -> RestSite:
     """The site once its registry answers, which may start in the background."""
-    made = RestSite(url, bootstrap, registry)
+    site = RestSite(url, bootstrap, registry)
     deadline = time.monotonic() + PATIENCE
     while registry and time.monotonic() < deadline:
         try:
-            made.http.get(f"{registry}/subjects").raise_for_status()
+            site.http.get(f"{registry}/subjects").raise_for_status()
         except httpx.HTTPError:
             time.sleep(PAUSE)
         else:
             break
-    return made
+    return site
 
 
-def run_cases(cases: Sequence[TestCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
+def run_cases(cases: Sequence[ConformanceCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
     """Play the cases one after the other on an empty server; it is empty again after each."""
     for case in cases:
         began = time.perf_counter()
@@ -98,15 +98,15 @@ def run_cases(cases: Sequence[TestCase], site: RestSite, defaults: Mapping[str, 
         yield Verdict(case, reason, time.perf_counter() - began)
 
 
-def _reason(case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> str:
+def _reason(case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> str:
     try:
         return "\n".join(_RestPlay(case, site, defaults).differences())
     except Refusal as refusal:
         if case.rejected is None:
             return f"refused: {refusal}"
-        wanted = case.rejected.get("status")
-        if wanted is not None and wanted != refusal.status:
-            return f"HTTP status {refusal.status}, not {wanted}"
+        status = case.rejected.get("status")
+        if status is not None and status != refusal.status:
+            return f"HTTP status {refusal.status}, not {status}"
         error = StatementError(refusal.message)
         return "" if refused(error, case) else f"refused for another reason: {refusal.message}"
 
@@ -114,7 +114,7 @@ def _reason(case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> str:
 class _RestPlay:
     """One case being played."""
 
-    def __init__(self, case: TestCase, site: RestSite, defaults: Mapping[str, str]) -> None:
+    def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
         self._properties = {**EARLIEST, **case.properties}
         self._played = PlayResult(settings={**defaults, **self._properties})
@@ -122,11 +122,11 @@ class _RestPlay:
         ids = _register(case, site, self._played.schemas)
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
         first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
-        self._before, self._asked = texts[:first], texts[first:]
+        self._before, self._queries = texts[:first], texts[first:]
 
     def differences(self) -> Iterator[str]:
         """What is not as the case says; none where it passes. Raises Refusal."""
-        self._make_topics()
+        self._create_topics()
         _learn_schemas(self._site, self._played)
         for statement, text in self._before:
             yield from self._carry_out(statement, text)
@@ -135,29 +135,29 @@ class _RestPlay:
             yield from self._pushed()
         else:
             self._produce()
-            for statement, text in self._asked:
-                yield from self._ask(statement, text)
+            for statement, text in self._queries:
+                yield from self._query(statement, text)
         left = [*dict.fromkeys(name for response in self._responses for name in response)]
         if self._case.rejected is None and left:
-            yield f"nothing asks for the rest of the responses: {', '.join(left)}"
+            yield f"no statement gives the rest of the responses: {', '.join(left)}"
         if self._case.rejected is not None:
             yield f"not refused, and should be: {self._case.rejected.get('because')}"
         elif self._case.outputs:
             yield from self._outputs()
 
-    def _make_topics(self) -> None:
+    def _create_topics(self) -> None:
         """Topics that a case takes for granted: those it names, and those that its sources are declared over."""
         case, played = self._case, self._played
-        asked, made_by_statements = registered_schemas.partitions(case), registered_schemas.made(case)
-        wanted = {t.name: asked.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
+        requested, created = registered_schemas.partitions(case), registered_schemas.created(case)
+        partitions = {t.name: requested.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
         for topic in (*registered_schemas.topics(case), *(r.topic for r in case.inputs)):
-            if topic not in made_by_statements:
-                wanted.setdefault(topic, 1)
+            if topic not in created:
+                partitions.setdefault(topic, 1)
         admin = AdminClient({"bootstrap.servers": self._site.bootstrap})
-        made = admin.create_topics([NewTopic(name, n, 1) for name, n in wanted.items()]) if wanted else {}
-        for answer in made.values():
+        topics = [NewTopic(name, n, 1) for name, n in partitions.items()]
+        for answer in (admin.create_topics(topics) if topics else {}).values():
             answer.result(PATIENCE)
-        played.topics = {name: TopicFacts(n) for name, n in wanted.items()}
+        played.topics = {name: TopicFacts(n) for name, n in partitions.items()}
 
     def _carry_out(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
         entities = self._site.statement(text, self._properties)
@@ -166,20 +166,20 @@ class _RestPlay:
         if isinstance(statement, tree.InsertValues):
             return
         expected = next(self._responses, {}).get("admin")
-        found = entities[0] if entities else {}
-        if expected is not None and not subset(expected, found):
-            yield f"{text}\n  expected {json.dumps(expected)}\n  actual   {json.dumps(found)}"
+        entity = entities[0] if entities else {}
+        if expected is not None and not subset(expected, entity):
+            yield f"{text}\n  expected {json.dumps(expected)}\n  actual   {json.dumps(entity)}"
 
     def _produce(self) -> None:
         producer = Producer({"bootstrap.servers": self._site.bootstrap, "partitioner": "murmur2_random"})
         now = int(time.time() * 1000)
-        for given in self._case.inputs:
-            record = record_of(given, self._case, self._played)
-            at = record.rowtime if given.timestamp is not None else now
-            producer.produce(given.topic, record.value, record.key, timestamp=at, headers=list(record.headers))
+        for row in self._case.inputs:
+            record = record_of(row, self._case, self._played)
+            at = record.rowtime if row.timestamp is not None else now
+            producer.produce(row.topic, record.value, record.key, timestamp=at, headers=list(record.headers))
         producer.flush(PATIENCE)
 
-    def _ask(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
+    def _query(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
         if not isinstance(statement, tree.QueryStatement):
             yield from self._carry_out(statement, text)
             return
@@ -189,23 +189,23 @@ class _RestPlay:
             return
         ordered = statement.query.emit is not None
         deadline = time.monotonic() + PATIENCE
-        while (found := difference(expected, self._site.query(text, self._properties), ordered)) is not None:
+        while (differing := difference(expected, self._site.query(text, self._properties), ordered)) is not None:
             if ordered or time.monotonic() > deadline:
-                yield f"{text}\n{found}"
+                yield f"{text}\n{differing}"
                 return
             time.sleep(PAUSE)
 
     def _pushed(self) -> Iterator[str]:
         """The one push query of a case that is to be running when the inputs come."""
-        ((_, text),) = self._asked
+        ((_, text),) = self._queries
         expected = next(self._responses, {}).get("query") or []
         with ThreadPoolExecutor(1) as pool:
             answer: Future[list[Json]] = pool.submit(self._site.query, text, self._properties)
             self._wait_for_push(answer)
             self._produce()
-            found = difference(expected, answer.result(PATIENCE), ordered=True)
-        if found is not None:
-            yield f"{text}\n{found}"
+            differing = difference(expected, answer.result(PATIENCE), ordered=True)
+        if differing is not None:
+            yield f"{text}\n{differing}"
 
     def _wait_for_push(self, answer: "Future[list[Json]]") -> None:
         deadline = time.monotonic() + PATIENCE
@@ -221,9 +221,9 @@ class _RestPlay:
         while True:
             _learn_schemas(self._site, self._played)
             self._read_outputs()
-            found = list(differences(self._case, self._played))
-            if not found or time.monotonic() > deadline:
-                yield from found
+            differing = list(differences(self._case, self._played))
+            if not differing or time.monotonic() > deadline:
+                yield from differing
                 return
             time.sleep(PAUSE)
 
@@ -249,12 +249,12 @@ def _records(bootstrap: str, topic: str) -> list[Record]:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "millstream-test", "enable.auto.commit": False})
     try:
         places = [TopicPartition(topic, p, 0) for p in consumer.list_topics(topic).topics[topic].partitions]
-        found = []
+        records = []
         for place in places:
             _, end = consumer.get_watermark_offsets(place)
             consumer.assign([place])
-            found += [_record(consumer.poll(PATIENCE)) for _ in range(end)]
-        return found
+            records += [_record(consumer.poll(PATIENCE)) for _ in range(end)]
+        return records
     finally:
         consumer.close()
 
@@ -268,13 +268,13 @@ def _record(message: Any) -> Record:
     )
 
 
-def _register(case: TestCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
-    """Put the schemas of a case into the registry; which id the registry gave for each that the case names."""
-    given, ids = registry.schemas(), {}
-    registered_schemas.register(case, given)
-    for subject, found in given.subjects.items():
-        ids[found.id] = _registered(subject, found.schema, site)
-        played.register(subject, found.schema, ids[found.id])
+def _register(case: ConformanceCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
+    """Put the schemas of a case into the registry; the registry's id for each id that the case names."""
+    schemas, ids = registry.schemas(), {}
+    registered_schemas.register(case, schemas)
+    for subject, registered in schemas.subjects.items():
+        ids[registered.id] = _registered(subject, registered.schema, site)
+        played.register(subject, registered.schema, ids[registered.id])
     return ids
 
 
@@ -289,16 +289,16 @@ def _registered(subject: str, schema: SchemaText, site: RestSite) -> int:
 
 def _with_ids(text: str, ids: Mapping[int, int]) -> str:
     """A statement that names schemas by the ids that the registry has given them."""
-    return _SCHEMA_ID.sub(lambda found: f"{found[1]}{ids.get(int(found[2]), int(found[2]))}", text)
+    return _SCHEMA_ID.sub(lambda match: f"{match[1]}{ids.get(int(match[2]), int(match[2]))}", text)
 
 
 def _learn_schemas(site: RestSite, played: PlayResult) -> None:
     """What the registry knows: how inputs are to be written, and outputs were."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
-        found = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
-        schema = played.schemas.by_id(found["id"])
-        text = schema.schema if schema else SchemaText(found.get("schemaType", "AVRO"), found["schema"])
-        played.schemas.register(subject, text, found["id"])
+        version = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
+        schema = played.schemas.by_id(version["id"])
+        text = schema.schema if schema else SchemaText(version.get("schemaType", "AVRO"), version["schema"])
+        played.schemas.register(subject, text, version["id"])
 
 
 def _clear(site: RestSite) -> None:
@@ -328,10 +328,10 @@ def _drop_sources(site: RestSite) -> None:
     deadline = time.monotonic() + SETTLED
     while time.monotonic() < deadline:
         kinds = (("STREAM", "streams"), ("TABLE", "tables"))
-        found = [(k, s["name"]) for k, name in kinds for s in site.statement(f"SHOW {name};", {})[0][name]]
-        if not found:
+        sources = [(k, s["name"]) for k, name in kinds for s in site.statement(f"SHOW {name};", {})[0][name]]
+        if not sources:
             return
-        for kind, name in found:
+        for kind, name in sources:
             try:
                 site.statement(f"DROP {kind} `{name}`;", {})
             except Refusal:

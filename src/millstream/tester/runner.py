@@ -9,7 +9,7 @@ from time import perf_counter
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
 from millstream.tester.play import PlayResult, plan, refused, run
 
@@ -18,7 +18,7 @@ from millstream.tester.play import PlayResult, plan, refused, run
 class Verdict:
     """How a case went; `reason` is "" where it passed."""
 
-    case: TestCase
+    case: ConformanceCase
     reason: str
     seconds: float
 
@@ -35,14 +35,14 @@ class Verdict:
 
 
 def run_cases(
-    cases: Sequence[TestCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
+    cases: Sequence[ConformanceCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
 ) -> Iterator[Verdict]:
     """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
 
 
-def verdict(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+def verdict(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
     """Play one case and say how it went."""
     began = perf_counter()
     try:
@@ -52,7 +52,7 @@ def verdict(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> Ve
     return Verdict(case, reason, perf_counter() - began)
 
 
-def _reason(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _reason(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     if case.rejected is None:
         played = plan(case, defaults, bounded)
         run(case, played, bounded)
@@ -60,7 +60,7 @@ def _reason(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> st
     return _refusal(case, bounded, defaults)
 
 
-def _refusal(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
+def _refusal(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
     because = (case.rejected or {}).get("because", "")
     try:
         played: PlayResult = plan(case, defaults, bounded)
@@ -71,7 +71,7 @@ def _refusal(case: TestCase, bounded: Bounded, defaults: Mapping[str, str]) -> s
     return f"neither refused nor failed, and should be: {because}"
 
 
-def _failed_at_run_time(case: TestCase, played: PlayResult, bounded: Bounded) -> bool:
+def _failed_at_run_time(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> bool:
     """Whether a query dies of the inputs, as some settings ask for."""
     try:
         run(case, played, bounded)

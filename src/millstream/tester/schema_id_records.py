@@ -36,15 +36,15 @@ def decode(data: bytes, find: Callable[[int], RegisteredSchema | None]) -> Json:
     if len(data) < _HEADER.size:
         raise ValueError("no schema id")
     magic, id = _HEADER.unpack_from(data)
-    found = find(id)
-    if magic != 0 or found is None:
+    registered = find(id)
+    if magic != 0 or registered is None:
         raise ValueError(f"magic byte {magic}, schema id {id}")
     body = data[_HEADER.size :]
-    if found.schema.kind == "JSON":
+    if registered.schema.kind == "JSON":
         return json.loads(body, parse_float=Decimal)
-    if found.schema.kind == "PROTOBUF":
-        return protos.decode(body, found.schema, indexed=True)
-    return _avro_view(body, found.schema)
+    if registered.schema.kind == "PROTOBUF":
+        return protos.decode(body, registered.schema, indexed=True)
+    return _avro_view(body, registered.schema)
 
 
 # ---------------------------------------------------------------- Avro
@@ -169,14 +169,14 @@ def _to_avro(view: Json, node: Any, names: Mapping[str, Any]) -> Any:
 
 def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> dict[str, Any]:
     upper = {k.upper(): v for k, v in view.items()}
-    given = {}
+    row = {}
     for f in node["fields"]:
         name = f["name"]
         if name in view or name.upper() in upper:
-            given[name] = _to_avro(view.get(name, upper.get(name.upper())), f["type"], names)
+            row[name] = _to_avro(view.get(name, upper.get(name.upper())), f["type"], names)
         elif "default" not in f:
-            given[name] = None
-    return given
+            row[name] = None
+    return row
 
 
 def _unscaled(value: Decimal, node: Any) -> bytes:

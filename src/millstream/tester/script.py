@@ -1,4 +1,4 @@
-"""What playing a case live comes to: what is said to the engine, what is written when, and what to wait for."""
+"""How a case is played live: the statements for the engine, the records in their order, and what to wait for."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
-from millstream.tester.cases import TestCase
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.play import PlayResult, plan, record_of, run
 from millstream.tester.topic_renaming import renamed
 
@@ -21,15 +21,15 @@ OUTPUT_PREFIX = "ksql.output.topic.name.prefix"
 
 @dataclass(frozen=True, slots=True)
 class RecordFeed:
-    """A record to write, and what follows: `made` records in all in each topic by now, as the bounded run has them.
+    """A record to write, and how many records each topic has in all once it was read, as the bounded run has them.
 
-    `told`: this record made some. `turn`: the next record goes to another topic, so this one must have been read.
+    `emits`: this record adds to them. `turn`: the next record goes to another topic, so this one must have been read.
     """
 
     topic: str
     record: Record
-    made: Mapping[str, int] = field(default_factory=dict)
-    told: bool = False
+    emitted: Mapping[str, int] = field(default_factory=dict)
+    emits: bool = False
     turn: bool = False
 
 
@@ -37,7 +37,7 @@ class RecordFeed:
 class Script:
     """A case as it is played under `name`, with which its topics' names begin.
 
-    `topics` are there before, with as many partitions; `statements` come with the session's settings; `server` are
+    `topics` exist before, with as many partitions; `statements` come with the session's settings; `server` are
     the settings that only a server has.
     """
 
@@ -49,14 +49,14 @@ class Script:
 
 
 def script(
-    case: TestCase, name: str, defaults: Mapping[str, str], bounded: Bounded
+    case: ConformanceCase, name: str, defaults: Mapping[str, str], bounded: Bounded
 ) -> tuple[Script, PlayResult | None]:
     """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
     played = _bounded(case, defaults, bounded)
     # What ksqlDB has and millstream has not is left out, as bounded runs do.
     server = {n: v for n, v in case.properties.items() if canonical(n) in SETTINGS and not _editable(n)}
     server[OUTPUT_PREFIX] = name + server.get(OUTPUT_PREFIX, "")
-    return Script(name, _topics(case), _said(case, name), server, _feeds(case, played) if played else ()), played
+    return Script(name, _topics(case), _statements(case, name), server, _feeds(case, played) if played else ()), played
 
 
 def _editable(name: str) -> bool:
@@ -64,7 +64,7 @@ def _editable(name: str) -> bool:
     return setting is not None and setting.editable
 
 
-def _bounded(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
+def _bounded(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult | None:
     try:
         played = plan(case, defaults, bounded)
     except StatementError:
@@ -77,21 +77,22 @@ def _bounded(case: TestCase, defaults: Mapping[str, str], bounded: Bounded) -> P
     return played
 
 
-def _said(case: TestCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+def _statements(case: ConformanceCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
     """The statements, each with the session's settings; one that cannot be read goes to the engine as it is."""
     settings = {n: v for n, v in case.properties.items() if _editable(n)}
-    said: list[tuple[str, Mapping[str, str]]] = []
+    statements: list[tuple[str, Mapping[str, str]]] = []
     for text in case.statements:
         try:
             for parsed in split(text):
-                if not _heard(parsed.statement, settings):
-                    said.append((renamed(parsed.statement, parsed.text, name), dict(settings)))
+                if not _sets_property(parsed.statement, settings):
+                    statements.append((renamed(parsed.statement, parsed.text, name), dict(settings)))
         except SqlSyntaxError:
-            said.append((text, dict(settings)))
-    return tuple(said)
+            statements.append((text, dict(settings)))
+    return tuple(statements)
 
 
-def _heard(statement: tree.Statement, settings: dict[str, str]) -> bool:
+def _sets_property(statement: tree.Statement, settings: dict[str, str]) -> bool:
+    """Carry out a SET or UNSET; False for any other statement."""
     match statement:
         case tree.SetProperty(name, value):
             settings[name] = value
@@ -102,43 +103,43 @@ def _heard(statement: tree.Statement, settings: dict[str, str]) -> bool:
     return True
 
 
-def _topics(case: TestCase) -> dict[str, int]:
-    """The topics that are there: in one partition where the case does not say, so that records have one order."""
-    found = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
+def _topics(case: ConformanceCase) -> dict[str, int]:
+    """The topics that exist before: in one partition where the case does not say, so that records have one order."""
+    partitions = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
     named = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
-    return {**named, **{name: count for name, count in found.items() if not declared.get(name)}}
+    return {**named, **{name: count for name, count in partitions.items() if not declared.get(name)}}
 
 
-def _declared(case: TestCase) -> list[tree.CreateSource]:
-    found = []
+def _declared(case: ConformanceCase) -> list[tree.CreateSource]:
+    statements = []
     for text in case.statements:
         try:
-            found += [p.statement for p in split(text)]
+            statements += [p.statement for p in split(text)]
         except SqlSyntaxError:
             continue
-    return [s for s in found if isinstance(s, tree.CreateSource)]
+    return [s for s in statements if isinstance(s, tree.CreateSource)]
 
 
 def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
-    """The topic of a statement, and whether the statement makes it, as it does where it gives partitions."""
-    given = {p.name: p.value.value for p in statement.properties}
-    return str(given.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in given
+    """The topic of a statement, and whether the statement creates it, as it does where it gives partitions."""
+    properties = {p.name: p.value.value for p in statement.properties}
+    return str(properties.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in properties
 
 
-def _feeds(case: TestCase, played: PlayResult) -> tuple[RecordFeed, ...]:
-    """The inputs as records, with what the bounded run made of them."""
+def _feeds(case: ConformanceCase, played: PlayResult) -> tuple[RecordFeed, ...]:
+    """The inputs as records, with how many records the bounded run made of each."""
     sinks = {s.plan.sink.topic for s in played.queries.values()}
-    made: list[Counter[str]] = [Counter() for _ in case.inputs]
+    emitted: list[Counter[str]] = [Counter() for _ in case.inputs]
     before: Counter[str] = Counter()
     for topic in sinks:
         for placed in played.records.get(topic, ()):
-            count = made[placed.order[0]] if placed.order[0] >= 0 else before
+            count = emitted[placed.order[0]] if placed.order[0] >= 0 else before
             count[topic] += 1
     feeds, total = [], before + Counter()
     following = [a.topic != b.topic for a, b in pairwise(case.inputs)]
-    for record, count, turn in zip(case.inputs, made, [*following, False], strict=False):
+    for record, count, turn in zip(case.inputs, emitted, [*following, False], strict=False):
         total = total + count
-        told = any(topic != record.topic for topic in count)
-        feeds.append(RecordFeed(record.topic, record_of(record, case, played), dict(total), told, turn))
+        emits = any(topic != record.topic for topic in count)
+        feeds.append(RecordFeed(record.topic, record_of(record, case, played), dict(total), emits, turn))
     return tuple(feeds)

@@ -15,11 +15,11 @@ def renamed(statement: tree.Statement, text: str, prefix: str) -> str:
     return to_sql(replace(statement, properties=tuple(_property(p, prefix) for p in statement.properties))) + ";"
 
 
-def _property(given: tree.Property, prefix: str) -> tree.Property:
-    name = given.value.value
-    if given.name != "KAFKA_TOPIC" or not isinstance(name, str):
-        return given
-    return replace(given, value=replace(given.value, value=prefix + name))
+def _property(property: tree.Property, prefix: str) -> tree.Property:
+    name = property.value.value
+    if property.name != "KAFKA_TOPIC" or not isinstance(name, str):
+        return property
+    return replace(property, value=replace(property.value, value=prefix + name))
 
 
 def original(catalog: Catalog, prefix: str) -> Catalog:

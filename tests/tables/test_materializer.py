@@ -1,0 +1,206 @@
+"""Tables followed from a real broker: what is in the topic is in the store, after restarts and new topics too."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import RelationKind, Serde, Source
+from millstream.engine.kafka import KafkaClient
+from millstream.model.schema import Column, RecordPart, Schema
+from millstream.model.types import INTEGER, STRING
+from millstream.tables.materializer import MaterializedTable, Materializer, TopicReader
+from millstream.tables.store import Store
+from support.disk import LimitedDisk
+from support.kafka import BrokerClient, wait_for
+
+SCHEMA = Schema((Column("ID", STRING, RecordPart.KEY), Column("V", INTEGER)))
+Open = Callable[[], Materializer]
+Skipped = list[tuple[str, int, int, str]]
+
+
+@pytest.fixture
+def skipped() -> Skipped:
+    """What the materializer reports of records that it leaves out."""
+    return []
+
+
+@pytest.fixture
+def opened(kafka: BrokerClient, tmp_path: Path, skipped: Skipped) -> Iterator[Open]:
+    """Opens materializers over one folder, as one server after the other would; the last is closed at the end."""
+    client, running = KafkaClient({"bootstrap.servers": kafka.bootstrap}), list[Materializer]()
+    topics = TopicReader(lambda: client.reader(enable_partition_eof=True), client.ends_now, client.identity)
+
+    def start() -> Materializer:
+        if running:
+            running.pop().close()
+        running.append(Materializer(tmp_path, topics, lambda *record: skipped.append(record)))
+        running[0].start()
+        return running[0]
+
+    yield start
+    running[0].close()
+
+
+def kept(topic: str, eager: bool = False) -> MaterializedTable:
+    key, value = Serde("KAFKA"), Serde("JSON")
+    return MaterializedTable(
+        Source(f"T_{topic}", RelationKind.TABLE, SCHEMA, topic, key, value, created_by="CTAS_T_0"), eager
+    )
+
+
+def values(store: Store) -> dict[bytes, bytes | None]:
+    return {c.key: c.value for c in store.between(None, None)}
+
+
+def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: BrokerClient) -> None:
+    table = kept(kafka.create_topic(partitions=2))
+    materializer = opened()
+    materializer.want([table])
+    assert values(materializer.store(table)) == {}
+    for n in range(20):
+        kafka.produce(table.source.topic, str(n % 5), str(n))
+        assert values(materializer.store(table))[str(n % 5).encode()] == str(n).encode()
+    kafka.produce(table.source.topic, "3", None)
+    assert b"3" not in values(materializer.store(table))
+
+
+def test_a_restart_reads_only_what_is_new(opened: Open, kafka: BrokerClient) -> None:
+    table = kept(kafka.create_topic())
+    materializer = opened()
+    materializer.want([table])
+    kafka.produce(table.source.topic, "a", "1")
+    materializer.store(table)
+    materializer = opened()
+    kafka.produce(table.source.topic, "b", "2")
+    materializer.want([table])
+    store = materializer.store(table)
+    assert values(store) == {b"a": b"1", b"b": b"2"}
+    assert store.places() == {0: 2}
+
+
+def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic()
+    table = kept(topic)
+    materializer = opened()
+    materializer.want([table])
+    for n in range(3):
+        kafka.produce(topic, str(n), "old")
+    assert len(values(materializer.store(table))) == 3
+    materializer.want([])
+    kafka.delete_topic(topic)
+    wait_for(lambda: topic not in kafka.topics(), "the topic's end")
+    kafka.create_topic(topic)
+    for n in range(4):
+        kafka.produce(topic, "new", str(n))
+    materializer.want([table])
+    assert values(materializer.store(table)) == {b"new": b"3"}
+
+
+def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
+    table = kept(kafka.create_topic(), eager=True)
+    kafka.produce(table.source.topic, "a", "1")
+    opened().want([table])
+    wait_for(lambda: [*tmp_path.glob("*.sqlite")], "the store")
+
+
+def test_stores_of_tables_that_are_gone_are_removed(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
+    table, other = kept(kafka.create_topic()), kept(kafka.create_topic())
+    materializer = opened()
+    materializer.want([table, other])
+    materializer.store(table)
+    materializer.store(other)
+    assert len([*tmp_path.glob("*.sqlite")]) == 2
+    materializer.want([other])
+    wait_for(lambda: len([*tmp_path.glob("*.sqlite")]) == 1, "the end of a store")
+
+
+def test_two_tables_over_one_topic(opened: Open, kafka: BrokerClient) -> None:
+    table = kept(kafka.create_topic())
+    twin = replace(table, source=replace(table.source, name="TWIN"))
+    materializer = opened()
+    materializer.want([table, twin])
+    for n in range(5):
+        kafka.produce(table.source.topic, str(n), "v")
+    assert len(values(materializer.store(table))) == 5
+    assert values(materializer.store(twin)) == values(materializer.store(table))
+
+
+def test_a_record_without_key_is_reported_and_left_out(opened: Open, kafka: BrokerClient, skipped: Skipped) -> None:
+    table = kept(kafka.create_topic())
+    kafka.produce(table.source.topic, None, "1")
+    kafka.produce(table.source.topic, "a", "2")
+    materializer = opened()
+    materializer.want([table])
+    assert values(materializer.store(table)) == {b"a": b"2"}
+    assert [(topic, offset) for topic, _, offset, _ in skipped] == [(table.source.topic, 0)]
+
+
+def test_a_corrupt_file_is_read_from_its_topic_again(
+    opened: Open, kafka: BrokerClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = kept(kafka.create_topic())
+    kafka.produce(table.source.topic, "a", "1")
+    materializer = opened()
+    materializer.want([table])
+    materializer.store(table)
+    materializer.close()
+    (path,) = tmp_path.glob("*.sqlite")
+    path.write_bytes(b"this is no database" * 1000)
+    materializer = opened()
+    materializer.want([table])
+    assert values(materializer.store(table)) == {b"a": b"1"}
+    assert f"{path} is corrupt" in caplog.text
+
+
+def test_a_file_that_becomes_corrupt_is_read_from_its_topic_again(
+    opened: Open, kafka: BrokerClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table, other = kept(kafka.create_topic(partitions=2)), kept(kafka.create_topic())
+    materializer = opened()
+    materializer.want([table, other])
+    for n in range(6000):
+        kafka.send(table.source.topic, str(n), "v" * 1000)
+    kafka.flush()
+    materializer.store(table)
+    (path,) = tmp_path.glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as checkpoint:
+        checkpoint.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+    for n in range(6000):
+        kafka.send(table.source.topic, str(n), "w" * 1000)
+    kafka.flush()
+    assert values(materializer.store(table)) == {str(n).encode(): b"w" * 1000 for n in range(6000)}
+    assert f"the store of the table {table.source.name} is corrupt" in caplog.text
+    assert values(materializer.store(other)) == {}
+
+
+def test_a_full_disk_holds_a_table_up_until_there_is_room(
+    opened: Open, kafka: BrokerClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = LimitedDisk(monkeypatch)
+    table = kept(kafka.create_topic())
+    materializer = opened()
+    materializer.want([table])
+    kafka.produce(table.source.topic, "a", "1")
+    store = materializer.store(table)
+    disk.limit(1)
+    for n in range(100):
+        kafka.send(table.source.topic, str(n), "v" * 5000)
+    kafka.flush()
+    wait_for(lambda: "cannot be stored" in caplog.text, "the full disk")
+    assert values(store) == {b"a": b"1"}
+    disk.limit(LimitedDisk.NONE)
+    assert len(values(materializer.store(table))) == 101
+
+
+def test_a_topic_that_is_not_there(opened: Open, kafka: BrokerClient) -> None:
+    materializer = opened()
+    with pytest.raises(KafkaException):
+        materializer.store(kept(kafka.unique()))
