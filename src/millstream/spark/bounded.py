@@ -55,7 +55,7 @@ class Bounded:
         """
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
         evaluator = Evaluator(frame, _TYPES, _TYPES)
-        made = evaluator([_wire(record) for _, record in given], [lane for lane, _ in given])
+        made = evaluator([_wire(record) for _, record in given], [index for index, _ in given])
         for index, group in enumerate(made):
             for key, value, rowtime, headers, partition, offset in group:
                 named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())

@@ -31,15 +31,15 @@ class Evaluator:
         made = jvm.module(frame.sparkSession, "Eval")
         self._eval = made.of(jvm.java_frame(frame), _columns(source), _columns(result))
 
-    def __call__(self, rows: Sequence[Sequence[Any]], lanes: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
+    def __call__(self, rows: Sequence[Sequence[Any]], inputs: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
         """For each row, the rows made of it: one by a projection, none or more through filters, generators and folds.
 
-        `lanes` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
+        `inputs` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
         Raises EvaluationFailed where an expression throws that no guard catches.
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
         try:
-            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(lanes)))
+            answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(inputs)))
         except Py4JJavaError as error:
             raise EvaluationFailed(str(error.java_exception.getMessage())) from error
         except PySparkException as error:

@@ -185,7 +185,7 @@ def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
 def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
     number = list(played.queries).index(step.query.id)
     given = _arrivals(step, played)
-    answers = bounded.run(step, [(lane, placed.record) for lane, placed in given])
+    answers = bounded.run(step, [(index, placed.record) for index, placed in given])
     for position, (index, record) in enumerate(answers):
         _append(played, step.plan.sink.topic, record, (*given[index][1].order, number, position))
 
@@ -193,9 +193,9 @@ def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
 def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRecord]]:
     """The records that a query reads in their order, each with the leaf of its plan that reads it."""
     arrivals = []
-    for lane, leaf in enumerate(leaves(step.plan)):
+    for index, leaf in enumerate(leaves(step.plan)):
         placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
-        arrivals += [(lane, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
+        arrivals += [(index, PlacedRecord(p.record.at(0, offset), p.order)) for offset, p in enumerate(placed)]
     return sorted(arrivals, key=lambda a: (a[1].order, a[0]))
 
 
