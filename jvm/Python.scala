@@ -45,7 +45,7 @@ object PythonFunctions {
     SparkEnv.get.conf.get(Setting + name, otherwise)
 
   /** Kills processes that are over their time, ends those that nobody has used for a while, and drops unused pools. */
-  private[millstream] def check(now: Long): Unit = pools.keySet.forEach { document =>
+  def check(now: Long): Unit = pools.keySet.forEach { document =>
     pools.computeIfPresent(document, (_, pool) => { pool.check(now); if (pool.isUnused(now)) null else pool })
   }
 

@@ -97,7 +97,7 @@ def _download(missing: Sequence[Artifact], folder: Path, progress: Progress) -> 
     size, stop = sum(artifact.size for artifact in missing), threading.Event()
     with progress.showing(len(missing), size) as arrived, _client() as client:
         source = _Source(client, repository(), folder, arrived, stop)
-        # The largest first: the small ones fill the other lanes meanwhile.
+        # The largest first: the small ones fill the other threads meanwhile.
         _all_or_first_error(source, sorted(missing, key=lambda artifact: -artifact.size))
 
 
