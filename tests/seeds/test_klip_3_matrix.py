@@ -79,8 +79,9 @@ def form(side: str, format: str, columns: int, asked: bool | None, configured: b
     if columns > MOST.get(format, columns) or (format == "NONE" and side == "VALUE"):
         raise Refused
     if asked is not None:
-        # "combining with formats that do not support wrapping will result in an error"; "the schema is multi-field"
-        if RECORD not in forms or asked not in forms or columns != 1:
+        # "combining with formats that do not support wrapping will result in an error"; "the schema is multi-field".
+        # A format that is always bare supports what `false` asks for.
+        if asked not in forms or columns != 1:
             raise Refused
         return asked
     if columns > 1 or len(forms) < 2:

@@ -9,7 +9,7 @@ from millstream.functions import FUNCTIONS
 from millstream.functions.declare import FunctionKind, Parameter, Signature
 from millstream.model.settings import effective
 from millstream.model.types import INTEGER, STRING, Decimal, Map
-from millstream.plan.nodes import Aggregate, PlanNode, inputs
+from millstream.plan.nodes import Aggregate, PlanNode
 from millstream.spark.aggregates import AggregateRun, _TableFolds
 from millstream.syntax.parser import split
 from millstream.tester.play import PlayResult, apply
@@ -73,7 +73,7 @@ def aggregation(call: str) -> Aggregate:
 
 
 def _aggregate(node: PlanNode) -> Aggregate:
-    return node if isinstance(node, Aggregate) else _aggregate(inputs(node)[0])
+    return node if isinstance(node, Aggregate) else _aggregate(next(node.children()))
 
 
 CALLS = sorted(set(calls()))

@@ -1,5 +1,5 @@
 """Implicit conversions: common types of several expressions, coercion to a target type, casts that exist
-(features.md §4.4-4.5).
+(docs/reference/types-and-coercion.md).
 """
 
 from collections.abc import Sequence

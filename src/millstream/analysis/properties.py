@@ -1,4 +1,4 @@
-"""The WITH clause: which properties there are, of what type, and which exclude each other (features.md §3)."""
+"""The WITH clause: its properties, their types, and which exclude each other (docs/reference/statements.md)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

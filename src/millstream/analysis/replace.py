@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE: what may change of a source that exists, and what may not (features.md §2.1)."""
+"""CREATE OR REPLACE: what may change of a source that exists, and what may not (docs/reference/statements.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Which format each side of a source is written in, and whether that format can hold its columns.
 
-Rules: features.md §3 and §13; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
+Rules: docs/reference/formats-and-wrapping.md; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""CREATE STREAM and CREATE TABLE: from the statement to a source of the catalog (features.md §2.1, §2.7, §3)."""
+"""CREATE STREAM and CREATE TABLE: from the statement to a source of the catalog (docs/reference/statements.md)."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""How text reads as a value of another type: numbers, booleans, dates and times (features.md §4.4-4.5).
+"""How text reads as a value of another type: numbers, booleans, dates and times (docs/reference/types-and-coercion.md).
 
 This module owns text that is a constant of a statement: it is checked and converted while the statement is planned,
 without a JVM, so that an error has its place. Text of records is converted by jvm/FunctionsCast.scala, which owns run

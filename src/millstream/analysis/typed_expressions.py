@@ -1,6 +1,7 @@
 """Typed expressions: an expression of the tree resolved against one relation.
 
-A relation has a key struct, a value struct and pseudo-columns (DESIGN.md §3); user names are gone, positions stay.
+A relation has a key struct, a value struct and pseudo-columns (docs/reference/execution.md); user names are gone,
+positions stay.
 Header columns are part of the value struct once a source is read.
 """
 

@@ -1,4 +1,4 @@
-"""All that planning may know of the outside world, read once before planning begins (STYLE.md §2.4)."""
+"""All that planning may know of the outside world, read once before planning begins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """What the server and the tests may ask of an engine: the one door to it.
 
-Entities are JSON objects of the REST API (features.md §15.1), each with "@type", "statementText" and "warnings".
+Entities are JSON objects of the REST API (docs/reference/rest.md), each with "@type", "statementText" and "warnings".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class Request:
 
 
 class RequestFailed(Exception):
-    """A request that was refused: `code` as in features.md §15.2 (HTTP status × 100 + detail), `message` for the user.
+    """A request that was refused: `code` as in docs/rest-api.md (HTTP status × 100 + detail), `message` for the user.
 
     `statement` is the text of the statement at fault ("" where none is), `entities` what was done before it.
     """

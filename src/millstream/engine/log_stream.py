@@ -1,4 +1,4 @@
-"""The processing log as a stream of the language, so that it can be queried (features.md §18)."""
+"""The processing log as a stream of the language, so that it can be queried (docs/operations.md#the-processing-log)."""
 
 from millstream.engine.api import Request
 from millstream.engine.context import EngineContext

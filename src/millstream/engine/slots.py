@@ -1,4 +1,4 @@
-"""Task slots: each partition that a query reads takes one for as long as the query runs (DESIGN.md §10)."""
+"""Task slots: each partition that a query reads takes one for as long as the query runs (docs/operations.md#slots)."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Identifiers: how SQL writes a name so that it reads back as the same name (features.md §1)."""
+"""Identifiers: how SQL writes a name so that it reads back as the same name (docs/reference/statements.md)."""
 
 import re
 from collections.abc import Iterable

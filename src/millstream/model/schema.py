@@ -1,4 +1,4 @@
-"""Columns and logical schemas: a column is identified by its part and its name (DESIGN.md §3)."""
+"""Columns and logical schemas: a column is identified by its part and its name (docs/reference/execution.md)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

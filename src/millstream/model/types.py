@@ -1,4 +1,4 @@
-"""SQL types as frozen values; their text is ksqlDB's (features.md §4.1)."""
+"""SQL types as frozen values; their text is ksqlDB's (docs/reference/types-and-coercion.md)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to an Aggregate node (features.md §6, §10, §11).
+"""GROUP BY: from grouped expressions, aggregate calls and a WINDOW to an Aggregate node (docs/reference/queries.md).
 
 The node's key are the grouped expressions, its value the distinct aggregate calls of SELECT and HAVING. The SELECT is
 typed over the source's rows and then rewritten to these columns; HAVING is a filter above the node. So the last of

@@ -1,4 +1,4 @@
-"""INSERT INTO … VALUES: one row of constants, checked against the source it goes to (features.md §2.1, §4.5)."""
+"""INSERT INTO … VALUES: one row of constants, checked against the source it goes to (docs/reference/statements.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat

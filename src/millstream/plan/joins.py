@@ -1,4 +1,6 @@
-"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns (features.md §9).
+"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns.
+
+Rules: docs/reference/joins.md.
 
 Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is what
 its condition compares, and a side whose key is another expression is repartitioned. So the last of

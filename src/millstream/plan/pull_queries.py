@@ -1,7 +1,8 @@
 """Pull queries on tables: which keys a WHERE selects, and which conditions are left to check on each row.
 
 A WHERE is brought into alternatives (OR) of conditions (AND). An alternative that gives every key column a value
-looks rows up; one that bounds a single key column reads a range; any other reads the whole table (features.md §14).
+looks rows up; one that bounds a single key column reads a range; any other reads the whole table
+(docs/reference/queries.md).
 """
 
 from collections.abc import Mapping, Sequence

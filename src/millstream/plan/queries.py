@@ -1,4 +1,4 @@
-"""SELECT: from the tree of a query to its plan (features.md §1, §7, §11).
+"""SELECT: from the tree of a query to its plan (docs/reference/queries.md).
 
 The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY) or aggregate (GROUP BY),
 select. Each step is a function from one Relation (a plan node, and the names that reach its columns) to the next;

@@ -1,4 +1,4 @@
-"""Statements that change the catalog: the catalog after them, and the steps to carry out (features.md §2.1, §2.2).
+"""Statements that change the catalog: what is after them, and the steps to it (docs/reference/statements.md).
 
 Pure: tree, catalog, facts and settings in, an Outcome out. Every error is a StatementError.
 """

@@ -1,4 +1,7 @@
-"""Spark sessions: local slots by the hundred, UTC, quiet, with the settings that were measured (DESIGN.md §12)."""
+"""Spark sessions: local slots by the hundred, UTC, quiet, with the settings that were measured.
+
+Rules: docs/reference/execution.md.
+"""
 
 import logging
 import sys

@@ -1,1 +1,1 @@
-"""The JSON objects that statements are answered with (features.md §15.1)."""
+"""The JSON objects that statements are answered with (docs/reference/rest.md)."""

@@ -106,10 +106,10 @@ DATETIME = (
         "12:00 CEST",
     ),
     _row(
-        "FROMDAYS",
+        "FROM_DAYS",
         "The DATE that many days after 1970-01-01.",
         (parse_signature("(days INTEGER) -> DATE", "date_from_unix_date({0})"),),
-        "FROMDAYS(31)",
+        "FROM_DAYS(31)",
         "1970-02-01",
     ),
     _row(
