@@ -26,7 +26,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val consumer = Consumers.take(range.place)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
-  TaskContext.get().addTaskCompletionListener[Unit](task => release(task.isCompleted && !task.isFailed && !task.isInterrupted()))
+  TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   consumer.seek(range.from)
   run.onFinish(wake)
 
@@ -54,7 +54,8 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     val deadline = System.currentTimeMillis + Patience
     while (!consumer.hasNext && consumer.position < range.until) {
       if (System.currentTimeMillis > deadline)
-        throw new IllegalStateException(s"Kafka gives nothing of ${range.place.topic.name} from offset ${consumer.position} on")
+        throw new IllegalStateException(
+          s"Kafka gives nothing of ${range.place.topic.name} from offset ${consumer.position} on")
       consumer.poll(Patience)
     }
     val more = consumer.position < range.until

@@ -87,11 +87,28 @@ final class QueryRun(val id: String) {
 
 object QueryRun {
   /** What a run is to do; of two orders the one with the higher rank holds. */
-  sealed abstract class Order(val rank: Int) extends Serializable
+  sealed abstract class Order(val rank: Int)
   case object Continue extends Order(0)
   final case class Finish(reason: String) extends Order(1)
   final case class Fail(reason: String) extends Order(2)
   case object Stopped extends Order(3)
+
+  /**
+   * An order as it goes to an executor, and back. Spark's RPC has the classes of Spark and Scala alone there: those of
+   * `spark.jars` are known to tasks only, and an answer that cannot be read costs the executor its driver.
+   */
+  private[millstream] def wire(order: Order): (Int, String) = order match {
+    case Finish(reason) => (order.rank, reason)
+    case Fail(reason) => (order.rank, reason)
+    case _ => (order.rank, null)
+  }
+
+  private[millstream] def unwire(rank: Int, reason: String): Order = rank match {
+    case 0 => Continue
+    case 1 => Finish(reason)
+    case 2 => Fail(reason)
+    case _ => Stopped
+  }
 
   private case class Listener(known: Int, tell: Order => Unit) {
     def hear(order: Order): Boolean = {
@@ -153,28 +170,34 @@ object QueryRuns extends Logging {
   private def ask(run: QueryRun, known: Int): Unit = {
     val env = SparkEnv.get
     val driver = RpcUtils.makeDriverRef(RunsEndpoint.Name, env.conf, env.rpcEnv)
-    driver.ask[QueryRun.Order](AwaitOrder(run.id, known), Patience).onComplete {
-      case Success(QueryRun.Stopped) =>
-        all.remove(run.id, run)
-        run.stop()
-        Consumers.close(run.id)
-      case Success(order) =>
-        run.obey(order)
-        ask(run, order.rank)
+    driver.ask[(Int, String)]((run.id, known), Patience).onComplete {
+      case Success((rank, reason)) =>
+        val order = QueryRun.unwire(rank, reason)
+        if (order == QueryRun.Stopped) over(run)
+        else {
+          run.obey(order)
+          ask(run, rank)
+        }
       case Failure(why) =>
         logWarning(s"the driver does not say what run ${run.id} is to do; its next task asks again", why)
         all.remove(run.id, run)
     }(ThreadUtils.sameThread)
   }
+
+  private def over(run: QueryRun): Unit = {
+    all.remove(run.id, run)
+    run.stop()
+    Consumers.close(run.id)
+  }
 }
 
-/** Asked by an executor: the next order of a run with a rank above `known`. */
-final case class AwaitOrder(run: String, known: Int)
-
-/** Tells executors when batches are to end. An answer may take as long as the run. */
+/**
+ * Tells executors when batches are to end: asked for a run and the rank of the order that is known, it answers with the
+ * next order of a higher rank. That may take as long as the run.
+ */
 private class RunsEndpoint(override val rpcEnv: RpcEnv) extends RpcEndpoint {
   override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
-    case AwaitOrder(run, known) => QueryRuns.onOrder(run, known, context.reply(_))
+    case (run: String, known: Int) => QueryRuns.onOrder(run, known, order => context.reply(QueryRun.wire(order)))
   }
 }
 
