@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
+import scala.concurrent.ExecutionContext
 import scala.concurrent.duration._
 import scala.util.{Failure, Success}
 
@@ -125,6 +126,8 @@ object QueryRuns extends Logging {
   /** How long an executor waits for the driver's word before it asks again. */
   private val Patience = new RpcTimeout(1.hour, "millstream.runs")
   @volatile private var endpointOf: RpcEnv = _
+  // Not on the thread that brings answers: to ask again waits for one.
+  private lazy val obeying = ExecutionContext.fromExecutor(ThreadUtils.newDaemonCachedThreadPool("query runs", 4))
 
   /** On the driver, before a query starts: its run, by an id that no other run has. */
   def begin(id: String): Unit = {
@@ -181,7 +184,7 @@ object QueryRuns extends Logging {
       case Failure(why) =>
         logWarning(s"the driver does not say what run ${run.id} is to do; its next task asks again", why)
         all.remove(run.id, run)
-    }(ThreadUtils.sameThread)
+    }(obeying)
   }
 
   private def over(run: QueryRun): Unit = {
