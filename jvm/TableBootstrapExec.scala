@@ -53,9 +53,9 @@ final class HeldRows(rows: Iterator[InternalRow], barrier: TableBootstrapBarrier
 case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, name, at) = (child.execute(), input, child.output.indexWhere(_.exprId == offset.exprId))
-    val partitions = tasks.collect { case KafkaInputPartition(KafkaPlace(_, _, topic, partition), from, _) =>
-      TableBootstrapBarriers.begin(name, topic.name, partition, from)
-      partition
+    val partitions = tasks.collect { case KafkaInputPartition(place, from, _) =>
+      TableBootstrapBarriers.begin(name, place.topic.name, place.partition, from)
+      place.partition
     }
     rows.mapPartitionsWithIndexInternal { (task, in) =>
       val table = TableBootstrapBarriers.input(name)
