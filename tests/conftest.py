@@ -42,13 +42,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 PROCESSES = frozenset({"broker", "registry"})
 
 
+# Before xdist's own, which reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Put each test into its group, and mark those that need no other process."""
+    """Put each test that shares processes into its group; the others go where there is room, and may be fast."""
     for item in items:
         group = _group(item)
-        item.add_marker(pytest.mark.xdist_group(group))
-        if group == "compute" and not item.get_closest_marker("slow") and "spark" not in item.fixturenames:
-            item.add_marker(pytest.mark.fast)
+        if group == "compute" and "spark" not in item.fixturenames:
+            if not item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.fast)
+        else:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def _group(item: pytest.Function) -> str:

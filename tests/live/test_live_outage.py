@@ -14,7 +14,7 @@ from millstream.tester.environment import KEEP_RECORDS
 from support.kafka import BrokerClient, wait_for
 from support.server_process import ServerProcess
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.crash]
 AWAY = 15.0
 
 

@@ -38,7 +38,7 @@ def _format(serde: Serde, columns: Sequence[Column]) -> Serde:
 
 def _extends(what: str, old: Sequence[Column], new: Sequence[Column], at: Span) -> None:
     if tuple(new[: len(old)]) != tuple(old):
-        kept = ", ".join(f"{identifier(c.name)} {c.type}" for c in old)
+        old_columns = ", ".join(f"{identifier(c.name)} {c.type}" for c in old)
         raise StatementError(
-            f"{what}: its columns must stay, in place and type; new ones come after them", at, f"it has {kept}"
+            f"{what}: its columns must stay, in place and type; new ones come after them", at, f"it has {old_columns}"
         )

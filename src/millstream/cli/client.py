@@ -43,11 +43,11 @@ class OutOfTime(ClientError):
 class ServerRefused(ClientError):
     """The server's error: its code, its message, the statement at fault, and what was done before it."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.code: int = told.get("error_code", 0)
-        self.statement: str = told.get("statementText", "")
-        self.entities: list[Entity] = told.get("entities", [])
-        super().__init__(str(told.get("message", "the server gave no reason")))
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.code: int = body.get("error_code", 0)
+        self.statement: str = body.get("statementText", "")
+        self.entities: list[Entity] = body.get("entities", [])
+        super().__init__(str(body.get("message", "the server gave no reason")))
 
 
 @dataclass(frozen=True, slots=True)

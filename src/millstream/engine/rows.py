@@ -104,8 +104,8 @@ def fitted(value: Any, type: SqlType) -> Any:
         case Map(_, element):
             return {k: fitted(v, element) for k, v in _as(dict, value, type).items()}
         case Struct(fields):
-            given = {k.upper(): v for k, v in _as(dict, value, type).items()} | _as(dict, value, type)
-            return {f.name: fitted(given.get(f.name, given.get(f.name.upper())), f.type) for f in fields}
+            members = {k.upper(): v for k, v in _as(dict, value, type).items()} | _as(dict, value, type)
+            return {f.name: fitted(members.get(f.name, members.get(f.name.upper())), f.type) for f in fields}
         case Decimal():
             return _decimal(value, type)
     try:

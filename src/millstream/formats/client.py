@@ -66,8 +66,8 @@ class Registry:
 
     def by_id(self, id: int) -> RegisteredSchema | None:
         """The schema of an id, None where there is none. Raises RegistryFailed."""
-        found = self._asked("GET", f"/schemas/ids/{id}")
-        return None if found is None else RegisteredSchema(id, self._schema(found))
+        answer = self._asked("GET", f"/schemas/ids/{id}")
+        return None if answer is None else RegisteredSchema(id, self._schema(answer))
 
     def subjects(self, id: int) -> frozenset[str]:
         """The subjects that have the schema of an id. Raises RegistryFailed."""
@@ -82,10 +82,10 @@ class Registry:
             body["references"] = [
                 {"name": r.name, "subject": r.subject, "version": r.version} for r in schema.references
             ]
-        found = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
-        if found is None:
+        answer = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
+        if answer is None:
             raise RegistryFailed(f"{self._access.url} has no subjects: is it a schema registry?")
-        return int(found["id"])
+        return int(answer["id"])
 
     def _registered(self, path: str, body: dict[str, Any]) -> Any:
         """Apicurio takes a schema that is no object for JSON's by its $schema alone (SchemaRegistry.scala too)."""
@@ -116,28 +116,28 @@ class Registry:
 
     def _mode(self, subject: str, mode: str) -> bool:
         try:
-            found = self._asked("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
+            answer = self._asked("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
         except RegistryFailed:
             return False
-        return bool(found) and found.get("mode") == mode
+        return bool(answer) and answer.get("mode") == mode
 
     def close(self) -> None:
         """Give up the connections."""
         self._client.close()
 
     def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:
-        found = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
-        return None if found is None else RegisteredSchema(int(found["id"]), self._schema(found))
+        answer = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+        return None if answer is None else RegisteredSchema(int(answer["id"]), self._schema(answer))
 
-    def _schema(self, found: Mapping[str, Any]) -> SchemaText:
-        references = tuple(self._reference(r) for r in found.get("references") or ())
-        return SchemaText(found.get("schemaType") or "AVRO", found["schema"], references)
+    def _schema(self, answer: Mapping[str, Any]) -> SchemaText:
+        references = tuple(self._reference(r) for r in answer.get("references") or ())
+        return SchemaText(answer.get("schemaType") or "AVRO", answer["schema"], references)
 
-    def _reference(self, given: Mapping[str, Any]) -> Reference:
-        found = self._version(given["subject"], given["version"])
-        if found is None:
-            raise RegistryFailed(f"the registry has no version {given['version']} of {given['subject']}")
-        return Reference(given["name"], given["subject"], int(given["version"]), found.schema)
+    def _reference(self, reference: Mapping[str, Any]) -> Reference:
+        registered = self._version(reference["subject"], reference["version"])
+        if registered is None:
+            raise RegistryFailed(f"the registry has no version {reference['version']} of {reference['subject']}")
+        return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
     def _asked(self, verb: str, path: str, body: object = None) -> Any:
         """The answer, None for 404 and for an empty one."""

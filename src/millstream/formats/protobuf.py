@@ -115,8 +115,8 @@ class _Writer:
         if not isinstance(inner, Decimal):
             return ""
         self.imports.add("confluent/meta.proto")
-        given = (("precision", inner.precision), ("scale", inner.scale))
-        shown = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in given)
+        parameters = (("precision", inner.precision), ("scale", inner.scale))
+        shown = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in parameters)
         return f" [(confluent.field_meta) = {{ params: [{shown}] }}]"
 
     def _type(self, type: SqlType, indent: str) -> tuple[str, list[str]]:

@@ -38,11 +38,11 @@ def context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 def _made(settings: Mapping[str, str]) -> ssl.SSLContext:
     trusted = settings.get("ssl.truststore.location")
-    made = ssl.create_default_context(cadata=_trusted(trusted, settings) if trusted else None)
+    context = ssl.create_default_context(cadata=_trusted(trusted, settings) if trusted else None)
     own = settings.get("ssl.keystore.location")
     if own:
-        _prove(made, Path(own), settings)
-    return made
+        _prove(context, Path(own), settings)
+    return context
 
 
 def _trusted(location: str, settings: Mapping[str, str]) -> str:
@@ -50,14 +50,14 @@ def _trusted(location: str, settings: Mapping[str, str]) -> str:
     if _is_pem(path):
         return path.read_text("latin-1")
     held = _pkcs12(path, settings.get("ssl.truststore.password", ""))
-    found = [c.certificate for c in (*held.additional_certs, *([held.cert] if held.cert else []))]
-    return "".join(c.public_bytes(Encoding.PEM).decode() for c in found)
+    certificates = [c.certificate for c in (*held.additional_certs, *([held.cert] if held.cert else []))]
+    return "".join(c.public_bytes(Encoding.PEM).decode() for c in certificates)
 
 
-def _prove(made: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
+def _prove(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
     whole = settings.get("ssl.keystore.password", "")
     if _is_pem(path):
-        made.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)
+        context.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)
         return
     held = _pkcs12(path, whole)
     if held.key is None or held.cert is None:
@@ -70,7 +70,7 @@ def _prove(made: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> Non
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "own.pem"
         file.write_bytes(text)
-        made.load_cert_chain(file, password=once)
+        context.load_cert_chain(file, password=once)
 
 
 def _is_pem(path: Path) -> bool:
@@ -88,12 +88,12 @@ def _converted(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
     """A Java keystore by Java's own keytool; passwords go by its environment, where nobody else looks."""
     tool = java().with_name("keytool")
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "store.p12"
-        words = ["-importkeystore", "-noprompt", "-srckeystore", str(path), "-destkeystore", str(made)]
+        converted = Path(folder) / "store.p12"
+        words = ["-importkeystore", "-noprompt", "-srckeystore", str(path), "-destkeystore", str(converted)]
         words += ["-deststoretype", "PKCS12", "-srcstorepass:env", "STORE", "-deststorepass:env", "STORE"]
         done = subprocess.run(
             [tool, *words], capture_output=True, text=True, env={**os.environ, "STORE": password}, check=False
         )
         if done.returncode:
             raise ValueError(f"{path} cannot be read: {(done.stdout + done.stderr).strip()}")
-        return pkcs12.load_pkcs12(made.read_bytes(), password.encode())
+        return pkcs12.load_pkcs12(converted.read_bytes(), password.encode())

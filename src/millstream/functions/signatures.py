@@ -104,7 +104,7 @@ def each(types: str, text: str, spark: str | Lowering) -> tuple[Signature, ...]:
 def fill(template: str, texts: Sequence[str], **names: str) -> str:
     """`template` with {0}, {1} … and {*} (all, by commas) and the `names` replaced."""
     values = {str(i): text for i, text in enumerate(texts)} | {"*": ", ".join(texts)} | names
-    return re.sub(r"\{(\w+|\*)\}", lambda found: values[found[1]], template)
+    return re.sub(r"\{(\w+|\*)\}", lambda match: values[match[1]], template)
 
 
 def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:

@@ -333,10 +333,10 @@ def joins(node: PlanNode) -> Iterator[Join]:
 
 def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
     """The tables in which streams of a plan look rows up, each once."""
-    met = (
+    table_sides = (
         join.right for join in joins(node) if join.kind is RelationKind.STREAM and join.right.kind is RelationKind.TABLE
     )
-    return tuple({leaf.origin.name: leaf.origin for table in met for leaf in leaves(table)}.values())
+    return tuple({leaf.origin.name: leaf.origin for table in table_sides for leaf in leaves(table)}.values())
 
 
 def groups(node: PlanNode) -> Iterator[Aggregate]:

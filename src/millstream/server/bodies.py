@@ -34,29 +34,29 @@ def parse_object(text: bytes | str) -> dict[str, Any]:
     return value
 
 
-def to_request(given: Mapping[str, Any]) -> Request:
+def to_request(body: Mapping[str, Any]) -> Request:
     """The engine's request from a body of /ksql or /query (`ksql`) or of /query-stream (`sql`).
 
     Each path takes the other's names too. Raises RequestFailed 40000.
     """
-    text = given.get("ksql", given.get("sql"))
+    text = body.get("ksql", body.get("sql"))
     if not isinstance(text, str) or not text.strip():
         raise RequestFailed(BAD_REQUEST, 'the request has no statement: put it in "ksql" (/query-stream: "sql")')
-    properties = _object(given, "streamsProperties") or _object(given, "properties")
-    variables = {name: _text(value) for name, value in _object(given, "sessionVariables").items()}
-    return Request(text, properties, variables, _number(given, "commandSequenceNumber"))
+    properties = _object(body, "streamsProperties") or _object(body, "properties")
+    variables = {name: _text(value) for name, value in _object(body, "sessionVariables").items()}
+    return Request(text, properties, variables, _number(body, "commandSequenceNumber"))
 
 
-def required(given: Mapping[str, Any], name: str) -> str:
+def required(body: Mapping[str, Any], name: str) -> str:
     """A text member that must be there. Raises RequestFailed 40000."""
-    value = given.get(name)
+    value = body.get(name)
     if not isinstance(value, str) or not value:
         raise RequestFailed(BAD_REQUEST, f'the request must have a text "{name}"')
     return value
 
 
-def _object(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = given.get(name) or {}
+def _object(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = body.get(name) or {}
     if not isinstance(value, dict):
         raise RequestFailed(BAD_REQUEST, f'"{name}" must be a JSON object')
     return value
@@ -66,8 +66,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else dumps(value)
 
 
-def _number(given: Mapping[str, Any], name: str) -> int | None:
-    value = given.get(name)
+def _number(body: Mapping[str, Any], name: str) -> int | None:
+    value = body.get(name)
     # ksqlDB's clients say -1 when they wait for nothing.
     if value is None or value == -1:
         return None

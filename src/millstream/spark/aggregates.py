@@ -233,8 +233,8 @@ class _TableFolds(_GroupFolds):
 
         Where the group stays the same, one row has both; else one row takes back and another adds.
         """
-        kept = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
-        change = StructLayout({**kept.types, "undone": self.arguments.type, **_REST})
+        stored = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
+        change = StructLayout({**stored.types, "undone": self.arguments.type, **_REST})
 
         def sent(
             group: OperatorExpression, undone: OperatorExpression, added: OperatorExpression
@@ -250,9 +250,13 @@ class _TableFolds(_GroupFolds):
         in_place = if_(_NEW.is_null(), array(), sent(after, undone, added))
         return Fold(
             by=("key",),
-            state=kept.type,
+            state=stored.type,
             update=spark_sql(
-                if_(_ROW.field("has_group"), kept.new({name: _ROW.field(name) for name in kept.types}), kept.null())
+                if_(
+                    _ROW.field("has_group"),
+                    stored.new({name: _ROW.field(name) for name in stored.types}),
+                    stored.null(),
+                )
             ),
             emit=spark_sql(if_(before.same_as(after), in_place, call("concat", leave, enter))),
             out=change.type,

@@ -168,11 +168,11 @@ def _struct(text: str, source: Struct, target: Struct, depth: int) -> str:
     return f"named_struct({', '.join(fields)})"
 
 
-def _field(text: str, source: Struct, name: str, wanted: SqlType, depth: int) -> str:
+def _field(text: str, source: Struct, name: str, target: SqlType, depth: int) -> str:
     index = source.index(name)
     if index is None:
-        return constant(None, wanted)
-    return cast(f"{text}.F{index}", source.fields[index].type, wanted, depth)
+        return constant(None, target)
+    return cast(f"{text}.F{index}", source.fields[index].type, target, depth)
 
 
 def _once(text: str, make: Callable[[str, int], str], depth: int) -> str:

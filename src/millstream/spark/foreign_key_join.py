@@ -223,9 +223,9 @@ class ForeignKeyJoin(JoinStep):
             _Subscription.ANSWER: if_(right.is_null(), array(missing), joined),
             _Subscription.FIND: if_(right.is_null(), array(), joined),
         }
-        asked = ROW.field("subscription")
+        message = ROW.field("subscription")
         return case(
-            *((asked.equals(integer(subscription)), answer) for subscription, answer in answers.items()),
+            *((message.equals(integer(subscription)), answer) for subscription, answer in answers.items()),
             otherwise=array(if_(_VALUE.is_null(), tombstone, alone)),
         )
 

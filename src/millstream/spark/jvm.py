@@ -120,9 +120,9 @@ def register(session: SparkSession) -> None:
 
 
 def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
-    """A column made by the module from a column; needs an active session."""
-    made = getattr(module(active(), name), method)
-    return Column(made(column._jc, *rest))
+    """A column that the module makes of a column; needs an active session."""
+    function = getattr(module(active(), name), method)
+    return Column(function(column._jc, *rest))
 
 
 def active() -> SparkSession:
@@ -144,18 +144,18 @@ def java_session(session: SparkSession) -> Any:
 
 def java_map(session: SparkSession, values: Mapping[str, str]) -> Any:
     """A Java map of strings."""
-    made = _java_class(machine(session), "java.util.HashMap")()
+    java_entries = _java_class(machine(session), "java.util.HashMap")()
     for key, value in values.items():
-        made.put(key, value)
-    return made
+        java_entries.put(key, value)
+    return java_entries
 
 
 def java_list(session: SparkSession, values: Iterable[object]) -> Any:
     """A Java list."""
-    made = _java_class(machine(session), "java.util.ArrayList")()
+    java_values = _java_class(machine(session), "java.util.ArrayList")()
     for value in values:
-        made.append(value)
-    return made
+        java_values.append(value)
+    return java_values
 
 
 def java_schema(session: SparkSession, schema: StructType) -> Any:
@@ -163,14 +163,14 @@ def java_schema(session: SparkSession, schema: StructType) -> Any:
     return session._jsparkSession.parseDataType(schema.json())
 
 
-def python_frame(session: SparkSession, made: Any) -> DataFrame:
-    """A frame that the module made."""
-    return DataFrame(made, session)
+def python_frame(session: SparkSession, frame: Any) -> DataFrame:
+    """A frame that the module made, as Python has it."""
+    return DataFrame(frame, session)
 
 
-def python_query(made: Any) -> StreamingQuery:
+def python_query(java_query: Any) -> StreamingQuery:
     """A streaming query that the module started."""
-    return StreamingQuery(made)
+    return StreamingQuery(java_query)
 
 
 def delete(session: SparkSession, url: str) -> None:
@@ -185,4 +185,4 @@ def files(session: SparkSession, url: str) -> list[str]:
     java: Any = session._jvm
     path = java.org.apache.hadoop.fs.Path(url)
     system = path.getFileSystem(session._jsc.hadoopConfiguration())
-    return [str(found.getPath().getName()) for found in system.listStatus(path)] if system.exists(path) else []
+    return [str(status.getPath().getName()) for status in system.listStatus(path)] if system.exists(path) else []

@@ -111,8 +111,8 @@ def may_be_null(expression: typed.TypedExpression) -> bool:
     return not isinstance(expression, _BOOLEANS)
 
 
-def _cast_fails(source: SqlType | None, wanted: SqlType | None) -> bool:
-    return source is not None and wanted is not None and source != wanted and fails(source, wanted)
+def _cast_fails(source: SqlType | None, target: SqlType | None) -> bool:
+    return source is not None and target is not None and source != target and fails(source, target)
 
 
 def _conditions(expression: typed.TypedLogical | typed.TypedNot | typed.TypedCase) -> list[typed.TypedExpression]:

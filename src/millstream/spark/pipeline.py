@@ -272,8 +272,8 @@ def _(node: Rekey, run: _QueryRun) -> DataFrame:
     rows, old = _rows(node.source, run), node.source.schema
     # Pseudo-columns belong to the value that PARTITION BY is computed from: of a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
-    kept = ("rowtime as t", "headers", "partition as p", "offset as o")
-    seen = rows.selectExpr("key", "value", *kept, *pseudo)
+    carried = ("rowtime as t", "headers", "partition as p", "offset as o")
+    seen = rows.selectExpr("key", "value", *carried, *pseudo)
     key = _struct("K", [guarded(k.expression, run.label("partitionby", k.name)) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"

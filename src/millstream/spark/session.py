@@ -138,6 +138,6 @@ def settings(options: SessionOptions) -> dict[str, str]:
 def python(settings: Mapping[str, str]) -> dict[str, str]:
     """The Spark settings that hold Python functions in bounds, by a server's settings."""
     names = {"enabled": "functions.enabled", "timeout.ms": "timeout.ms", "memory.mb": "memory.mb"}
-    found = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
-    found["executable"] = settings["millstream.python.executable"] or sys.executable
-    return {f"{PYTHON}{name}": value for name, value in found.items()}
+    options = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
+    options["executable"] = settings["millstream.python.executable"] or sys.executable
+    return {f"{PYTHON}{name}": value for name, value in options.items()}

@@ -133,11 +133,11 @@ def _class(code: Code, tree: ast.Module) -> str:
 
 def _check_parameters(code: Code, function: ast.FunctionDef) -> None:
     """That the definition can be called with as many arguments as SQL gives it."""
-    takes, given = function.args, len(code.parameters)
+    takes, count = function.args, len(code.parameters)
     most = len(takes.posonlyargs) + len(takes.args)
-    enough = most - len(takes.defaults) <= given and (given <= most or takes.vararg is not None)
+    enough = most - len(takes.defaults) <= count and (count <= most or takes.vararg is not None)
     if not enough or any(default is None for default in takes.kw_defaults):
-        fact = f"{function.name} cannot be called with the {given} argument(s) that are declared"
+        fact = f"{function.name} cannot be called with the {count} argument(s) that are declared"
         raise BadCode(fact, function.lineno, f"def {function.name}({', '.join(code.parameters)}):")
 
 

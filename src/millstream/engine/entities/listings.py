@@ -111,18 +111,18 @@ def matches(name: str, patterns: str) -> bool:
     return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
 
 
-def properties(text: str, server: Mapping[str, str], given: frozenset[str], session: Mapping[str, str]) -> Entity:
-    """SHOW PROPERTIES: the value of each in effect, and where it comes from; the server's owner gave `given`."""
-    body = [_property(s, server, given, session) for s in sorted(SETTINGS.values(), key=lambda s: s.name)]
-    default = sorted(set(SETTINGS) - given - set(session))
+def properties(text: str, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]) -> Entity:
+    """SHOW PROPERTIES: the value of each in effect, and where it comes from; the server's owner gave `configured`."""
+    body = [_property(s, server, configured, session) for s in sorted(SETTINGS.values(), key=lambda s: s.name)]
+    default = sorted(set(SETTINGS) - configured - set(session))
     return entity("properties", text, properties=body, overwrittenProperties=sorted(session), defaultProperties=default)
 
 
 def _property(
-    setting: Setting, server: Mapping[str, str], given: frozenset[str], session: Mapping[str, str]
+    setting: Setting, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]
 ) -> dict[str, Any]:
     name = setting.name
-    level = "SESSION" if name in session else "SERVER" if name in given else "DEFAULT"
+    level = "SESSION" if name in session else "SERVER" if name in configured else "DEFAULT"
     value = session.get(name, server.get(name, setting.default))
     return {
         "name": name,

@@ -379,9 +379,9 @@ def _last(values: OperatorExpression, n: int) -> OperatorExpression:
     if n == 1:
         return call("slice", values, -1, 1)
 
-    def ends(kept: OperatorExpression) -> OperatorExpression:
-        number = call("greatest", 1, call("least", call("size", kept), n))
-        return call("slice", kept, call("negative", number), n)
+    def ends(values: OperatorExpression) -> OperatorExpression:
+        number = call("greatest", 1, call("least", call("size", values), n))
+        return call("slice", values, call("negative", number), n)
 
     return let("kept", values, ends)
 
