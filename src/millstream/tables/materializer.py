@@ -275,7 +275,9 @@ class Materializer:
             if not _corrupt(failure):
                 raise
             LOG.error(
-                "the store of %s is corrupt and made anew from its topic: %s", followed.table.source.name, failure
+                "the store of the table %s is corrupt and made anew from its topic: %s",
+                followed.table.source.name,
+                failure,
             )
             del self._followed[followed.table.source.name]
             followed.store.remove()
