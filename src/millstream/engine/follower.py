@@ -83,11 +83,6 @@ class Follower:
         return self._state
 
     @property
-    def leading(self) -> bool:
-        """Whether this server runs the queries."""
-        return bool(self._term)
-
-    @property
     def skipped(self) -> Sequence[str]:
         """Why commands were left out that could not be read or understood, the latest last."""
         return tuple(self._unreadable)

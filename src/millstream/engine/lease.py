@@ -19,7 +19,6 @@ has led meanwhile: if not, the term goes on, and the queries with it.
 """
 
 import logging
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -58,7 +57,6 @@ class Lease:
         self._on_extended = on_extended
         self._token = uuid.uuid4().hex
         self._terms = self._term = 0
-        self._leads = threading.Event()
         self._assigned = self._confirmed = False
         self._position = self._carried_out = 0
         self._renew_at = 0.0
@@ -87,10 +85,6 @@ class Lease:
         A term goes on while Kafka cannot be asked: then the sinks wait.
         """
         return self._term
-
-    def wait(self, seconds: float) -> bool:
-        """Whether this server leads, waiting for it no longer than that."""
-        return self._leads.wait(seconds)
 
     def carried_out(self) -> int:
         """The first command that no leader before this term has carried out."""
@@ -161,12 +155,10 @@ class Lease:
         if not self._term:
             self._terms += 1
             self._term = self._terms
-            self._leads.set()
             LOG.info("%s runs the queries of %s", self._server, self.group)
 
     def _end_term(self) -> None:
         self._term = 0
-        self._leads.clear()
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if partitions:

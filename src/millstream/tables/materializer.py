@@ -86,7 +86,7 @@ class Materializer:
         self._requested: dict[str, MaterializedTable] = {}
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, _FollowedTopic] = {}
-        self._swept: frozenset[str] | None = None
+        self._swept: list[MaterializedTable] | None = None
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
         self._wake = threading.Event()
@@ -166,7 +166,7 @@ class Materializer:
         if desired is None:
             desired = {}
         else:
-            self._sweep(frozenset(self._path(t.source).name for t in (*desired.values(), *requested.values())))
+            self._sweep([*desired.values(), *requested.values()])
         targets = {**{n: t for n, t in desired.items() if t.eager}, **requested}
         for name, followed in list(self._followed.items()):
             if targets.get(name) != followed.table:
@@ -188,13 +188,14 @@ class Materializer:
             if _corrupt(failure):
                 remove(self._path(table.source))
 
-    def _sweep(self, files: frozenset[str]) -> None:
-        """Remove the stores of tables that are no more, where that has not been done."""
-        if files != self._swept:
+    def _sweep(self, tables: list[MaterializedTable]) -> None:
+        """Remove the stores of all but these tables, where that has not been done: most turns find them unchanged."""
+        if tables != self._swept:
+            files = {self._path(table.source).name for table in tables}
             for path in self._folder.glob("*.sqlite"):
                 if path.name not in files:
                     remove(path)
-            self._swept = files
+            self._swept = tables
 
     def _forget(self, name: str, followed: _FollowedTopic, consumer: Consumer) -> None:
         del self._followed[name]
