@@ -1,5 +1,6 @@
 """An engine of a few lines behind the real door: enough of one for the tests of server/ and cli/."""
 
+import itertools
 import queue
 import re
 import threading
@@ -82,6 +83,7 @@ class FakeEngine:
         self.inserters: list[FakeInserter] = []
         self.deleted: Sequence[str] | None = None
         self.started = threading.Condition()
+        self._numbers = itertools.count()
 
     def execute(self, request: Request) -> list[Entity]:
         self.requests.append(request)
@@ -171,7 +173,7 @@ class FakeEngine:
         raise RequestFailed(40001, "line 1:6: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text, done)
 
     def _rows(self, text: str) -> FakeRows:
-        query_id = f"transient_ORDERS_{len(self.queries)}"
+        query_id = f"transient_ORDERS_{next(self._numbers)}"
         few: list[Any] = [[1, "one"], [2, None], [3, "three ☃"]]
         if "nowhere" in text.lower():
             raise RequestFailed(40001, "line 1:15: there is no stream NOWHERE\n  hint: did you mean ORDERS?", text)

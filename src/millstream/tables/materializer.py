@@ -274,6 +274,7 @@ class Materializer:
             followed.store.apply(changes, places, followed.table.keep_ms)
         except sqlite3.Error as failure:
             if not _corrupt(failure):
+                LOG.warning("the table %s cannot be stored: %s", followed.table.source.name, failure)
                 raise
             LOG.error(
                 "the store of the table %s is corrupt and made anew from its topic: %s",
