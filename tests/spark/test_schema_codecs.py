@@ -7,7 +7,7 @@ from decimal import Decimal as Number
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from test_codec_properties import TEXT, VALUES, decimals, number
@@ -159,6 +159,7 @@ def has_null_inside(value: Any, type: SqlType) -> bool:
 
 @SOME
 @given(rows(repeatable), st.sampled_from(["OPTIONAL", "WRAPPER"]))
+@example(((Column("A", Decimal(29, 0)),), {"A": Number(10**28 + 1)}), "OPTIONAL")
 def test_protobuf_that_tells_nulls(spark: SparkSession, row: Row, nulls: str) -> None:
     assume(not any(has_null_inside(row[1][c.name], c.type) for c in row[0]))
     assume(FORMATS_BY_NAME["PROTOBUF"].refusal("VALUE", row[0]) is None)

@@ -88,9 +88,14 @@ class Child:
     def kill(self) -> None:
         """End the child at once, as a crash would."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self.signal(signal.SIGKILL)
             self._process.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the child and all that it started; nothing happens where it has ended."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
     def said(self) -> str:
         """What the child wrote to its log since this start."""

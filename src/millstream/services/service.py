@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from signal import Signals
 from types import TracebackType
 from typing import Self
 
@@ -81,6 +82,11 @@ class Service(ABC):
         """End the process as a crash would."""
         if self._child:
             self._child.kill()
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to the process: SIGSTOP freezes it, SIGCONT thaws it."""
+        if self._child:
+            self._child.signal(number)
 
     def __enter__(self) -> Self:
         self.start()

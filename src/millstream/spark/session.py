@@ -6,7 +6,7 @@ Rules: docs/reference/execution.md.
 import logging
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from millstream.model.settings import effective
 from millstream.services import shipped
-from millstream.spark import jvm
+from millstream.spark import class_archive, jvm
 from millstream.udf.bundle import program
 
 # What the rooms above call the session that they hand on.
@@ -70,7 +70,8 @@ class SessionOptions:
 
     `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is where
     Spark's own files go; `brief`: it lives for minutes, and should be quick to start rather than fast for long;
-    `conf` are Spark settings that win over millstream's.
+    `conf` are Spark settings that win over millstream's; `archive`: the JVM writes the classes that it has loaded into
+    this file when it ends, and uses no archive itself (class_archive.py).
     """
 
     folder: Path
@@ -79,6 +80,7 @@ class SessionOptions:
     master: str = ""
     brief: bool = False
     conf: Mapping[str, str] = field(default_factory=dict)
+    archive: Path | None = None
 
 
 def create(options: SessionOptions) -> SparkSession:
@@ -98,13 +100,14 @@ def create(options: SessionOptions) -> SparkSession:
     return session
 
 
-def _java(options: SessionOptions) -> list[str]:
+def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # Half of the processor time of a short life goes into the second compiler. With one compiler Java keeps room for
     # a fifth of the code, which many queries fill.
     brief = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     # A million states in our heap of a GiB: 1.2 times the rate of Java's own choice, which is better for large heaps.
     lasting = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC"]
-    return ["-Duser.timezone=UTC", *(brief if options.brief else lasting)]
+    archive = class_archive.options(class_path) if options.archive is None else class_archive.writing(options.archive)
+    return ["-Duser.timezone=UTC", *(brief if options.brief else lasting), *archive]
 
 
 def beside(session: Session) -> Session:
@@ -116,7 +119,8 @@ def beside(session: Session) -> Session:
 
 def settings(options: SessionOptions) -> dict[str, str]:
     """The Spark settings of a session, the user's last."""
-    jars = list(map(str, jvm.class_path()))
+    class_path = jvm.class_path()
+    jars = list(map(str, class_path))
     log = shipped("jvm") / "log4j2.properties"
     return {
         **MEASURED,
@@ -126,7 +130,9 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **python(effective({})),
         "spark.driver.memory": options.memory,
         "spark.driver.extraClassPath": ":".join(jars),
-        "spark.driver.extraJavaOptions": " ".join([f"-Dlog4j2.configurationFile={log.as_uri()}", *_java(options)]),
+        "spark.driver.extraJavaOptions": " ".join(
+            [f"-Dlog4j2.configurationFile={log.as_uri()}", *_java(options, class_path)]
+        ),
         "spark.sql.warehouse.dir": str(options.folder / "warehouse"),
         "spark.local.dir": str(options.folder / "spark"),
         # Executors of a cluster get the jars over the wire; the local one has the driver's class path.

@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from datetime import date, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from google.protobuf import wrappers_pb2
@@ -14,6 +14,8 @@ from google.protobuf.message_factory import GetMessageClass
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import protofile
 
+# Decimals of a record have up to 38 digits; Python's default context would round them to 28.
+EXACT = Context(prec=100)
 Json = Any
 _WRAPPED = frozenset(f"google.protobuf.{m}" for m in wrappers_pb2.DESCRIPTOR.message_types_by_name)
 # The library has two kinds of descriptors, one in C, and its stubs tell them apart.
@@ -168,7 +170,7 @@ def _fill_message(target: Any, value: Json) -> None:
 def _fill_decimal(target: Any, value: Decimal) -> None:
     digits = value.as_tuple()
     scale = max(0, -int(digits.exponent))
-    number = int(value.scaleb(scale))
+    number = int(value.scaleb(scale, EXACT))
     target.value = number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
     target.precision, target.scale = len(digits.digits), scale
 
@@ -219,7 +221,7 @@ def _message_view(held: Any) -> Json:
             whole = (held.hours * 60 + held.minutes) * 60 + held.seconds
             return whole * 1000 + held.nanos // 1_000_000
         case "confluent.type.Decimal":
-            return Decimal(int.from_bytes(held.value, "big", signed=True)).scaleb(-held.scale)
+            return Decimal(int.from_bytes(held.value, "big", signed=True)).scaleb(-held.scale, EXACT)
         case name if name in _WRAPPED:
             return _shown(held.value, held.DESCRIPTOR.fields_by_name["value"])
     return _view(held)

@@ -5,16 +5,14 @@ import json
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import fastavro
 
 from millstream.catalog.schemas import RegisteredSchema, SchemaText
 from millstream.tester import protos
-
-# Decimals of a record have up to 38 digits; the default context would round them to 28.
-_EXACT = Context(prec=100)
+from millstream.tester.protos import EXACT
 
 Json = Any
 _HEADER = struct.Struct(">bi")
@@ -180,7 +178,7 @@ def _record(view: Mapping[str, Json], node: Any, names: Mapping[str, Any]) -> di
 
 
 def _unscaled(value: Decimal, node: Any) -> bytes:
-    number = int(value.scaleb(int(node.get("scale", 0)), _EXACT))
+    number = int(value.scaleb(int(node.get("scale", 0)), EXACT))
     return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
 
 
@@ -199,7 +197,7 @@ def _from_avro(held: Any, node: Any, names: Mapping[str, Any]) -> Json:
         case "map":
             return {k: _from_avro(v, node["values"], names) for k, v in held.items()}
         case "bytes" if isinstance(node, dict) and node.get("logicalType") == "decimal":
-            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)), _EXACT)
+            return Decimal(int.from_bytes(held, "big", signed=True)).scaleb(-int(node.get("scale", 0)), EXACT)
         case "bytes" | "fixed":
             return b64encode(held).decode()
     return held

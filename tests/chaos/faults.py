@@ -1,0 +1,148 @@
+"""What the storm does to its world. A fault returns when it is over: what was taken away is there again.
+
+Whether the queries have recovered is not asked here but of what they write (storm.py).
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka.admin import NewPartitions
+
+from chaos.world import World
+from support.kafka import wait_for
+
+MOST_PARTITIONS = 8
+Act = Callable[[World, random.Random], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`title` as the table has it; `weight`: how often it comes beside the others."""
+
+    title: str
+    act: Act
+    weight: int = 1
+
+
+def crash(world: World, _: random.Random) -> None:
+    """The server is killed and started again."""
+    server = world.server()
+    server.kill()
+    server.start()
+
+
+def crash_twice(world: World, chance: random.Random) -> None:
+    """The server is killed again a moment after it has come back, before a batch may have ended."""
+    crash(world, chance)
+    time.sleep(chance.uniform(0, 6))
+    crash(world, chance)
+
+
+def crash_jvm(world: World, _: random.Random) -> None:
+    """Spark's JVM is killed: the server ends by itself, and is started again as a supervisor would."""
+    server = world.server()
+    for pid in server.java():
+        os.kill(pid, signal.SIGKILL)
+    code = server.exit_code(world.patience)
+    assert code != 0, "a server whose JVM is dead ends with 0"
+    server.start()
+
+
+def stop(world: World, _: random.Random) -> None:
+    """SIGTERM, and started again."""
+    server = world.server()
+    code = server.stop()
+    assert code == 0, f"a server that is asked to end ends with {code}"
+    server.start()
+
+
+def freeze(world: World, chance: random.Random) -> None:
+    """The server is frozen for longer than its lease may last, and thawed."""
+    server = world.server()
+    server.signal(signal.SIGSTOP)
+    time.sleep(chance.uniform(8, 20))
+    server.signal(signal.SIGCONT)
+
+
+def take_over(world: World, chance: random.Random) -> None:
+    """A second server comes, the first is frozen until the second leads; it is thawed, and the second leaves."""
+    first, second = world.server(), world.start_server("two")
+    first.signal(signal.SIGSTOP)
+    time.sleep(chance.uniform(12, 25))
+    first.signal(signal.SIGCONT)
+    time.sleep(chance.uniform(0, 5))
+    second.stop()
+
+
+def hand_over(world: World, chance: random.Random) -> None:
+    """A second server comes, and the first is killed; from now on the second is the server."""
+    second = world.start_server("two" if world.server() is world.servers.get("one") else "one")
+    time.sleep(chance.uniform(0, 5))
+    next(server for server in world.servers.values() if server is not second).kill()
+
+
+def pause(world: World, chance: random.Random) -> None:
+    """Every query is paused and resumed."""
+    ids = list(world.queries())
+    world.server().ksql("".join(f"PAUSE {id};" for id in ids))
+    time.sleep(chance.uniform(0, 2))
+    world.server().ksql("".join(f"RESUME {id};" for id in ids))
+
+
+def crash_broker(world: World, chance: random.Random) -> None:
+    """The broker is killed, and started again after a while."""
+    world.broker.kill()
+    time.sleep(chance.uniform(0, 15))
+    world.broker.start()
+
+
+def freeze_broker(world: World, chance: random.Random) -> None:
+    """The broker does not answer for a while."""
+    world.broker.signal(signal.SIGSTOP)
+    time.sleep(chance.uniform(3, 15))
+    world.broker.signal(signal.SIGCONT)
+
+
+def add_partition(world: World, _: random.Random) -> None:
+    """An input gets a partition more; keys change places."""
+    count = world.kafka.topics()["LEFT"]
+    if count < MOST_PARTITIONS:
+        admin = world.kafka.admin
+        admin.create_partitions([NewPartitions("LEFT", count + 1)])["LEFT"].result()
+
+
+def remake_topic(world: World, _: random.Random) -> None:
+    """Another query's topic is deleted and made again: that query fails with that reason, the others go on."""
+    kafka, server = world.kafka, world.server()
+    topic = kafka.create_topic(kafka.unique("gone"))
+    stream, copy = (topic.replace("-", "_").upper() + end for end in ("", "_COPY"))
+    server.ksql(f"CREATE STREAM {stream} (k STRING KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    server.ksql(f"CREATE STREAM {copy} AS SELECT * FROM {stream} EMIT CHANGES;")
+    kafka.produce(topic, '"a"', {"V": 1})
+    wait_for(lambda: kafka.ends(copy) == 1, "the row of the topic that was", world.patience)
+    kafka.delete_topic(topic)
+    wait_for(lambda: topic not in kafka.topics(), "the topic's end", world.patience)
+    kafka.create_topic(topic)
+    (id,) = (id for id in world.queries() if copy in id)
+    wait_for(lambda: world.queries()[id] == "ERROR", "the query's failure", world.patience)
+    server.ksql(f"TERMINATE {id}; DROP STREAM {copy}; DROP STREAM {stream};")
+
+
+FAULTS: Mapping[str, Fault] = {
+    "crash": Fault("kill -9 of the server", crash, 3),
+    "crash-twice": Fault("kill -9 of the server, and again within 6 s of its return", crash_twice, 2),
+    "crash-jvm": Fault("kill -9 of Spark's JVM", crash_jvm),
+    "stop": Fault("SIGTERM of the server", stop, 2),
+    "freeze": Fault("the server frozen for 8 to 20 s", freeze),
+    "take-over": Fault("the leader of two frozen for 12 to 25 s", take_over, 2),
+    "hand-over": Fault("kill -9 of the leader of two", hand_over, 2),
+    "pause": Fault("PAUSE and RESUME of every query", pause, 2),
+    "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
+    "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
+    "add-partition": Fault("a partition added to an input", add_partition),
+    "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
+}

@@ -1,0 +1,84 @@
+"""The storm's inputs: records 0, 1, 2, … into both topics, at a steady rate, through every outage."""
+
+import json
+import threading
+import time
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from chaos.shapes import BASE, KEYS, STEP_MS, key_of
+
+TICK = 0.02
+
+
+class Load:
+    """Writes `rate` inputs a second while it is on; `written` says how many there are, all acknowledged once off."""
+
+    def __init__(self, bootstrap: str, rate: int) -> None:
+        self.written = 0
+        self._each = max(1, round(rate * TICK))
+        self._on, self._closed, self._failures = threading.Event(), threading.Event(), list[str]()
+        # Order and no repeats through a broker's death; a record is tried for as long as an outage may last.
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "delivery.timeout.ms": 900_000,
+                "linger.ms": 5,
+                "log_level": 0,
+            }
+        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def begin(self) -> None:
+        """Give each key its name, and start the thread; it writes nothing before `resume`."""
+        for number in range(KEYS):
+            name = {"NAME": f"name of {key_of(number)}"}
+            self._send("NAMES", key_of(number), name, 1)
+        self._flush()
+        self._thread.start()
+
+    def resume(self) -> None:
+        """Write from now on."""
+        self._on.set()
+
+    def pause(self) -> int:
+        """Write no more, and return how many inputs there are once the broker has them all."""
+        self._on.clear()
+        time.sleep(3 * TICK)
+        self._flush()
+        return self.written
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        self._on.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closed.wait(TICK):
+            self._on.wait()
+            for _ in range(self._each if self._on.is_set() else 0):
+                v = self.written
+                self._send("LEFT", key_of(v), {"V": v, "ID": str(v)}, BASE + v * STEP_MS)
+                self._send("RIGHT", str(v), {"W": 2 * v}, BASE + v * STEP_MS)
+                self.written = v + 1
+
+    def _send(self, topic: str, key: str, value: object, at: int) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    topic, json.dumps(value), json.dumps(key), timestamp=at, on_delivery=self._arrived
+                )
+                break
+            except BufferError:
+                self._producer.poll(0.1)
+        self._producer.poll(0)
+
+    def _flush(self) -> None:
+        assert self._producer.flush(900) == 0, "the broker did not take every input"
+        assert not self._failures, f"inputs that the broker refused: {self._failures[:3]}"
+
+    def _arrived(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._failures.append(str(error))

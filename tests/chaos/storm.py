@@ -1,0 +1,152 @@
+"""One storm: so many rounds of load, a fault, and a comparison of all that was written with what should have been.
+
+A round, as its line says it (see `Round.line`):
+
+    round 3/25  exactly_once_v2  kill -9 of the server: 9,120 inputs, 0 lost, 0 wrong, 0 repeated, whole after 4.1 s
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.faults import FAULTS, Fault
+from chaos.load import Load
+from chaos.outputs import Outputs, Verdict
+from chaos.shapes import SHAPES, SOURCES
+from chaos.world import SERVICE, World
+from millstream.services.broker import BrokerProcess
+from millstream.tester.environment import KEEP_RECORDS
+
+EXACTLY_ONCE = "exactly_once_v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done: `seed` chooses the faults, `guarantee` is processing.guarantee, `rate` inputs a second.
+
+    `patience`: seconds that the outputs may take to be whole after a fault.
+    """
+
+    seed: int
+    rounds: int
+    guarantee: str
+    faults: Sequence[str]
+    rate: int = 300
+    patience: float = 240
+
+    @property
+    def isolation(self) -> str:
+        """The isolation.level of those who read the outputs."""
+        return "read_committed" if self.guarantee == EXACTLY_ONCE else "read_uncommitted"
+
+    def settings(self) -> dict[str, str]:
+        """The servers' settings."""
+        return {
+            "ksql.service.id": SERVICE,
+            "processing.guarantee": self.guarantee,
+            "millstream.batch.duration": "10 seconds",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What became of a round; `seconds` from the fault's end until the outputs were whole."""
+
+    fault: Fault
+    guarantee: str
+    inputs: int
+    verdict: Verdict
+    worst: str
+    seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is lost or wrong, or there again where that was promised not to be."""
+        exactly = self.guarantee == EXACTLY_ONCE
+        return bool(self.verdict.lost or self.verdict.wrong or (exactly and self.verdict.repeated))
+
+    def line(self) -> str:
+        """The round in a line, without its number."""
+        verdict = self.verdict
+        where = f" ({self.worst})" if self.failed else ""
+        return (
+            f"{self.guarantee}  {self.fault.title}: {self.inputs:,} inputs, {verdict.lost:,} lost, "
+            f"{verdict.wrong:,} wrong, {verdict.repeated:,} repeated{where}, whole after {self.seconds:.1f} s"
+        )
+
+
+def run(plan: Plan, folder: Path, say: Callable[[str], None]) -> list[Round]:
+    """Raise the storm in a world of its own under `folder`; what each round came to. `say` gets a line a round.
+
+    Raises AssertionError where a process does not come back.
+    """
+    chance = random.Random(plan.seed)
+    with BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m") as broker:
+        world = World(broker, folder, plan.settings(), plan.patience)
+        try:
+            load = _declare(world, plan)
+            outputs = Outputs(broker.bootstrap, SHAPES, plan.isolation)
+            rounds: list[Round] = []
+            for number in range(1, plan.rounds + 1):
+                rounds.append(_round(plan, world, load, outputs, _choose(plan, chance), chance, rounds))
+                say(f"round {number}/{plan.rounds}  {rounds[-1].line()}")
+            load.close()
+            outputs.close()
+            return rounds
+        finally:
+            world.close()
+
+
+def _declare(world: World, plan: Plan) -> Load:
+    for topic in ("LEFT", "RIGHT", "NAMES"):
+        world.kafka.create_topic(topic, partitions=2)
+    load = Load(world.broker.bootstrap, plan.rate)
+    load.begin()
+    server = world.start_server("one")
+    server.ksql(SOURCES)
+    for shape in SHAPES:
+        server.ksql(shape.sql)
+    return load
+
+
+def _choose(plan: Plan, chance: random.Random) -> Fault:
+    faults = [FAULTS[name] for name in plan.faults]
+    return chance.choices(faults, [fault.weight for fault in faults])[0]
+
+
+def _round(
+    plan: Plan, world: World, load: Load, outputs: Outputs, fault: Fault, chance: random.Random, before: Sequence[Round]
+) -> Round:
+    load.resume()
+    time.sleep(chance.uniform(2, 8))
+    fault.act(world, chance)
+    over = time.monotonic()
+    inputs = load.pause()
+    seconds = _until_whole(plan, outputs, inputs, over)
+    # Whoever writes a row again does so about now.
+    time.sleep(2)
+    outputs.read(0.5)
+    verdicts = outputs.verdicts(inputs, plan.guarantee == EXACTLY_ONCE)
+    verdict = sum(verdicts.values(), Verdict())
+    repeated_before = sum(r.verdict.repeated for r in before)
+    worst = ", ".join(f"{name} {v}" for name, v in verdicts.items() if v.lost or v.wrong or v.repeated)
+    return Round(
+        fault,
+        plan.guarantee,
+        inputs,
+        Verdict(verdict.lost, verdict.wrong, verdict.repeated - repeated_before),
+        worst,
+        seconds,
+    )
+
+
+def _until_whole(plan: Plan, outputs: Outputs, inputs: int, over: float) -> float:
+    """Seconds from `over` until nothing is missing any more, or until patience is at its end."""
+    while True:
+        outputs.read(0.2)
+        seconds = time.monotonic() - over
+        missing = any(v.lost for v in outputs.verdicts(inputs, exact=False).values())
+        if not missing or seconds > plan.patience:
+            return seconds

@@ -1,0 +1,65 @@
+"""What the storm rages over: a broker, one or two servers of one service, and the load."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from millstream.services.broker import BrokerProcess
+from support.kafka import BrokerClient, wait_for
+from support.server_process import ServerProcess
+
+SERVICE = "chaos_"
+
+
+@dataclass(slots=True)
+class World:
+    """The processes; `settings` are the servers' own, `patience` the seconds that anything may take."""
+
+    broker: BrokerProcess
+    folder: Path
+    settings: Mapping[str, str]
+    patience: float
+    servers: dict[str, ServerProcess] = field(default_factory=dict)
+
+    @property
+    def kafka(self) -> BrokerClient:
+        """A client of the broker."""
+        return BrokerClient(self.broker.bootstrap)
+
+    def server(self) -> ServerProcess:
+        """A server that runs; of two, the one that was started first."""
+        return next(server for server in self.servers.values() if server.running)
+
+    def start_server(self, name: str) -> ServerProcess:
+        """Start a server, or start it again; it takes up the queries that there are if no other has them."""
+        server = self.servers.get(name) or ServerProcess(self.broker.bootstrap, self.folder, name, **self.settings)
+        server.start()
+        self.servers[name] = server
+        return server
+
+    def end_server(self, name: str) -> None:
+        """A server leaves in an orderly way and does not come back."""
+        self.servers.pop(name).stop()
+
+    def healthy(self) -> bool:
+        """Whether a server says that it is well."""
+        with contextlib.suppress(httpx.HTTPError):
+            return bool(httpx.get(f"{self.server().url}/healthcheck", timeout=30).json()["isHealthy"])
+        return False
+
+    def wait_healthy(self) -> None:
+        """Wait until the server says so."""
+        wait_for(self.healthy, "a server that is well", self.patience)
+
+    def queries(self) -> dict[str, str]:
+        """The state of each persistent query by id."""
+        (shown,) = self.server().ksql("SHOW QUERIES;")
+        return {query["id"]: query["state"] for query in shown["queries"] if query["queryType"] == "PERSISTENT"}
+
+    def close(self) -> None:
+        """End the servers as a crash would."""
+        for server in self.servers.values():
+            server.kill()

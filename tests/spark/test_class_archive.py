@@ -1,0 +1,52 @@
+"""The archive of classes: made once for a class path, used by every session, and no start fails for want of it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from millstream.spark import class_archive, jvm
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of archives, empty."""
+    folder = tmp_path / "module"
+    folder.mkdir()
+    monkeypatch.setattr(class_archive, "cache_folder", lambda: tmp_path)
+    return folder
+
+
+def test_a_session_maps_the_archive_of_its_class_path(spark: SparkSession) -> None:
+    (option, *_) = class_archive.options(jvm.class_path())
+    file = Path(option.removeprefix("-XX:SharedArchiveFile="))
+    assert file.stat().st_size > 10_000_000
+    pid = str(jvm.machine(spark).java.lang.ProcessHandle.current().pid())
+    assert str(file) in Path(f"/proc/{pid}/maps").read_text(), "the JVM did not take the archive"
+
+
+def test_one_that_cannot_be_made_is_tried_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried: list[object] = []
+
+    def fail(command: object, **_: object) -> subprocess.CompletedProcess[str]:
+        tried.append(command)
+        return subprocess.CompletedProcess([], 1, "", "no room for an archive")
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    assert [class_archive.options([Path("a.jar")]) for _ in range(2)] == [[], []]
+    assert len(tried) == 1
+    assert "no room for an archive" in caplog.text
+
+
+def test_each_class_path_has_its_own_and_the_oldest_go(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", write)
+    files = [class_archive.options([Path(f"{n}.jar")])[0] for n in range(class_archive.KEPT + 1)]
+    assert len(set(files)) == len(files)
+    assert len(list(cache.iterdir())) == class_archive.KEPT
