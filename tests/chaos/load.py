@@ -3,8 +3,9 @@
 import json
 import threading
 import time
+import uuid
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from chaos.shapes import BASE, KEYS, STEP_MS, key_of
 
@@ -28,6 +29,7 @@ class Load:
                 "log_level": 0,
             }
         )
+        self._log = InputLog(bootstrap)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def begin(self) -> None:
@@ -43,9 +45,15 @@ class Load:
         self._on.set()
 
     def pause(self) -> int:
-        """Write no more, and return how many inputs there are once the broker has them all."""
+        """Write no more, and return how many inputs there are once the broker has them all.
+
+        A broker that is killed can lose a record that it has acknowledged: those are written again.
+        """
         self._on.clear()
         time.sleep(3 * TICK)
+        self._flush()
+        for topic, number in self._log.missing(self.written):
+            self._write(topic, number)
         self._flush()
         return self.written
 
@@ -60,9 +68,15 @@ class Load:
             self._on.wait()
             for _ in range(self._each if self._on.is_set() else 0):
                 v = self.written
-                self._send("LEFT", key_of(v), {"V": v, "ID": str(v)}, BASE + v * STEP_MS)
-                self._send("RIGHT", str(v), {"W": 2 * v}, BASE + v * STEP_MS)
+                self._write("LEFT", v)
+                self._write("RIGHT", v)
                 self.written = v + 1
+
+    def _write(self, topic: str, v: int) -> None:
+        if topic == "LEFT":
+            self._send(topic, key_of(v), {"V": v, "ID": str(v)}, BASE + v * STEP_MS)
+        else:
+            self._send(topic, str(v), {"W": 2 * v}, BASE + v * STEP_MS)
 
     def _send(self, topic: str, key: str, value: object, at: int) -> None:
         while True:
@@ -82,3 +96,34 @@ class Load:
     def _arrived(self, error: KafkaError | None, _: Message) -> None:
         if error is not None:
             self._failures.append(str(error))
+
+
+class InputLog:
+    """What stands in the input topics."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._seen: dict[str, set[int]] = {"LEFT": set(), "RIGHT": set()}
+        settings = {"bootstrap.servers": bootstrap, "group.id": f"chaos-{uuid.uuid4().hex}", "log_level": 0}
+        self._consumer = Consumer({**settings, "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+        self._places: dict[tuple[str, int], int] = {}
+
+    def missing(self, n: int) -> list[tuple[str, int]]:
+        """Topic and number of each input below n that is not there."""
+        self._read()
+        return [(topic, v) for topic, seen in self._seen.items() for v in sorted(set(range(n)) - seen)]
+
+    def _read(self) -> None:
+        """Read both topics to their ends, as they are now."""
+        ends = self._ends()
+        self._consumer.assign([TopicPartition(*place, self._places.get(place, 0)) for place in ends])
+        while any(self._places.get(place, 0) < end for place, end in ends.items()):
+            for message in self._consumer.consume(20_000, 0.2):
+                if message.error() is None:
+                    topic, value = str(message.topic()), json.loads(message.value() or b"")
+                    self._seen[topic].add(value["V"] if topic == "LEFT" else value["W"] // 2)
+                    self._places[topic, int(message.partition() or 0)] = int(message.offset() or 0) + 1
+
+    def _ends(self) -> dict[tuple[str, int], int]:
+        topics = self._consumer.list_topics(timeout=60).topics
+        places = [(topic, p) for topic in self._seen for p in topics[topic].partitions]
+        return {place: self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=60)[1] for place in places}
