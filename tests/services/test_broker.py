@@ -15,7 +15,7 @@ PARENT = """
 import sys, time
 from pathlib import Path
 from millstream.services.broker import BrokerProcess
-BrokerProcess(Path(sys.argv[1]), 0, heap="256m").start()
+BrokerProcess(Path(sys.argv[1]), 0, heap="512m").start()
 print("up", flush=True)
 time.sleep(600)
 """
@@ -38,13 +38,13 @@ def test_a_second_broker_on_the_port_is_refused(broker: BrokerProcess, tmp_path:
 
 
 def test_records_survive_a_stop_and_a_crash(tmp_path: Path) -> None:
-    with BrokerProcess(tmp_path, 0, heap="256m") as broker:
+    with BrokerProcess(tmp_path, 0, heap="512m") as broker:
         BrokerClient(broker.bootstrap).create_topic("kept")
         BrokerClient(broker.bootstrap).produce("kept", "a", "1")
-    with BrokerProcess(tmp_path, 0, heap="256m") as broker:
+    with BrokerProcess(tmp_path, 0, heap="512m") as broker:
         BrokerClient(broker.bootstrap).produce("kept", "b", "2")
         broker.kill()
-    with BrokerProcess(tmp_path, 0, heap="256m") as broker:
+    with BrokerProcess(tmp_path, 0, heap="512m") as broker:
         assert [record.key for record in BrokerClient(broker.bootstrap).consume_all("kept", 2)] == [b"a", b"b"]
 
 
@@ -66,5 +66,5 @@ def test_a_new_broker_waits_for_one_that_is_leaving(tmp_path: Path) -> None:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"up\n"
         parent.kill()
-    with BrokerProcess(tmp_path, 0, heap="256m") as broker:
+    with BrokerProcess(tmp_path, 0, heap="512m") as broker:
         assert broker.running
