@@ -21,6 +21,7 @@ from millstream.syntax.parser import split
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, SERVER_ERROR = 40000, 40001, 40002, 50000
 NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
+TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 
 ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
 CHANGING = (
@@ -115,6 +116,8 @@ def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Itera
         raise RequestFailed(NO_REGISTRY, str(error), text(), done or ()) from error
     except StatementError as error:
         raise RequestFailed(BAD_STATEMENT, str(error), text(), done or ()) from error
+    except RecursionError as error:
+        raise RequestFailed(BAD_STATEMENT, TOO_DEEP, text(), done or ()) from error
     except SettingRefused as refused:
         raise RequestFailed(BAD_STATEMENT, str(refused), text(), done or ()) from refused
     except CannotRun as failure:
