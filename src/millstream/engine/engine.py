@@ -144,15 +144,24 @@ class MillstreamEngine:
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         """See api.Engine."""
+        doomed_names = [_pattern(text) for text in delete_topics]
         state, kafka = self._context.state, self._context.kafka
         if state.desired:
             self.execute(Request("TERMINATE ALL;"))
         sinks = {s.topic for s in state.catalog.sources.values()}
-        doomed = [t for t in sinks if any(re.fullmatch(pattern, t) for pattern in delete_topics)]
+        doomed = [topic for topic in sinks if any(pattern.fullmatch(topic) for pattern in doomed_names)]
         try:
             kafka.delete(*doomed, self._context.log.topic)
         except KafkaException as failure:
             raise RequestFailed(50000, f"could not delete the topics: {failure}") from failure
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of topics' names. Raises RequestFailed 40000 where it is none."""
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise RequestFailed(40000, f'"deleteTopicList" has no valid pattern: {text[:100]} ({error})') from error
 
 
 def _detail(error: str) -> Entity:

@@ -106,12 +106,12 @@ def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) 
 def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery":
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     push = PushQuery(query, context, engine, slots(query.plan, facts.topics))
-    _admit(push, context, engine)
+    admit(push, context, engine)
     push.start(query, context)
     return push
 
 
-def _admit(push: "PushQuery", context: StatementContext, engine: EngineContext) -> None:
+def admit(push: "PushQuery", context: StatementContext, engine: EngineContext) -> None:
     """Count a push query among those that run, under the lock that checks how many there may be.
 
     Raises RequestFailed 40003, or what check_slots raises.

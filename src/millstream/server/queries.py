@@ -7,7 +7,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import Request, RequestFailed, Rows
-from millstream.server.bodies import read_object, required, to_request
+from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
 from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
@@ -22,14 +22,14 @@ QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KS
 async def query(request: HttpRequest) -> Response:
     """POST /query: rows as objects in one array; a PRINT as lines."""
     media = accepted(request, tuple(QUERY))
-    statement = to_request(await read_object(request))
+    statement = await read_request(request)
     return await _answer(statement, media, QUERY[media], work_of(request))
 
 
 async def query_stream(request: HttpRequest) -> Response:
     """POST /query-stream: rows as arrays; a PRINT only where lines are accepted."""
     media = accepted(request, tuple(QUERY_STREAM))
-    statement, work = to_request(await read_object(request)), work_of(request)
+    statement, work = await read_request(request), work_of(request)
     if media != DELIMITED and await work.run(lambda: work.engine.is_print(statement)):
         raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", statement.text)
     return await _answer(statement, media, QUERY_STREAM[media], work)

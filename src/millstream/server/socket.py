@@ -18,7 +18,6 @@ from millstream.server.queries import Printing, start
 from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
 
-LONGEST_SECONDS = 3600
 DONE, BROKEN, REFUSED = 1000, 1011, 1003
 REASON_BYTES = 120  # a close frame carries 123
 
@@ -28,7 +27,7 @@ async def socket_query(socket: WebSocket) -> None:
     await socket.accept()
     work = work_of(socket)
     try:
-        query = to_request(parse_object(socket.query_params.get("request", "{}")))
+        query = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
         started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
         await _close(socket, REFUSED, failure(error).message)
@@ -39,11 +38,11 @@ async def socket_query(socket: WebSocket) -> None:
 async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
     feed: Feed[Any] = work.feeds.open(started.lines if isinstance(started, Printing) else started, started.close)
     try:
-        with anyio.move_on_after(LONGEST_SECONDS):
+        with anyio.move_on_after(work.limits.socket_seconds):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
     finally:
         with anyio.CancelScope(shield=True):
-            await work.run(lambda: work.feeds.finish(feed))
+            await work.run_ending(lambda: work.feeds.finish(feed))
 
 
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:

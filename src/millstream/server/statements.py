@@ -4,7 +4,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
-from millstream.server.bodies import read_object, to_request
+from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
 from millstream.server.context import work_of
 from millstream.server.media import JSON, KSQL, accepted
@@ -14,7 +14,7 @@ from millstream.server.text import dumps
 async def statements(request: HttpRequest) -> Response:
     """POST /ksql: carry out statements, and answer an array with the entity of each."""
     media = accepted(request, (KSQL, JSON))
-    query, work = to_request(await read_object(request)), work_of(request)
+    query, work = await read_request(request), work_of(request)
     entities = await work.run(lambda: work.engine.execute(query))
     return Response(dumps(entities), media_type=media)
 

@@ -31,7 +31,7 @@ class StreamedResponse(Response):
             await first_of(lambda: _gone(receive), lambda: self._write(send))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.run(lambda: self._work.feeds.finish(self._feed))
+                await self._work.run_ending(lambda: self._work.feeds.finish(self._feed))
 
     async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
