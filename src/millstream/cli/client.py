@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
@@ -72,7 +73,9 @@ class RestClient:
     """A server at a URL, with the user's name and password if it asks for them."""
 
     def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
-        self.url, self._auth = url.rstrip("/"), auth
+        """`url` may hold the name and password: http://ann:secret@host:8088; `auth` outranks them."""
+        self.url, in_url = _without_login(url.rstrip("/"))
+        self._auth = auth or in_url
         self._chosen: str | None = None
 
     def elsewhere(self, url: str) -> "RestClient":
@@ -185,6 +188,16 @@ class RestClient:
             f"no server answers at {self.url} ({_reason(error)})",
             "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
         )
+
+
+def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
+    """A URL without the name and password in it, which are never shown; and these two."""
+    scheme, separator, rest = url.partition("://")
+    login, at, host = rest.partition("/")[0].rpartition("@")
+    if not at:
+        return url, None
+    name, _, password = login.partition(":")
+    return scheme + separator + host + rest[len(login) + 1 + len(host) :], (unquote(name), unquote(password))
 
 
 def _reason(error: Exception) -> str:

@@ -12,7 +12,7 @@ from types import FrameType
 from millstream.cli.properties import address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
-from millstream.model.settings import SETTINGS, effective, is_on
+from millstream.model.settings import SETTINGS, as_texts, effective, is_on
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
@@ -32,8 +32,8 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     Raises SetupError with the reason where it cannot start.
     """
     host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
-    options = options_of(properties)
-    check_exposure(host, properties)
+    options = options_of(as_texts(properties))
+    check_exposure(host, properties, options.login is not None)
     # The engine takes seconds to start: what is wrong with the port should be said before.
     if port:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
@@ -46,9 +46,9 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
         yield stack.enter_context(Server(engine, host, port, options))
 
 
-def check_exposure(host: str, properties: Mapping[str, str]) -> None:
+def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:
     """Raise SetupError where a network could reach a server that asks nobody for a login, unless that is wanted."""
-    if not is_loopback(host) and not is_on(effective(properties), INSECURE):
+    if not login and not is_loopback(host) and not is_on(effective(properties), INSECURE):
         raise SetupError(
             f"whoever reaches {host} could send any statement, for no login is asked for",
             "ask for one (docs/security.md), listen on 127.0.0.1, or say --insecure if the network is yours",

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, transient
-from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
+from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
@@ -76,9 +76,14 @@ class MillstreamEngine:
             query.close()
         return query is not None
 
-    def inserter(self, target: str, properties: Mapping[str, Any]) -> Inserter:
+    def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> Inserter:
         """See api.Engine."""
-        return RowWriter(target, RequestSession(Request("", properties), self._context.server), self._context)
+        session = RequestSession(Request("", properties), self._context.server)
+        writer = RowWriter(target, session, self._context)
+        missing = missing_right(tree.InsertValues(writer.source.name, (), ()), self.catalog)
+        if missing:
+            raise RequestFailed(execute.FORBIDDEN, missing)
+        return writer
 
     # ------------------------------------------------------------ facts about the server
 

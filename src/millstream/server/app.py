@@ -9,6 +9,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
 from millstream.server import server_info
+from millstream.server.authentication import Authentication
 from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
 from millstream.server.inserts import inserts
@@ -50,7 +51,12 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         ClientDisconnect: on_disconnect,
         Exception: on_failure,
     }
-    middleware = [Middleware(RequestDrain), Middleware(RequestSafety, options.web), *_cors(options.web)]
+    middleware = [
+        Middleware(RequestDrain),
+        Middleware(RequestSafety, options.web),
+        *_cors(options.web),
+        Middleware(Authentication, options.login),
+    ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
     application.state.work = ServerContext(engine, options.limits)
     return application

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 from starlette.requests import Request as HttpRequest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.server.authentication import principal_of
 from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
 from millstream.server.context import work_of
 from millstream.server.media import check_readable
@@ -33,7 +35,8 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
 
 async def read_request(request: HttpRequest) -> Request:
     """The engine's request in the body. Raises RequestFailed."""
-    return to_request(await read_object(request), work_of(request).limits.statement_bytes)
+    asked = to_request(await read_object(request), work_of(request).limits.statement_bytes)
+    return replace(asked, missing_right=principal_of(request).missing)
 
 
 async def _read(request: HttpRequest) -> bytes:

@@ -1,6 +1,7 @@
 """Error codes: the HTTP status × 100 and a detail."""
 
 BAD_REQUEST = 40000
+UNAUTHORIZED = 40100
 FORBIDDEN = 40300
 NOT_FOUND = 40400
 NOT_ACCEPTABLE = 40600

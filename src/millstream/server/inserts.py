@@ -12,7 +12,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from millstream.engine.api import Inserter, RequestFailed
+from millstream.engine.api import Inserter, MissingRight, RequestFailed
+from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, required, too_large
 from millstream.server.codes import TOO_SLOW
 from millstream.server.context import ServerContext, work_of
@@ -32,13 +33,14 @@ async def inserts(request: HttpRequest) -> Response:
     check_readable(request)
     work = work_of(request)
     lines = InputLines(request.stream(), work.limits)
-    return Acks(await _open(await lines.first(), work), lines, media, work)
+    missing_right = principal_of(request).missing
+    return Acks(await _open(await lines.first(), missing_right, work), lines, media, work)
 
 
-async def _open(line: bytes, work: ServerContext) -> Inserter:
+async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:
     header = parse_object(line or b"{}")
     target, properties = required(header, "target"), header.get("properties") or {}
-    return await work.run(lambda: work.engine.inserter(target, properties))
+    return await work.run(lambda: work.engine.inserter(target, properties, missing_right))
 
 
 class InputLines:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from millstream.model.settings import effective
+from millstream.security.login import Login, login_of
 from millstream.services.errors import SetupError
 
 PLAIN_ORIGIN = re.compile(r"[\w.:/\[\]-]+")
@@ -45,12 +46,14 @@ class ServerOptions:
 
     limits: RequestLimits = field(default_factory=RequestLimits)
     web: WebAccess = field(default_factory=WebAccess)
+    login: Login | None = None
 
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
     """The options that a server's properties ask for. Raises SetupError for a value that makes no sense."""
     settings = effective(properties)
-    return ServerOptions(_limits(settings), _web(settings))
+    login = login_of(settings)
+    return ServerOptions(_limits(settings), _web(settings, login), login)
 
 
 def _limits(settings: Mapping[str, str]) -> RequestLimits:
@@ -66,12 +69,14 @@ def _limits(settings: Mapping[str, str]) -> RequestLimits:
     )
 
 
-def _web(settings: Mapping[str, str]) -> WebAccess:
+def _web(settings: Mapping[str, str], login: Login | None) -> WebAccess:
+    hosts = frozenset(word.lower() for word in words(settings["millstream.allowed.hosts"]))
     return WebAccess(
         origins=_pattern(settings["access.control.allow.origin"]),
         methods=words(settings["access.control.allow.methods"]),
         headers=words(settings["access.control.allow.headers"]),
-        hosts=frozenset(word.lower() for word in words(settings["millstream.allowed.hosts"])),
+        # A browser keeps a login for the name that it was given for: another name for this server has none.
+        hosts=None if login and not hosts else hosts,
     )
 
 

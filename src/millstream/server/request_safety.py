@@ -11,6 +11,7 @@ it away, and a page cannot change them:
 import ipaddress
 import re
 import socket
+from collections.abc import Iterable
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -73,9 +74,13 @@ def _is_address(name: str) -> bool:
     return True
 
 
-async def refuse(error: RequestFailed, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(
+    error: RequestFailed, scope: Scope, receive: Receive, send: Send, headers: Iterable[tuple[str, str]] = ()
+) -> None:
     """Answer a request, or a WebSocket before it is accepted, with an error."""
     response = respond(error)
+    for name, value in headers:
+        response.headers.append(name, value)
     if scope["type"] == "http":
         await response(scope, receive, send)
         return

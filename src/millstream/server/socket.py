@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -9,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import Rows
 from millstream.engine.entities.types import described
+from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
@@ -27,7 +29,8 @@ async def socket_query(socket: WebSocket) -> None:
     await socket.accept()
     work = work_of(socket)
     try:
-        query = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        asked = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        query = replace(asked, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
         await _close(socket, REFUSED, failure(error).message)

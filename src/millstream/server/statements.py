@@ -4,6 +4,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
+from millstream.security.rights import Right
+from millstream.server.authentication import require
 from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
 from millstream.server.context import work_of
@@ -22,6 +24,7 @@ async def statements(request: HttpRequest) -> Response:
 async def terminate(request: HttpRequest) -> Response:
     """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
     media = accepted(request, (KSQL, JSON))
+    require(request, Right.ADMIN)
     patterns, work = (await read_object(request)).get("deleteTopicList") or [], work_of(request)
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
