@@ -41,9 +41,19 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
         with undisturbed():
-            engine = _started(properties)
+            engine = _started(engine_properties(properties))
             stack.callback(engine.close)
         yield stack.enter_context(Server(engine, host, port, options))
+
+
+def engine_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties for the engine: its Kafka clients get ssl.… of the REST server only where they speak TLS too.
+
+    ksqlDB has one name for both: ssl.keystore.location is the listener's and the clients'.
+    """
+    of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
+    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
+    return {name: value for name, value in properties.items() if not name.startswith(own)}
 
 
 def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:

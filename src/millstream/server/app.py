@@ -9,6 +9,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
 from millstream.server import server_info
+from millstream.server.audit import Audit
 from millstream.server.authentication import Authentication
 from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
@@ -55,6 +56,7 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         Middleware(RequestDrain),
         Middleware(RequestSafety, options.web),
         *_cors(options.web),
+        *([Middleware(Audit, options.audit)] if options.audit else []),
         Middleware(Authentication, options.login),
     ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)

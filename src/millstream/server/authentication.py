@@ -9,6 +9,7 @@ from millstream.engine.api import RequestFailed
 from millstream.security.login import Login, LoginRefused
 from millstream.security.rights import Need, Right
 from millstream.security.roles import ANYONE, Principal
+from millstream.server.audit import note
 from millstream.server.codes import FORBIDDEN, UNAUTHORIZED
 from millstream.server.request_safety import refuse
 from millstream.services.errors import SetupError
@@ -33,6 +34,7 @@ class Authentication:
             principal = await self._principal(scope)
         except (LoginRefused, SetupError) as refused:
             error = RequestFailed(UNAUTHORIZED, str(refused))
+            note(scope, error=error.message)
             challenges = self._login.challenges if self._login else []
             await refuse(error, scope, receive, send, [("WWW-Authenticate", value) for value in challenges])
             return

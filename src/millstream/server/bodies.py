@@ -11,6 +11,7 @@ import anyio
 from starlette.requests import Request as HttpRequest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
 from millstream.server.context import work_of
@@ -36,6 +37,7 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
 async def read_request(request: HttpRequest) -> Request:
     """The engine's request in the body. Raises RequestFailed."""
     asked = to_request(await read_object(request), work_of(request).limits.statement_bytes)
+    note(request.scope, statement=asked.text)
     return replace(asked, missing_right=principal_of(request).missing)
 
 

@@ -6,7 +6,7 @@ a request under way it is answered 503. So clients that connect and send a byte 
 
 import asyncio
 from contextlib import suppress
-from ssl import SSLError
+from ssl import SSLContext, SSLError
 from typing import Any
 
 import h11
@@ -64,10 +64,20 @@ class ConnectionTable:
 class BoundedConfig(Config):  # type: ignore[misc,unused-ignore]
     """Hypercorn's configuration of one server, with what BoundedConnection needs."""
 
-    def __init__(self, limits: RequestLimits) -> None:
+    def __init__(self, limits: RequestLimits, tls: SSLContext | None) -> None:
         super().__init__()
-        self.limits = limits
+        self.limits, self.tls = limits, tls
+        self.ssl_handshake_timeout = limits.header_seconds
         self.table = ConnectionTable(limits.connections)
+
+    @property
+    def ssl_enabled(self) -> bool:
+        """Whether the listener speaks TLS."""
+        return self.tls is not None
+
+    def create_ssl_context(self) -> SSLContext | None:
+        """The context that the server's owner asked for."""
+        return self.tls
 
 
 class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]

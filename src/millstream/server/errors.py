@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
+from millstream.server.audit import note
 from millstream.server.codes import BAD_REQUEST, NOT_READY, SERVER_ERROR
 from millstream.server.media import JSON
 from millstream.server.text import dumps
@@ -56,9 +57,11 @@ def respond(error: Exception) -> Response:
     return Response(dumps(body(response)), response.code // 100, headers, JSON)
 
 
-async def on_failure(_: Request, error: Exception) -> Response:
+async def on_failure(request: Request, error: Exception) -> Response:
     """Starlette's handler of RequestFailed and of whatever else a handler raised."""
-    return respond(error)
+    refusal = failure(error)
+    note(request.scope, error=without_stack(refusal.message))
+    return respond(refusal)
 
 
 async def on_http(_: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from millstream.engine.api import Inserter, MissingRight, RequestFailed
+from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, required, too_large
 from millstream.server.codes import TOO_SLOW
@@ -34,7 +35,9 @@ async def inserts(request: HttpRequest) -> Response:
     work = work_of(request)
     lines = InputLines(request.stream(), work.limits)
     missing_right = principal_of(request).missing
-    return Acks(await _open(await lines.first(), missing_right, work), lines, media, work)
+    first = await lines.first()
+    note(request.scope, statement=first.decode(errors="replace"))
+    return Acks(await _open(first, missing_right, work), lines, media, work)
 
 
 async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:

@@ -3,9 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLContext
 
 from millstream.model.settings import effective
+from millstream.security.audit import AuditLog
 from millstream.security.login import Login, login_of
+from millstream.security.tls import server_context
 from millstream.services.errors import SetupError
 
 PLAIN_ORIGIN = re.compile(r"[\w.:/\[\]-]+")
@@ -47,13 +51,21 @@ class ServerOptions:
     limits: RequestLimits = field(default_factory=RequestLimits)
     web: WebAccess = field(default_factory=WebAccess)
     login: Login | None = None
+    tls: SSLContext | None = None
+    audit: AuditLog | None = None
 
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
     """The options that a server's properties ask for. Raises SetupError for a value that makes no sense."""
     settings = effective(properties)
     login = login_of(settings)
-    return ServerOptions(_limits(settings), _web(settings, login), login)
+    tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
+    return ServerOptions(_limits(settings), _web(settings, login), login, tls, _audit(settings))
+
+
+def _audit(settings: Mapping[str, str]) -> AuditLog | None:
+    file, largest, files = (settings[f"millstream.audit.{name}"] for name in ("file", "max.bytes", "files"))
+    return AuditLog(Path(file), int(largest), int(files)) if file else None
 
 
 def _limits(settings: Mapping[str, str]) -> RequestLimits:

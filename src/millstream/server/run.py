@@ -50,7 +50,7 @@ class Server:
     def url(self) -> str:
         """Where clients on this machine reach it."""
         host = {"0.0.0.0": "localhost", "::": "localhost", "127.0.0.1": "localhost"}.get(self.host, self.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"{'https' if self._options.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def start(self) -> None:
         """Listen, and return when requests are answered. Raises SetupError: the port is busy, no such address."""
@@ -109,7 +109,7 @@ async def _serve(application: Starlette, config: BoundedConfig, ready: threading
 def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
     http2.install()
     connections.install()
-    config = BoundedConfig(options.limits)
+    config = BoundedConfig(options.limits, options.tls)
     config.bind = [f"fd://{descriptor}"]
     config.accesslog, config.errorlog = None, LOGGING
     config.loglevel = "WARNING"

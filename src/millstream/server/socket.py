@@ -10,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import Rows
 from millstream.engine.entities.types import described
+from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext, work_of
@@ -30,9 +31,11 @@ async def socket_query(socket: WebSocket) -> None:
     work = work_of(socket)
     try:
         asked = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        note(socket.scope, statement=asked.text)
         query = replace(asked, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
+        note(socket.scope, error=failure(error).message)
         await _close(socket, REFUSED, failure(error).message)
     else:
         await _stream(socket, started, work)

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
 from millstream.security.rights import Right
+from millstream.server.audit import note
 from millstream.server.authentication import require
 from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
@@ -28,5 +29,6 @@ async def terminate(request: HttpRequest) -> Response:
     patterns, work = (await read_object(request)).get("deleteTopicList") or [], work_of(request)
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
+    note(request.scope, statement=f"terminate {patterns}")
     await work.run(lambda: work.engine.terminate_cluster(patterns))
     return Response(dumps([]), media_type=media)
