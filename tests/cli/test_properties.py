@@ -7,6 +7,7 @@ import pytest
 from millstream.cli import server
 from millstream.cli.main import main
 from millstream.cli.properties import address_of, read_properties, settings_of
+from millstream.cli.service import check_exposure
 from millstream.services.errors import SetupError
 
 
@@ -40,8 +41,9 @@ def test_a_file_that_cannot_be_read(content: bytes | None, fact: str, tmp_path: 
     ("text", "address"),
     [
         ("0.0.0.0:8088", ("0.0.0.0", 8088)),
-        ("8088", ("0.0.0.0", 8088)),
-        (":8088", ("0.0.0.0", 8088)),
+        ("8088", ("127.0.0.1", 8088)),
+        (":8088", ("127.0.0.1", 8088)),
+        ("http://host:80,http://other:81", ("host", 80)),
         ("http://host:80/", ("host", 80)),
         ("[::1]:80", ("::1", 80)),
     ],
@@ -89,3 +91,16 @@ def test_help_of_commands(command: str, capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"millstream {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_a_server_may_listen_on_this_machine(host: str) -> None:
+    check_exposure(host, {}, login=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "host.example"])
+def test_a_server_on_a_network_asks_for_a_login_or_is_told_not_to(host: str) -> None:
+    with pytest.raises(SetupError, match=f"whoever reaches {host} could send any statement.*\n.*--insecure"):
+        check_exposure(host, {}, login=False)
+    check_exposure(host, {"millstream.insecure": "true"}, login=False)
+    check_exposure(host, {}, login=True)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import security_table
+
 from millstream.formats.base import Format
 from millstream.formats.registry import FORMATS
 from millstream.model.settings import SETTINGS, Setting, SettingScope
@@ -28,6 +30,12 @@ def formats() -> str:
 def settings() -> str:
     """All settings, a table for each scope."""
     return "\n".join(f"### {title}\n\n{_settings(scope)}" for scope, title in SCOPES.items())
+
+
+def rights() -> str:
+    """Which role may carry out which statement."""
+    head, *rows = security_table.rows()
+    return table(head, [tuple(cell.replace("|", "\\|") for cell in row) for row in rows])
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -59,7 +67,7 @@ def _setting(s: Setting) -> tuple[str, ...]:
     return (f"`{s.name}`", default, "session" if s.editable else "server", s.doc.replace("|", "\\|"))
 
 
-PAGES = {"formats.md": formats, "operations.md": settings}
+PAGES = {"formats.md": formats, "operations.md": settings, "security.md": rights}
 
 if __name__ == "__main__":
     for page in PAGES:

@@ -12,7 +12,7 @@ from millstream.model.settings import ACCEPTED, SETTINGS
 ROOT = Path(__file__).parents[2]
 DECLARATIONS = ("_session", "_server", "_secret")
 # Where code puts a name together of a prefix and a rest, each is a text of its own.
-PREFIXES = ("ksql.schema.registry.", "ksql.logging.processing.", "millstream.python.")
+PREFIXES = ("ksql.schema.registry.", "ksql.logging.processing.", "millstream.python.", "millstream.audit.")
 
 
 def read_in(tree: ast.AST) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from millstream.engine.api import Entity, Request, RequestFailed, Rows, Tombstone
+from millstream.engine.api import Entity, MissingRight, Request, RequestFailed, Rows, Tombstone
 from millstream.model.types import INTEGER, STRING
 from support.patience import PATIENCE
 
@@ -116,7 +116,7 @@ class FakeEngine:
             self.queries[query_id].close()
         return query_id in self.queries
 
-    def inserter(self, target: str, properties: Mapping[str, Any]) -> FakeInserter:
+    def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> FakeInserter:
         if target != "ORDERS":
             raise RequestFailed(40001, f"there is no stream {target}")
         self.inserters.append(FakeInserter(self.inserted))

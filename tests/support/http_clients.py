@@ -1,6 +1,7 @@
 """HTTP clients of a few lines that can do what libraries hide: read while they send, and leave in the middle."""
 
 import socket
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +12,8 @@ import wsproto.events
 from wsproto import ConnectionType, WSConnection
 
 from support.patience import PATIENCE
+
+NO_HEADERS: Mapping[str, str] = {}
 
 
 class Http1Client:
@@ -119,14 +122,17 @@ class Http2Client:
 
 
 class WebSocket:
-    """A WebSocket client: the messages that come, and in the end the close frame's code and reason."""
+    """A WebSocket client: the messages that come, and how it ended.
 
-    def __init__(self, port: int, target: str) -> None:
+    `closed` is the close frame's code and reason, or the status of a refusal.
+    """
+
+    def __init__(self, port: int, target: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._messages: list[str] = []
         self.closed: tuple[int, str] | None = None
-        self._socket.sendall(self._wire.send(wsproto.events.Request("x", target)))
+        self._socket.sendall(self._wire.send(wsproto.events.Request("x", target, extra_headers=_bytes(headers))))
 
     def message(self) -> str:
         """The next message, "" when there are no more."""
@@ -159,3 +165,9 @@ class WebSocket:
                 self._socket.sendall(self._wire.send(event.response()))
             elif isinstance(event, wsproto.events.CloseConnection):
                 self.closed = event.code, event.reason or ""
+            elif isinstance(event, wsproto.events.RejectConnection):
+                self.closed = event.status_code, ""
+
+
+def _bytes(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -1,6 +1,7 @@
 """Splitting scripts, places, and what the data files cannot say."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -57,10 +58,35 @@ def test_columns_and_types() -> None:
     assert parser.parse_type("mytype") == CustomType("MYTYPE")
 
 
-def test_deep_nesting_is_an_error_of_the_author() -> None:
-    assert parser.parse_expression("(" * 50 + "1" + ")" * 50) == parser.parse_expression("1")
-    with pytest.raises(SqlSyntaxError, match="nests too deeply"):
-        parser.parse_expression("(" * 5000 + "1" + ")" * 5000)
+@pytest.mark.parametrize(
+    ("levels", "fact"),
+    [
+        (lambda n: "(" * n + "1" + ")" * n, "line 1:72: this nests more than 64 levels deep"),
+        (lambda n: "ABS(" * n + "1" + ")" * n, "line 1:264: this nests more than 64 levels deep"),
+        (lambda n: "- " * n + "a", "this nests more than 64 levels deep"),
+        (lambda n: "CAST(1 AS " + "ARRAY<" * n + "INT" + ">" * n + ")", "this nests more than 64 levels deep"),
+        (lambda n: "CAST(1 AS INT" + " ARRAY" * n + ")", "this nests more than 64 levels deep"),
+        (lambda n: "CASE WHEN TRUE THEN " * n + "1" + " END" * n, "this nests more than 64 levels deep"),
+    ],
+)
+@pytest.mark.parametrize("count", [65, 100_000])
+def test_deep_nesting_is_an_error_of_the_author(levels: Callable[[int], str], fact: str, count: int) -> None:
+    assert parser.parse(f"SELECT {levels(50)} FROM x;")
+    with pytest.raises(SqlSyntaxError, match=fact):
+        parser.parse(f"SELECT {levels(count)} FROM x;")
+
+
+@pytest.mark.parametrize("operator", [" + ", " OR ", " AND ", " || ", "[1] + "])
+def test_a_chain_of_operators_that_is_too_long_is_refused(operator: str) -> None:
+    assert parser.parse(f"SELECT {operator.join(['a'] * 150)} FROM x;")
+    with pytest.raises(SqlSyntaxError, match=r"line 1:\d+: the statement has more than 200 levels of operators"):
+        parser.parse(f"SELECT {operator.join(['a'] * 1000)} FROM x;")
+
+
+@pytest.mark.parametrize("chain", ["NOT " * 10_000 + "TRUE", "a" + "->b" * 1000, "a" + "[1]" * 1000])
+def test_a_chain_of_one_operand_that_is_too_long_is_refused(chain: str) -> None:
+    with pytest.raises(SqlSyntaxError, match="the statement has more than 200 levels of operators"):
+        parser.parse(f"SELECT * FROM x WHERE {chain};")
 
 
 def test_a_long_chain_is_not_deep() -> None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
@@ -68,16 +70,37 @@ class RowStream:
     rows: Iterator[list[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """Whom a client trusts (None = the system's authorities), and its own certificate with key: PEM files."""
+
+    authority: Path | None = None
+    own: Path | None = None
+
+    def context(self) -> ssl.SSLContext:
+        """The context of a connection. Raises ClientError where a file cannot be used."""
+        try:
+            context = ssl.create_default_context(cafile=self.authority)
+            if self.own is not None:
+                context.load_cert_chain(self.own)
+        except OSError as error:
+            raise ClientError(f"no TLS with {self.authority or self.own}: {error.strerror or error}") from error
+        return context
+
+
 class RestClient:
     """A server at a URL, with the user's name and password if it asks for them."""
 
-    def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
-        self.url, self._auth = url.rstrip("/"), auth
+    def __init__(self, url: str, auth: tuple[str, str] | None = None, tls: ClientTls | None = None) -> None:
+        """`url` may hold the name and password: http://ann:secret@host:8088; `auth` outranks them."""
+        self._tls = tls or ClientTls()
+        self.url, in_url = _without_login(url.rstrip("/"))
+        self._auth = auth or in_url
         self._chosen: str | None = None
 
     def elsewhere(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password."""
-        return RestClient(url if "://" in url else f"http://{url}", self._auth)
+        return RestClient(url if "://" in url else f"http://{url}", self._auth, self._tls)
 
     def info(self) -> Entity:
         """The server's version, cluster and state."""
@@ -173,7 +196,7 @@ class RestClient:
             base_url=self.url,
             auth=self._auth,
             timeout=httpx.Timeout(patience, connect=CONNECT_SECONDS),
-            verify=ssl.create_default_context() if self.url.startswith("https") else False,
+            verify=self._tls.context() if self.url.startswith("https") else False,
             http1=protocol != "http2",
             http2=protocol != "http1",
         )
@@ -185,6 +208,16 @@ class RestClient:
             f"no server answers at {self.url} ({_reason(error)})",
             "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
         )
+
+
+def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
+    """A URL without the name and password in it, which are never shown; and these two."""
+    scheme, separator, rest = url.partition("://")
+    login, at, host = rest.partition("/")[0].rpartition("@")
+    if not at:
+        return url, None
+    name, _, password = login.partition(":")
+    return scheme + separator + host + rest[len(login) + 1 + len(host) :], (unquote(name), unquote(password))
 
 
 def _reason(error: Exception) -> str:

@@ -12,6 +12,7 @@ COMMANDS = {
     SHELL: "ask a server in SQL, interactively or from a script (the default)",
     "dev": "everything on this machine: Kafka, schema registry, engine, server and shell",
     "server": "the engine and its REST API in front of an existing Kafka",
+    "users": "the users of a server that asks for a login",
     "test": "play case files: statements, records in, records out",
     "demo": "load real flights and watch them stream through SQL",
 }

@@ -30,8 +30,11 @@ def settings_of(words: Iterable[str]) -> dict[str, str]:
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """The host and port of HOST:PORT, of a port alone or of a listener's URL. Raises SetupError."""
-    host, _, port = text.split("://")[-1].rstrip("/").rpartition(":")
+    """The host and port of HOST:PORT, of a port alone (on this machine) or of the first of listeners' URLs.
+
+    Raises SetupError.
+    """
+    host, _, port = text.split(",")[0].strip().split("://")[-1].rstrip("/").rpartition(":")
     if not port.isdigit() or int(port) > 65535:
-        raise SetupError(f"{text} is no address to listen on", "it is written HOST:PORT, as in 0.0.0.0:8088")
-    return host.strip("[]") or "0.0.0.0", int(port)
+        raise SetupError(f"{text} is no address to listen on", "it is written HOST:PORT, as in 127.0.0.1:8088")
+    return host.strip("[]") or "127.0.0.1", int(port)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.cli.main import formatter
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import LISTENERS, serving, stop_requested, terminable, wait_or_die
+from millstream.cli.service import INSECURE, LISTENERS, serving, stop_requested, terminable, wait_or_die
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -34,7 +34,12 @@ def add(subparsers: "Subparsers") -> None:
     """Declare the command."""
     parser = subparsers.add_parser("server", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="where the REST API listens (default 0.0.0.0:8088)")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where the REST API listens (default 127.0.0.1:8088); https://HOST:PORT for TLS",
+    )
+    parser.add_argument("--insecure", action="store_true", help="listen on a network without asking for a login")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")
     parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
     parser.add_argument("--schema-registry", metavar="URL", help="the schema registry, for AVRO, PROTOBUF and JSON_SR")
@@ -63,6 +68,9 @@ def properties(args: argparse.Namespace) -> dict[str, str]:
     options = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
     if args.listen:
         host, port = address_of(args.listen)
-        options[LISTENERS] = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        scheme = "https" if args.listen.lower().startswith("https://") else "http"
+        options[LISTENERS] = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    if args.insecure:
+        options[INSECURE] = "true"
     file = read_properties(args.config_file) if args.config_file else {}
     return {**file, **settings_of(args.set), **options}

@@ -1,5 +1,6 @@
 """An engine and its REST server as one thing that is started and stopped."""
 
+import ipaddress
 import os
 import signal
 import sys
@@ -11,11 +12,15 @@ from types import FrameType
 from millstream.cli.properties import address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
-from millstream.server.run import PORT, Server
+from millstream.model.settings import SETTINGS, as_texts, effective, is_on
+from millstream.server.options import options_of
+from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
 
 LISTENERS = "listeners"
+INSECURE = "millstream.insecure"
+RECURSION = 3000
 WATCH = 1.0
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -26,16 +31,46 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
 
     Raises SetupError with the reason where it cannot start.
     """
-    listener = properties.get(LISTENERS, f"http://0.0.0.0:{PORT}").split(",")[0]
-    host, port = address_of(listener)
+    host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
+    options = options_of(as_texts(properties))
+    check_exposure(host, properties, options.login is not None)
     # The engine takes seconds to start: what is wrong with the port should be said before.
     if port:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
+    # A statement's tree may be as deep as its parser allows, and planning goes some calls further in at each level.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
         with undisturbed():
-            engine = _started(properties)
+            engine = _started(engine_properties(properties))
             stack.callback(engine.close)
-        yield stack.enter_context(Server(engine, host, port))
+        yield stack.enter_context(Server(engine, host, port, options))
+
+
+def engine_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties for the engine: its Kafka clients get ssl.… of the REST server only where they speak TLS too.
+
+    ksqlDB has one name for both: ssl.keystore.location is the listener's and the clients'.
+    """
+    of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
+    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
+    return {name: value for name, value in properties.items() if not name.startswith(own)}
+
+
+def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:
+    """Raise SetupError where a network could reach a server that asks nobody for a login, unless that is wanted."""
+    if not login and not is_loopback(host) and not is_on(effective(properties), INSECURE):
+        raise SetupError(
+            f"whoever reaches {host} could send any statement, for no login is asked for",
+            "ask for one (docs/security.md), listen on 127.0.0.1, or say --insecure if the network is yours",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _started(properties: Mapping[str, str]) -> MillstreamEngine:

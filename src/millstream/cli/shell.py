@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
-from millstream.cli.client import ClientError, RestClient
+from millstream.cli.client import ClientError, ClientTls, RestClient
 from millstream.cli.commands import QuitShell
 from millstream.cli.completion import SqlCompleter
 from millstream.cli.error_report import trouble
@@ -62,6 +62,8 @@ def add(subparsers: "Subparsers") -> None:
     who = parser.add_argument_group("who")
     who.add_argument("-u", "--user", help="user name, where the server asks for one")
     who.add_argument("-p", "--password", help="password (asked for if only the name is given)")
+    who.add_argument("--cacert", type=Path, metavar="FILE", help="the authority of an https server, as PEM")
+    who.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate and key, as PEM")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,7 +138,7 @@ def _session(args: argparse.Namespace) -> ShellSession:
         Console(highlight=False), Console(stderr=True, highlight=False), OutputFormat(args.output == "JSON")
     )
     limits = QueryLimits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
-    session = ShellSession(RestClient("", auth).elsewhere(args.url), output, limits)
+    session = ShellSession(RestClient("", auth, ClientTls(args.cacert, args.cert)).elsewhere(args.url), output, limits)
     for text in args.define:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():

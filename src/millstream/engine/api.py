@@ -3,13 +3,16 @@
 Entities are JSON objects of the REST API (docs/reference/rest.md), each with "@type", "statementText" and "warnings".
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from millstream.catalog.catalog import Catalog
 from millstream.model.types import SqlType
+from millstream.syntax import tree
 
 Entity = dict[str, Any]
+MissingRight = Callable[[tree.Statement, Catalog], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +20,15 @@ class Request:
     """Statements and the session they are said in.
 
     `properties` are the session's SETs, `variables` its DEFINEs. `sequence` is the command number that must have
-    been applied before the statements run (read-your-writes), None where it does not matter.
+    been applied before the statements run (read-your-writes), None where it does not matter. `missing_right` says of
+    each statement, before it is carried out, what right is lacking, "" where none is.
     """
 
     text: str
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     sequence: int | None = None
+    missing_right: MissingRight = lambda statement, catalog: ""
 
 
 class RequestFailed(Exception):
@@ -86,8 +91,8 @@ class Engine(Protocol):
         """End a running push query; False where there is none of that id."""
         ...
 
-    def inserter(self, target: str, properties: Mapping[str, Any]) -> "Inserter":
-        """A writer of rows to a source. Raises RequestFailed where the source is none that can be written to."""
+    def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> "Inserter":
+        """A writer of rows to a source. Raises RequestFailed where it is none that can be written to, or may not be."""
         ...
 
     def info(self) -> Entity:

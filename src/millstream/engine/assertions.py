@@ -1,5 +1,6 @@
 """ASSERT TOPIC and ASSERT SCHEMA: wait until a topic or schema is there, or is not."""
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -15,7 +16,10 @@ from millstream.syntax import tree
 SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 ASSERTION_FAILED = 41700
+TOO_MANY = 42900
 PULSE = 0.05
+# A wait takes one of the threads that carry out statements (server/context.py): half of them at most.
+WAITING = threading.BoundedSemaphore(100)
 
 
 def topic(context: StatementContext, engine: EngineContext) -> Entity:
@@ -41,9 +45,14 @@ def schema(context: StatementContext, engine: EngineContext) -> Entity:
 def _wait(context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
     """Check until nothing is wrong, or the timeout has passed. Raises RequestFailed."""
     patience = timeout.milliseconds if timeout else int(context.settings[default])
-    deadline = time.monotonic() + patience / 1000
-    while (why := wrong()) and time.monotonic() < deadline:
-        time.sleep(PULSE)
+    if not WAITING.acquire(blocking=False):
+        raise RequestFailed(TOO_MANY, "too many ASSERTs wait already\n  hint: try again", context.text)
+    try:
+        deadline = time.monotonic() + patience / 1000
+        while (why := wrong()) and time.monotonic() < deadline:
+            time.sleep(PULSE)
+    finally:
+        WAITING.release()
     if why:
         raise RequestFailed(ASSERTION_FAILED, why, context.text)
 

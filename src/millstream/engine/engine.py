@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, transient
-from millstream.engine.api import Entity, Inserter, Request, RequestFailed, Rows
+from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
@@ -76,9 +76,14 @@ class MillstreamEngine:
             query.close()
         return query is not None
 
-    def inserter(self, target: str, properties: Mapping[str, Any]) -> Inserter:
+    def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> Inserter:
         """See api.Engine."""
-        return RowWriter(target, RequestSession(Request("", properties), self._context.server), self._context)
+        session = RequestSession(Request("", properties), self._context.server)
+        writer = RowWriter(target, session, self._context)
+        missing = missing_right(tree.InsertValues(writer.source.name, (), ()), self.catalog)
+        if missing:
+            raise RequestFailed(execute.FORBIDDEN, missing)
+        return writer
 
     # ------------------------------------------------------------ facts about the server
 
@@ -144,15 +149,24 @@ class MillstreamEngine:
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         """See api.Engine."""
+        doomed_names = [_pattern(text) for text in delete_topics]
         state, kafka = self._context.state, self._context.kafka
         if state.desired:
             self.execute(Request("TERMINATE ALL;"))
         sinks = {s.topic for s in state.catalog.sources.values()}
-        doomed = [t for t in sinks if any(re.fullmatch(pattern, t) for pattern in delete_topics)]
+        doomed = [topic for topic in sinks if any(pattern.fullmatch(topic) for pattern in doomed_names)]
         try:
             kafka.delete(*doomed, self._context.log.topic)
         except KafkaException as failure:
             raise RequestFailed(50000, f"could not delete the topics: {failure}") from failure
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of topics' names. Raises RequestFailed 40000 where it is none."""
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise RequestFailed(40000, f'"deleteTopicList" has no valid pattern: {text[:100]} ({error})') from error
 
 
 def _detail(error: str) -> Entity:

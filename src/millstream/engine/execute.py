@@ -18,9 +18,10 @@ from millstream.plan.statements import title
 from millstream.syntax import tree
 from millstream.syntax.parser import split
 
-BAD_REQUEST, BAD_STATEMENT, USE_QUERY, SERVER_ERROR = 40000, 40001, 40002, 50000
+BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
 NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
+TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
 
 ASKING = tree.Show | tree.Describe | tree.DescribeAll | tree.DescribeFunction | tree.Explain
 CHANGING = (
@@ -44,6 +45,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     with refusals(lambda: request.text, done):
         for context in statements(request.text, session):
             with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
+                check_right(context, request, engine)
                 answer = one(context, engine)
             if answer is not None:
                 done.append(answer)
@@ -94,7 +96,15 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
         contexts = [context for context in statements(request.text, session) if not session.hear(context.statement)]
     if len(contexts) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
+    check_right(contexts[0], request, engine)
     return contexts[0]
+
+
+def check_right(context: StatementContext, request: Request, engine: EngineContext) -> None:
+    """Raise RequestFailed 40300 where a right is lacking that a statement needs."""
+    missing = request.missing_right(context.statement, engine.state.catalog)
+    if missing:
+        raise RequestFailed(FORBIDDEN, missing, context.text)
 
 
 def catch_up(sequence: int | None, engine: EngineContext) -> None:
@@ -115,6 +125,8 @@ def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Itera
         raise RequestFailed(NO_REGISTRY, str(error), text(), done or ()) from error
     except StatementError as error:
         raise RequestFailed(BAD_STATEMENT, str(error), text(), done or ()) from error
+    except RecursionError as error:
+        raise RequestFailed(BAD_STATEMENT, TOO_DEEP, text(), done or ()) from error
     except SettingRefused as refused:
         raise RequestFailed(BAD_STATEMENT, str(refused), text(), done or ()) from refused
     except CannotRun as failure:

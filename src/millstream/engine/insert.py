@@ -70,13 +70,13 @@ class RowWriter:
         """Raises RequestFailed where the source is none that can be written to."""
         if not is_on(session.settings, inserts.ENABLED):
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
-        self._source, self._context = writable(target, engine), engine
-        self._types = {c.name: c.type for c in self._source.schema}
-        if len(self._types) < len(self._source.schema.columns):
+        self.source, self._context = writable(target, engine), engine
+        self._types = {c.name: c.type for c in self.source.schema}
+        if len(self._types) < len(self.source.schema.columns):
             hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … says which"
             raise RequestFailed(
                 BAD_REQUEST,
-                f"{self._source.name} has a name in the key and in the value, which rows cannot tell\n  hint: {hint}",
+                f"{self.source.name} has a name in the key and in the value, which rows cannot tell\n  hint: {hint}",
             )
 
     def insert(self, row: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ class RowWriter:
         """See api.Inserter."""
         records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
-        outcomes = iter(self._context.kafka.write_all(self._source.topic, sent))
+        outcomes = iter(self._context.kafka.write_all(self.source.topic, sent))
         return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class RowWriter:
         """The record of each row, or why it has none; all that can be written are encoded in one go."""
         named = [self._checked(row) for row in rows]
         fit = [row for row in named if not isinstance(row, RequestFailed)]
-        encoded = iter(self._context.spark.records(self._source, fit))
+        encoded = iter(self._context.spark.records(self.source, fit))
         now = int(time.time() * 1000)
         return [n if isinstance(n, RequestFailed) else _record(next(encoded), n, now) for n in named]
 
@@ -118,14 +118,14 @@ class RowWriter:
             type = types.get(column, BIGINT if column == TIMESTAMP_COLUMN else None)
             if type is None:
                 hint = did_you_mean(column, types)
-                raise ValueMismatch(f"{identifier(self._source.name)} has no column {identifier(column)}" + _so(hint))
+                raise ValueMismatch(f"{identifier(self.source.name)} has no column {identifier(column)}" + _so(hint))
             values[column] = _fit(column, value, type)
         self._check_key(values)
         return values
 
     def _check_key(self, row: Mapping[str, Any]) -> None:
-        missing = [c.name for c in self._source.schema.key if row.get(c.name) is None]
-        if missing and self._source.kind.value == "TABLE":
+        missing = [c.name for c in self.source.schema.key if row.get(c.name) is None]
+        if missing and self.source.kind.value == "TABLE":
             raise ValueMismatch(f"Key field must be specified: {', '.join(map(identifier, missing))}")
 
 

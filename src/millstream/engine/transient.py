@@ -104,17 +104,24 @@ def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) 
 
 
 def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery":
+    facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
+    push = PushQuery(query, context, engine, slots(query.plan, facts.topics))
+    admit(push, context, engine)
+    push.start(query, context)
+    return push
+
+
+def admit(push: "PushQuery", context: StatementContext, engine: EngineContext) -> None:
+    """Count a push query among those that run, under the lock that checks how many there may be.
+
+    Raises RequestFailed 40003, or what check_slots raises.
+    """
     with engine.lock:
         limit = int(engine.server.get(PUSH_LIMIT) or 100)
         if len(engine.push) >= limit:
             raise RequestFailed(40003, f"there are {limit} push queries already, the most that {PUSH_LIMIT} allows")
-    facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
-    needed = slots(query.plan, facts.topics)
-    check_slots(engine.state, sum(p.slots for p in engine.push.values()), needed, context.settings)
-    push = PushQuery(query, context, engine, needed)
-    with engine.lock:
+        check_slots(engine.state, sum(p.slots for p in engine.push.values()), push.slots, context.settings)
         engine.push[push.query_id] = push
-    return push
 
 
 class PushQuery(ClientQuery, ClosableQuery):
@@ -130,19 +137,25 @@ class PushQuery(ClientQuery, ClosableQuery):
         self._topic = topic_prefix(engine.server["ksql.service.id"], engine.name) + self.query_id
         self._running: RunningQuery | None = None
         self._closing = threading.Lock()
-        if self._limit != 0:
-            self._start(query, context)
 
-    def _start(self, query: TransientQuery, context: StatementContext) -> None:
-        """Rows that come after this belong to the answer, even if Spark begins a little later."""
+    def start(self, query: TransientQuery, context: StatementContext) -> None:
+        """Start it: rows that come after this belong to the answer, even if Spark begins a little later.
+
+        Raises CannotRun, KafkaException; the query is closed then.
+        """
+        if self._limit == 0:
+            return
         settings, kafka = context.settings, self._context.kafka
-        starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
-        kafka.create(self._topic, 1, 1, KEPT)
         try:
+            starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
+            kafka.create(self._topic, 1, 1, KEPT)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
-        except CannotRun:
+        except BaseException:
+            # Whatever it was, the query does not count any longer.
             self.close()
             raise
+        if self._closed.is_set():
+            self._running.abort()
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""

@@ -38,14 +38,15 @@ def context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 def _made(settings: Mapping[str, str]) -> ssl.SSLContext:
     trusted = settings.get("ssl.truststore.location")
-    context = ssl.create_default_context(cadata=_trusted(trusted, settings) if trusted else None)
+    context = ssl.create_default_context(cadata=trusted_certificates(trusted, settings) if trusted else None)
     own = settings.get("ssl.keystore.location")
     if own:
-        _prove(context, Path(own), settings)
+        load_own(context, Path(own), settings)
     return context
 
 
-def _trusted(location: str, settings: Mapping[str, str]) -> str:
+def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
+    """The certificates of a truststore, as PEM. Raises ValueError, OSError."""
     path = Path(location)
     if _is_pem(path):
         return path.read_text("latin-1")
@@ -54,7 +55,8 @@ def _trusted(location: str, settings: Mapping[str, str]) -> str:
     return "".join(c.public_bytes(Encoding.PEM).decode() for c in certificates)
 
 
-def _prove(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
+def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
+    """Give a context the key and the certificates of a keystore. Raises ValueError, OSError."""
     whole = settings.get("ssl.keystore.password", "")
     if _is_pem(path):
         context.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)

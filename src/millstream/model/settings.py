@@ -204,12 +204,10 @@ _KSQL = (
     _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", _whole),
     _server("ksql.logging.processing.rows.include", "false", "whether the log holds the rows at fault", _flag),
     _server("ksql.access.validator.enable", "auto", ACCEPTED),
-    _server("ksql.idle.connection.timeout.seconds", "86400", f"{ACCEPTED}: after 10 minutes", _whole),
-    _server("ksql.websocket.connection.max.timeout.ms", "3600000", f"{ACCEPTED}: an hour", _whole),
     _server("ksql.heartbeat.enable", "false", ACCEPTED, _flag),
     _server("ksql.lag.reporting.enable", "false", ACCEPTED, _flag),
     _server("ksql.advertised.listener", "", "how other servers reach this one"),
-    _server("listeners", "http://0.0.0.0:8088", "where the REST server listens"),
+    _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://"),
 )
 _OWN = (
     _session(
@@ -263,7 +261,59 @@ _OWN = (
         SettingScope.OWN,
     ),
 )
-SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN)}
+
+
+def _at_least_one(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) > 0
+
+
+def _limit(name: str, default: str, doc: str) -> Setting:
+    return _server(name, default, doc, _at_least_one, SettingScope.OWN)
+
+
+# What the REST server reads (server/options.py); its own ssl.… are files, and in docs/security.md.
+_REST = (
+    _server("access.control.allow.origin", "", "web origins whose pages may call: *, or origins or patterns"),
+    _server("access.control.allow.methods", "GET,POST", "the methods that such pages may use"),
+    _server("access.control.allow.headers", "*", "the headers that such pages may send"),
+    _server(
+        "ksql.idle.connection.timeout.seconds", "600", "when a connection without a request is closed", _at_least_one
+    ),
+    _server(
+        "ksql.websocket.connection.max.timeout.ms",
+        "3600000",
+        "when a WebSocket is closed",
+        _at_least_one,
+    ),
+    _server(
+        "millstream.allowed.hosts",
+        "",
+        "names besides localhost that Host may have without a login, by comma",
+        scope=SettingScope.OWN,
+    ),
+    _server("authentication.method", "NONE", "who is asked for a login: NONE, BASIC, BEARER, or BASIC,BEARER"),
+    _server("authentication.realm", "millstream", "the realm that browsers and clients are told"),
+    _server("authentication.roles", "*", "the roles of which a user needs one to log in"),
+    _server("authentication.skip.paths", "", "paths without a login; * at the end stands for whatever follows"),
+    _server("oauthbearer.jwks.endpoint.url", "", "the keys that sign bearer tokens: a JWKS, as URL or file"),
+    _server("oauthbearer.expected.issuer", "", "the issuer that a token must have"),
+    _server("oauthbearer.expected.audience", "", "the audience that a token must have"),
+    _server("oauthbearer.sub.claim.name", "sub", "the claim that names the user"),
+    _server("oauthbearer.groups.claim.name", "groups", "the claim that names the roles"),
+    _server("millstream.users.file", "millstream-users", "users, roles, hashes of passwords", scope=SettingScope.OWN),
+    _server("millstream.roles.file", "", "roles of your own, in TOML", scope=SettingScope.OWN),
+    _server("millstream.audit.file", "", "where who sent which statement is written", scope=SettingScope.OWN),
+    _limit("millstream.audit.max.bytes", str(100 * 1024 * 1024), "when that file is put aside, and a new one begun"),
+    _limit("millstream.audit.files", "10", "how many files that were put aside are kept"),
+    _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),
+    _limit("millstream.connections.max", "1000", "the most connections; idle ones give way to new ones"),
+    _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),
+    _limit("millstream.body.timeout.ms", "30000", "how long a client may take to send a request's body"),
+    _limit("millstream.request.max.bytes", str(10 * 1024 * 1024), "the largest body of a request"),
+    _limit("millstream.statement.max.bytes", str(1024 * 1024), "the longest text of statements in a request"),
+    _limit("millstream.row.max.bytes", str(1024 * 1024), "the longest line of /inserts-stream"),
+)
+SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN, *_REST)}
 
 
 def canonical(name: str) -> str:

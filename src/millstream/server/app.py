@@ -9,11 +9,15 @@ from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
 from millstream.server import server_info
+from millstream.server.audit import Audit
+from millstream.server.authentication import Authentication
 from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
 from millstream.server.inserts import inserts
+from millstream.server.options import ServerOptions, WebAccess
 from millstream.server.queries import close_query, query, query_stream
 from millstream.server.request_drain import RequestDrain
+from millstream.server.request_safety import RequestSafety
 from millstream.server.socket import socket_query
 from millstream.server.statements import statements, terminate
 
@@ -39,26 +43,29 @@ ROUTES = (
 )
 
 
-def app(engine: Engine, allow_origins: str = "") -> Starlette:
-    """The REST API and WebSocket of an engine.
-
-    `allow_origins` is a pattern of web origins whose pages may call it ("" = none).
-    """
+def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
+    """The REST API and WebSocket of an engine."""
+    options = options or ServerOptions()
     handlers = {
         RequestFailed: on_failure,
         HTTPException: on_http,
         ClientDisconnect: on_disconnect,
         Exception: on_failure,
     }
-    application = Starlette(
-        routes=ROUTES, middleware=[Middleware(RequestDrain), *_cors(allow_origins)], exception_handlers=handlers
-    )
-    application.state.work = ServerContext(engine)
+    middleware = [
+        Middleware(RequestDrain),
+        Middleware(RequestSafety, options.web),
+        *_cors(options.web),
+        *([Middleware(Audit, options.audit)] if options.audit else []),
+        Middleware(Authentication, options.login),
+    ]
+    application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
+    application.state.work = ServerContext(engine, options.limits)
     return application
 
 
-def _cors(allow_origins: str) -> list[Middleware]:
-    if not allow_origins:
+def _cors(web: WebAccess) -> list[Middleware]:
+    if not web.origins:
         return []
-    methods, headers = ["GET", "POST"], ["*"]
-    return [Middleware(CORSMiddleware, allow_origin_regex=allow_origins, allow_methods=methods, allow_headers=headers)]
+    methods, headers = list(web.methods), list(web.headers)
+    return [Middleware(CORSMiddleware, allow_origin_regex=web.origins, allow_methods=methods, allow_headers=headers)]

@@ -1,47 +1,113 @@
 """Request bodies: JSON objects in, the engine's Request out."""
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import anyio
 from starlette.requests import Request as HttpRequest
 
 from millstream.engine.api import Request, RequestFailed
-from millstream.server.codes import BAD_REQUEST
+from millstream.server.audit import note
+from millstream.server.authentication import principal_of
+from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
+from millstream.server.context import work_of
 from millstream.server.media import check_readable
+from millstream.server.options import MIB
 from millstream.server.text import dumps
+
+LARGE = 64 * 1024
 
 
 async def read_object(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object in the body; {} where there is no body. Raises RequestFailed 40000 or 41500."""
+    """The JSON object in the body; {} where there is no body.
+
+    Raises RequestFailed: 40000, 40800 where it takes too long to come, 41300 where it is too large, 41500.
+    """
     check_readable(request)
-    return parse_object(await request.body() or b"{}")
+    text, work = await _read(request), work_of(request)
+    if len(text) < LARGE:
+        return parse_object(text or b"{}")
+    return await work.run_large(lambda: parse_object(text))
+
+
+async def read_request(request: HttpRequest) -> Request:
+    """The engine's request in the body. Raises RequestFailed."""
+    asked = to_request(await read_object(request), work_of(request).limits.statement_bytes)
+    note(request.scope, statement=asked.text)
+    return replace(asked, missing_right=principal_of(request).missing)
+
+
+async def _read(request: HttpRequest) -> bytes:
+    limits, body = work_of(request).limits, bytearray()
+    try:
+        with anyio.fail_after(limits.body_seconds):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limits.body_bytes:
+                    raise too_large("the body", limits.body_bytes, "millstream.request.max.bytes")
+    except TimeoutError as error:
+        slow = f"the body did not come within {limits.body_seconds:g} s (millstream.body.timeout.ms)"
+        raise RequestFailed(TOO_SLOW, slow) from error
+    return bytes(body)
+
+
+def too_large(what: str, most: int, setting: str) -> RequestFailed:
+    return RequestFailed(TOO_LARGE, f"{what} has more than {most} bytes, the most that {setting} allows")
 
 
 def parse_object(text: bytes | str) -> dict[str, Any]:
     """A JSON object from its text, numbers with a point or an exponent as Decimal. Raises RequestFailed 40000."""
     try:
-        value = json.loads(text, parse_float=Decimal)
+        decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
+        value = json.loads(decoded, parse_float=Decimal)
     except RecursionError as error:
         raise RequestFailed(BAD_REQUEST, "the request is nested too deep") from error
     except InvalidOperation as error:
         raise RequestFailed(BAD_REQUEST, "a number of the request has an exponent of too many digits") from error
+    except UnicodeDecodeError as error:
+        raise RequestFailed(BAD_REQUEST, f"the request is no UTF-8: {error.reason} (byte {error.start})") from error
     except ValueError as error:
         raise RequestFailed(BAD_REQUEST, f"the request is no valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise RequestFailed(BAD_REQUEST, f"the request must be a JSON object, not {type(value).__name__}")
+    if "\\u" in decoded and (place := _half_a_pair(decoded)) is not None:
+        half = decoded[place : place + 6]
+        raise RequestFailed(BAD_REQUEST, f"{half} is half of a surrogate pair and no character (char {place})")
     return value
 
 
-def to_request(body: Mapping[str, Any]) -> Request:
+def _half_a_pair(text: str) -> int | None:
+    """Where JSON text has the escape of one half of a surrogate pair without the other; None where nowhere."""
+    first: re.Match[str] | None = None
+    for escape in _ESCAPE.finditer(text):
+        code = int(escape[1] or "0", 16)
+        if first is not None and not (code in LAST_HALVES and escape.start() == first.end()):
+            return first.start()
+        if first is None and code in LAST_HALVES:
+            return escape.start()
+        first = escape if code in FIRST_HALVES else None
+    return None if first is None else first.start()
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+FIRST_HALVES, LAST_HALVES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
+
+
+def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
     """The engine's request from a body of /ksql or /query (`ksql`) or of /query-stream (`sql`).
 
-    Each path takes the other's names too. Raises RequestFailed 40000.
+    Each path takes the other's names too. Raises RequestFailed 40000, or 41300 where the statements have more than
+    `longest` bytes.
     """
     text = body.get("ksql", body.get("sql"))
     if not isinstance(text, str) or not text.strip():
         raise RequestFailed(BAD_REQUEST, 'the request has no statement: put it in "ksql" (/query-stream: "sql")')
+    if len(text) > longest or len(text.encode()) > longest:
+        raise too_large("the text of the statements", longest, "millstream.statement.max.bytes")
     properties = _object(body, "streamsProperties") or _object(body, "properties")
     variables = {name: _text(value) for name, value in _object(body, "sessionVariables").items()}
     return Request(text, properties, variables, _number(body, "commandSequenceNumber"))

@@ -9,24 +9,42 @@ from starlette.requests import HTTPConnection
 
 from millstream.engine.api import Engine
 from millstream.server.feed import Feeds
+from millstream.server.options import RequestLimits
 
 T = TypeVar("T")
 AT_ONCE = 200
+# Statements may wait for minutes (ASSERT … TIMEOUT): what a supervisor asks has threads of its own, and so has
+# the end of queries, and the parsing of large bodies, of which one at a time is enough for memory.
+QUICK, ENDING, LARGE = 16, 50, 1
 
 
 class ServerContext:
     """An engine whose methods block, as the event loop uses it."""
 
-    def __init__(self, engine: Engine, at_once: int = AT_ONCE) -> None:
-        self.engine, self.feeds = engine, Feeds()
+    def __init__(self, engine: Engine, limits: RequestLimits | None = None, at_once: int = AT_ONCE) -> None:
+        self.engine, self.feeds, self.limits = engine, Feeds(), limits or RequestLimits()
         self._at_once = at_once
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._pools: dict[int, anyio.CapacityLimiter] = {}
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of a blocking call, made in a thread; at most `at_once` at a time, streamed rows apart."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(self._at_once)
-        return await to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
+        return await self._run(call, self._at_once)
+
+    async def run_quick(self, call: Callable[[], T]) -> T:
+        """The same for what must be answered however many statements wait."""
+        return await self._run(call, QUICK)
+
+    async def run_ending(self, call: Callable[[], T]) -> T:
+        """The same for the end of a query."""
+        return await self._run(call, ENDING)
+
+    async def run_large(self, call: Callable[[], T]) -> T:
+        """The same for what needs much memory."""
+        return await self._run(call, LARGE)
+
+    async def _run(self, call: Callable[[], T], at_once: int) -> T:
+        pool = self._pools.setdefault(at_once, anyio.CapacityLimiter(at_once))
+        return await to_thread.run_sync(call, limiter=pool, abandon_on_cancel=True)
 
 
 def work_of(connection: HTTPConnection) -> ServerContext:

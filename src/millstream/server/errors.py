@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
-from millstream.server.codes import NOT_READY, SERVER_ERROR
+from millstream.server.audit import note
+from millstream.server.codes import BAD_REQUEST, NOT_READY, SERVER_ERROR
 from millstream.server.media import JSON
 from millstream.server.text import dumps
 
@@ -19,7 +20,7 @@ RETRY_AFTER = {NOT_READY: "10"}
 
 def body(error: RequestFailed) -> dict[str, Any]:
     """The JSON object of an error: a statement_error if a statement is at fault, else a generic_error."""
-    body = {"@type": "generic_error", "error_code": error.code, "message": error.message}
+    body = {"@type": "generic_error", "error_code": error.code, "message": without_stack(error.message)}
     if not error.statement and not error.entities:
         return body
     about = {"statementText": error.statement, "entities": list(error.entities)}
@@ -30,8 +31,23 @@ def failure(error: Exception) -> RequestFailed:
     """Any exception as the RequestFailed that the client is told; what nobody foresaw is logged and a 50000."""
     if isinstance(error, RequestFailed):
         return error
+    if isinstance(error, RecursionError):
+        return RequestFailed(BAD_REQUEST, "the request nests too deeply to be read")
     log.error("a request failed in a way nobody foresaw", exc_info=error)
     return RequestFailed(SERVER_ERROR, str(error) or type(error).__name__)
+
+
+def without_stack(message: str) -> str:
+    """A message without the lines of a Java stack: of what py4j says, the exception and its words.
+
+    An error occurred while calling o7.run.              java.lang.OutOfMemoryError: Java heap space
+    : java.lang.OutOfMemoryError: Java heap space   →
+        at org.apache.spark.…
+    """
+    text, stack, _ = message.partition("\n\tat ")
+    text = text.partition("\n\nJVM stacktrace:")[0]
+    _, py4j, thrown = text.partition("\n: ")
+    return (thrown if py4j and stack else text).rstrip()
 
 
 def respond(error: Exception) -> Response:
@@ -41,9 +57,11 @@ def respond(error: Exception) -> Response:
     return Response(dumps(body(response)), response.code // 100, headers, JSON)
 
 
-async def on_failure(_: Request, error: Exception) -> Response:
+async def on_failure(request: Request, error: Exception) -> Response:
     """Starlette's handler of RequestFailed and of whatever else a handler raised."""
-    return respond(error)
+    refusal = failure(error)
+    note(request.scope, error=without_stack(refusal.message))
+    return respond(refusal)
 
 
 async def on_http(_: Request, error: Exception) -> Response:

@@ -88,17 +88,26 @@ class Feeds:
 
     def __init__(self) -> None:
         self._running: set[Feed[Any]] = set()
+        self._owners: dict[Feed[Any], tuple[str, str]] = {}
 
-    def open(self, source: Iterable[T | None], close: Callable[[], None]) -> Feed[T]:
-        """Start a feed; whoever takes its items calls `finish` at the end."""
+    def open(
+        self, source: Iterable[T | None], close: Callable[[], None], query_id: str = "", owner: str = ""
+    ) -> Feed[T]:
+        """Start a feed; whoever takes its items calls `finish` at the end. `owner` is the user whose query it is."""
         feed = Feed(source, close)
+        self._owners[feed] = query_id, owner
         self._running.add(feed)
         return feed
 
     def finish(self, feed: Feed[Any]) -> None:
         """Stop a feed and forget it; blocks."""
         self._running.discard(feed)
+        self._owners.pop(feed, None)
         feed.stop()
+
+    def owner(self, query_id: str) -> str | None:
+        """The user whose query it is; None where none of that id is read here."""
+        return next((owner for id, owner in list(self._owners.values()) if id == query_id), None)
 
     def fail_all(self, error: Exception) -> None:
         """End every running feed with an error; may be called from any thread."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 import anyio
@@ -11,11 +12,15 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from millstream.engine.api import Inserter, RequestFailed
-from millstream.server.bodies import parse_object, required
+from millstream.engine.api import Inserter, MissingRight, RequestFailed
+from millstream.server.audit import note
+from millstream.server.authentication import principal_of
+from millstream.server.bodies import parse_object, required, too_large
+from millstream.server.codes import TOO_SLOW
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
-from millstream.server.media import DELIMITED, JSON, accepted
+from millstream.server.media import DELIMITED, JSON, accepted, check_readable
+from millstream.server.options import RequestLimits
 from millstream.server.streamed_response import HEADERS, LAST, part
 from millstream.server.text import dumps
 
@@ -26,22 +31,32 @@ READ_AHEAD = 50
 async def inserts(request: HttpRequest) -> Response:
     """POST /inserts-stream: {"target": …} on the first line, then a row a line; an ack for each row."""
     media = accepted(request, (DELIMITED, JSON))
-    lines, work = InputLines(request.stream()), work_of(request)
-    return Acks(await _open(await lines.first(), work), lines, media, work)
+    check_readable(request)
+    work = work_of(request)
+    lines = InputLines(request.stream(), work.limits)
+    missing_right = principal_of(request).missing
+    first = await lines.first()
+    note(request.scope, statement=first.decode(errors="replace"))
+    return Acks(await _open(first, missing_right, work), lines, media, work)
 
 
-async def _open(line: bytes, work: ServerContext) -> Inserter:
+async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -> Inserter:
     header = parse_object(line or b"{}")
     target, properties = required(header, "target"), header.get("properties") or {}
-    return await work.run(lambda: work.engine.inserter(target, properties))
+    return await work.run(lambda: work.engine.inserter(target, properties, missing_right))
 
 
 class InputLines:
-    """The lines of a request body as they come, many at once where many have come."""
+    """The lines of a request body as they come, many at once where many have come.
 
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks, self._rest = chunks, b""
+    Raises RequestFailed 41300 at a line that is too long, 40800 where one that has begun does not end in time, or
+    none comes for as long as a connection may be idle.
+    """
+
+    def __init__(self, pieces: AsyncIterator[bytes], limits: RequestLimits) -> None:
+        self._pieces, self._limits, self._rest = pieces, limits, b""
         self._waiting: list[bytes] = []
+        self._too_long = False
 
     async def first(self) -> bytes:
         """The first line that is not empty, b"" if there is none."""
@@ -55,13 +70,26 @@ class InputLines:
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             yield waiting
-        async for chunk in self._chunks:
-            *whole, self._rest = (self._rest + chunk).split(b"\n")
-            if lines := [line for line in whole if line.strip()]:
+        while not self._too_long and (piece := await self._piece()) is not None:
+            *whole, self._rest = (self._rest + piece).split(b"\n")
+            fitting = list(takewhile(lambda line: len(line) <= self._limits.row_bytes, whole))
+            self._too_long = len(fitting) < len(whole) or len(self._rest) > self._limits.row_bytes
+            if lines := [line for line in fitting if line.strip()]:
                 yield lines
+        if self._too_long:
+            raise too_large("a line", self._limits.row_bytes, "millstream.row.max.bytes")
         if self._rest.strip():
             last, self._rest = self._rest, b""
             yield [last]
+
+    async def _piece(self) -> bytes | None:
+        """The next piece of the body; None at its end."""
+        seconds = self._limits.body_seconds if self._rest else self._limits.idle_seconds
+        try:
+            with anyio.fail_after(seconds):
+                return await anext(self._pieces, None)
+        except TimeoutError as error:
+            raise RequestFailed(TOO_SLOW, f"no line came within {seconds:g} s") from error
 
 
 class Acks(Response):
@@ -82,19 +110,26 @@ class Acks(Response):
             await self._pass_on(send)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.run(self._inserter.close)
+                await self._work.run_ending(self._inserter.close)
         await send(part("]" if self._as_array else ""))
         await send(LAST)
 
     async def _pass_on(self, send: Send) -> None:
         """Read on while rows are being written, so that those that come meanwhile are written together."""
         into, out = anyio.create_memory_object_stream[list[bytes]](READ_AHEAD)
+        refusal: RequestFailed | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._write, out, send)
             async with into:
-                with suppress(ClientDisconnect):
+                try:
                     async for lines in self._lines:
                         await into.send(lines)
+                except ClientDisconnect:
+                    pass
+                except RequestFailed as error:
+                    refusal = error
+        if refusal is not None:
+            await send(part(self._ack(refusal)))
 
     async def _write(self, arriving: MemoryObjectReceiveStream[list[bytes]], send: Send) -> None:
         async for lines in arriving:

@@ -10,7 +10,9 @@ from millstream.server.codes import NOT_ACCEPTABLE, UNSUPPORTED_TYPE
 JSON = "application/json"
 KSQL = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
-READABLE = (JSON, KSQL, DELIMITED, "application/x-www-form-urlencoded", "application/octet-stream", "text/plain")
+READABLE = (JSON, KSQL, DELIMITED, "application/octet-stream")
+# What curl says where it is told nothing, and what a web page can send to another origin without asking.
+FORM = "application/x-www-form-urlencoded"
 
 
 def accepted(request: Request, offers: Sequence[str]) -> str:
@@ -28,11 +30,17 @@ def accepted(request: Request, offers: Sequence[str]) -> str:
 def check_readable(request: Request) -> None:
     """Raise RequestFailed 415 where the body's Content-Type says that it is no JSON.
 
-    What curl and HTTP libraries put there by themselves is let through, as ksqlDB does.
+    A body without a type is read, and what curl puts there by itself, unless a browser sent it: a form of another
+    page may have that type.
     """
     media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if media_type not in READABLE:
-        raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send {KSQL} or {JSON}")
+    if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
+        return
+    raise RequestFailed(UNSUPPORTED_TYPE, f"a body of type {media_type} cannot be read: send {KSQL} or {JSON}")
+
+
+def _from_browser(request: Request) -> bool:
+    return "origin" in request.headers or "sec-fetch-site" in request.headers
 
 
 def _ranges(header: str) -> Iterator[tuple[str, float]]:

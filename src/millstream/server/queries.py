@@ -7,7 +7,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import Request, RequestFailed, Rows
-from millstream.server.bodies import read_object, required, to_request
+from millstream.security.rights import Right
+from millstream.server.authentication import principal_of, require
+from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
 from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
@@ -22,34 +24,38 @@ QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KS
 async def query(request: HttpRequest) -> Response:
     """POST /query: rows as objects in one array; a PRINT as lines."""
     media = accepted(request, tuple(QUERY))
-    statement = to_request(await read_object(request))
-    return await _answer(statement, media, QUERY[media], work_of(request))
+    statement = await read_request(request)
+    return await _answer(statement, media, QUERY[media], request)
 
 
 async def query_stream(request: HttpRequest) -> Response:
     """POST /query-stream: rows as arrays; a PRINT only where lines are accepted."""
     media = accepted(request, tuple(QUERY_STREAM))
-    statement, work = to_request(await read_object(request)), work_of(request)
+    statement, work = await read_request(request), work_of(request)
     if media != DELIMITED and await work.run(lambda: work.engine.is_print(statement)):
         raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", statement.text)
-    return await _answer(statement, media, QUERY_STREAM[media], work)
+    return await _answer(statement, media, QUERY_STREAM[media], request)
 
 
 async def close_query(request: HttpRequest) -> Response:
     """POST /close-query: end a running push query by its id."""
     query_id, work = required(await read_object(request), "queryId"), work_of(request)
+    if work.feeds.owner(query_id) != principal_of(request).name:
+        require(request, Right.WRITE)
     if not await work.run(lambda: work.engine.close_query(query_id)):
         raise RequestFailed(BAD_REQUEST, f"No query with id {query_id}")
     return Response()
 
 
-async def _answer(query: Request, media: str, frame: Frame, work: ServerContext) -> Response:
+async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest) -> Response:
+    work = work_of(request)
     started = await work.run(lambda: start(query, work))
     if isinstance(started, Printing):
         return StreamedResponse(
             work.feeds.open(started.lines, started.close), PrintFraming(), "text/plain; charset=utf-8", work
         )
-    return StreamedResponse(work.feeds.open(started, started.close), frame(started), media, work)
+    feed = work.feeds.open(started, started.close, started.query_id, principal_of(request).name)
+    return StreamedResponse(feed, frame(started), media, work)
 
 
 @dataclass(frozen=True, slots=True)

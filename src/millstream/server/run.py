@@ -10,22 +10,24 @@ from types import TracebackType
 from typing import Self
 
 from hypercorn.asyncio import serve as serve_asgi
-from hypercorn.config import Config
 from starlette.applications import Starlette
 
 from millstream.engine.api import Engine, RequestFailed
+from millstream.server import connections, http2
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
-from millstream.server.http2 import install
+from millstream.server.connections import BoundedConfig
+from millstream.server.options import ServerOptions
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
 
 PORT = 8088
 GRACE_SECONDS = 5.0
-IDLE_SECONDS = 600.0
 PING_SECONDS = 2.0
 STREAMS = 2000
 MANY = 2**31
+# Clients of a WebSocket have nothing to say but that they leave.
+SOCKET_MESSAGE_BYTES = 64 * 1024
 LOGGING = logging.getLogger("millstream.server")
 
 
@@ -35,9 +37,12 @@ class Server:
     Port 0 takes a free one, which `port` then tells.
     """
 
-    def __init__(self, engine: Engine, host: str = "127.0.0.1", port: int = PORT, allow_origins: str = "") -> None:
+    def __init__(
+        self, engine: Engine, host: str = "127.0.0.1", port: int = PORT, options: ServerOptions | None = None
+    ) -> None:
         self.engine, self.host, self.port = engine, host, port
-        self._app = app(engine, allow_origins)
+        self._options = options or ServerOptions()
+        self._app = app(engine, self._options)
         self._ready, self._stop = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -45,7 +50,7 @@ class Server:
     def url(self) -> str:
         """Where clients on this machine reach it."""
         host = {"0.0.0.0": "localhost", "::": "localhost", "127.0.0.1": "localhost"}.get(self.host, self.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"{'https' if self._options.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def start(self) -> None:
         """Listen, and return when requests are answered. Raises SetupError: the port is busy, no such address."""
@@ -70,7 +75,7 @@ class Server:
         self.stop()
 
     def _run(self, descriptor: int) -> None:
-        asyncio.run(_serve(self._app, descriptor, self._ready, self._stop))
+        asyncio.run(_serve(self._app, _config(descriptor, self._options), self._ready, self._stop))
 
 
 def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, started: Callable[[str], None]) -> None:
@@ -91,24 +96,26 @@ def listen(host: str, port: int) -> socket.socket:
         raise SetupError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
 
 
-async def _serve(application: Starlette, descriptor: int, ready: threading.Event, stop: threading.Event) -> None:
+async def _serve(application: Starlette, config: BoundedConfig, ready: threading.Event, stop: threading.Event) -> None:
     async def until_stopped() -> None:
         ready.set()  # hypercorn starts to wait for this once its sockets are open
         while not stop.is_set():
             await asyncio.sleep(0.05)
 
     with contextlib.suppress(asyncio.CancelledError):
-        await serve_asgi(application, _config(descriptor), shutdown_trigger=until_stopped)  # type: ignore[arg-type]
+        await serve_asgi(application, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
 
 
-def _config(descriptor: int) -> Config:
-    install()
-    config = Config()
+def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
+    http2.install()
+    connections.install()
+    config = BoundedConfig(options.limits, options.tls)
     config.bind = [f"fd://{descriptor}"]
     config.accesslog, config.errorlog = None, LOGGING
     config.loglevel = "WARNING"
-    config.keep_alive_timeout, config.graceful_timeout = IDLE_SECONDS, GRACE_SECONDS
+    config.graceful_timeout = GRACE_SECONDS
     config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
+    config.websocket_max_message_size = SOCKET_MESSAGE_BYTES
     # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for that.
     config.websocket_ping_interval = PING_SECONDS
     config.include_server_header = False

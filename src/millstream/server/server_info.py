@@ -21,13 +21,13 @@ def root(_: HttpRequest) -> Response:
 async def info(request: HttpRequest) -> Response:
     """GET /info."""
     work = work_of(request)
-    return _json(request, await work.run(work.engine.info))
+    return _json(request, await work.run_quick(work.engine.info))
 
 
 async def health(request: HttpRequest) -> Response:
     """GET /healthcheck."""
     work = work_of(request)
-    return _json(request, await work.run(work.engine.health))
+    return _json(request, await work.run_quick(work.engine.health))
 
 
 async def statuses(request: HttpRequest) -> Response:
@@ -71,7 +71,7 @@ async def metadata_id(request: HttpRequest) -> Response:
 async def ready(request: HttpRequest) -> Response:
     """GET /chc/ready: 200 when the engine is healthy, else 503."""
     work = work_of(request)
-    healthy = (await work.run(work.engine.health)).get("isHealthy")
+    healthy = (await work.run_quick(work.engine.health)).get("isHealthy")
     return Response("{}", 200 if healthy else 503, media_type=JSON)
 
 
@@ -82,7 +82,7 @@ def live(_: HttpRequest) -> Response:
 
 async def _server_facts(request: HttpRequest) -> dict[str, Any]:
     work = work_of(request)
-    return dict((await work.run(work.engine.info))["KsqlServerInfo"])
+    return dict((await work.run_quick(work.engine.info))["KsqlServerInfo"])
 
 
 def _identity(facts: Mapping[str, Any]) -> dict[str, Any]:

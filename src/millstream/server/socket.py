@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -9,6 +10,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from millstream.engine.api import Rows
 from millstream.engine.entities.types import described
+from millstream.server.audit import note
+from millstream.server.authentication import principal_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
@@ -18,7 +21,6 @@ from millstream.server.queries import Printing, start
 from millstream.server.streamed_response import first_of
 from millstream.server.text import dumps
 
-LONGEST_SECONDS = 3600
 DONE, BROKEN, REFUSED = 1000, 1011, 1003
 REASON_BYTES = 120  # a close frame carries 123
 
@@ -28,9 +30,12 @@ async def socket_query(socket: WebSocket) -> None:
     await socket.accept()
     work = work_of(socket)
     try:
-        query = to_request(parse_object(socket.query_params.get("request", "{}")))
+        asked = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        note(socket.scope, statement=asked.text)
+        query = replace(asked, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
+        note(socket.scope, error=failure(error).message)
         await _close(socket, REFUSED, failure(error).message)
     else:
         await _stream(socket, started, work)
@@ -39,11 +44,11 @@ async def socket_query(socket: WebSocket) -> None:
 async def _stream(socket: WebSocket, started: Rows | Printing, work: ServerContext) -> None:
     feed: Feed[Any] = work.feeds.open(started.lines if isinstance(started, Printing) else started, started.close)
     try:
-        with anyio.move_on_after(LONGEST_SECONDS):
+        with anyio.move_on_after(work.limits.socket_seconds):
             await first_of(lambda: _left(socket), lambda: _send(socket, started, feed))
     finally:
         with anyio.CancelScope(shield=True):
-            await work.run(lambda: work.feeds.finish(feed))
+            await work.run_ending(lambda: work.feeds.finish(feed))
 
 
 async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) -> None:

@@ -4,7 +4,10 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
-from millstream.server.bodies import read_object, to_request
+from millstream.security.rights import Right
+from millstream.server.audit import note
+from millstream.server.authentication import require
+from millstream.server.bodies import read_object, read_request
 from millstream.server.codes import BAD_REQUEST
 from millstream.server.context import work_of
 from millstream.server.media import JSON, KSQL, accepted
@@ -14,7 +17,7 @@ from millstream.server.text import dumps
 async def statements(request: HttpRequest) -> Response:
     """POST /ksql: carry out statements, and answer an array with the entity of each."""
     media = accepted(request, (KSQL, JSON))
-    query, work = to_request(await read_object(request)), work_of(request)
+    query, work = await read_request(request), work_of(request)
     entities = await work.run(lambda: work.engine.execute(query))
     return Response(dumps(entities), media_type=media)
 
@@ -22,8 +25,10 @@ async def statements(request: HttpRequest) -> Response:
 async def terminate(request: HttpRequest) -> Response:
     """POST /ksql/terminate: end the cluster's queries and delete its command topic and the named sink topics."""
     media = accepted(request, (KSQL, JSON))
+    require(request, Right.ADMIN)
     patterns, work = (await read_object(request)).get("deleteTopicList") or [], work_of(request)
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise RequestFailed(BAD_REQUEST, '"deleteTopicList" must be an array of patterns')
+    note(request.scope, statement=f"terminate {patterns}")
     await work.run(lambda: work.engine.terminate_cluster(patterns))
     return Response(dumps([]), media_type=media)

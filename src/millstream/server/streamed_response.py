@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from millstream.server.audit import note
 from millstream.server.context import ServerContext
 from millstream.server.errors import failure
 from millstream.server.feed import Feed
@@ -28,19 +29,21 @@ class StreamedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the end, or until the client leaves."""
         try:
-            await first_of(lambda: _gone(receive), lambda: self._write(send))
+            await first_of(lambda: _gone(receive), lambda: self._write(scope, send))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._work.run(lambda: self._work.feeds.finish(self._feed))
+                await self._work.run_ending(lambda: self._work.feeds.finish(self._feed))
 
-    async def _write(self, send: Send) -> None:
+    async def _write(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send(part(self._framing.start()))
         try:
             async for batch in self._feed.batches():
                 await send(part(self._framing.items(batch)))
         except Exception as error:  # noqa: BLE001  the edge: what breaks midway is the answer's last line
-            await send(part(self._framing.error(failure(error))))
+            refusal = failure(error)
+            note(scope, error=refusal.message)
+            await send(part(self._framing.error(refusal)))
         else:
             await send(part(self._framing.end()))
         await send(LAST)

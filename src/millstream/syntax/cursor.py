@@ -13,6 +13,7 @@ from millstream.syntax.errors import (
     SqlSyntaxError,
     alternatives,
     misspelled_keyword,
+    too_deep,
 )
 from millstream.syntax.tokens import Token, TokenKind
 
@@ -21,15 +22,17 @@ T = TypeVar("T")
 # Reserved words that open or close a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
+# How many levels of parentheses, calls and constructors, and of types, may stand inside each other.
+NESTING = 64
 
 
 class Cursor:
     """The tokens of one statement and how far they are read; it remembers what was tried at the present token."""
 
-    __slots__ = ("_index", "_tokens", "_tried")
+    __slots__ = ("_index", "_nesting", "_tokens", "_tried")
 
     def __init__(self, tokens: Sequence[Token]) -> None:
-        self._tokens, self._index = tokens, 0
+        self._tokens, self._index, self._nesting = tokens, 0, 0
         self._tried: list[str] = []
 
     @property
@@ -117,6 +120,15 @@ class Cursor:
         while self.accept(","):
             items.append(item(self))
         return tuple(items)
+
+    def nested(self, item: Callable[["Cursor"], T]) -> T:
+        """An item one level further in. SqlSyntaxError beyond NESTING levels."""
+        self._nesting += 1
+        if self._nesting > NESTING:
+            raise too_deep(f"this nests more than {NESTING} levels deep", self.span)
+        read = item(self)
+        self._nesting -= 1
+        return read
 
     def in_parentheses(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
         """`(item, …)`."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 
 FEW = 8
 _NAME_IT = "CREATE a stream or table AS the inner query and select from that"
@@ -41,6 +41,11 @@ MISPLACED = {
 
 class SqlSyntaxError(StatementError):
     """Text that the grammar does not accept, or that cannot be cut into tokens."""
+
+
+def too_deep(fact: str, at: Span) -> SqlSyntaxError:
+    """The error of a statement that has more levels than can be handled."""
+    return SqlSyntaxError(fact, at, "split it: CREATE a stream for an inner part")
 
 
 def alternatives(expected: Sequence[str]) -> str:

@@ -125,8 +125,8 @@ def value(c: Cursor, at_least: int = 1) -> tree.Expression:
 def _operand(c: Cursor) -> tree.Expression:
     if (c.at("-") or c.at("+")) and not at_number(c):
         sign = c.take()
-        return tree.Sign(sign.key, _operand(c), span=sign.span)
-    operand = primary(c)
+        return tree.Sign(sign.key, c.nested(_operand), span=sign.span)
+    operand = c.nested(primary)
     while c.at("AT"):
         c.expect("AT", "TIME", "ZONE")
         token = c.expect_kind(TokenKind.STRING, "the name of a time zone")

@@ -7,7 +7,8 @@ from typing import TypeVar
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
-from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.errors import SqlSyntaxError, too_deep
+from millstream.syntax.expression_tree import NOWHERE, SyntaxNode
 from millstream.syntax.expressions import expression
 from millstream.syntax.functions import header
 from millstream.syntax.statements import columns, statement
@@ -17,6 +18,8 @@ from millstream.syntax.variables import substituted
 
 T = TypeVar("T")
 NO_VARIABLES: Mapping[str, str] = {}
+# How many levels a statement's tree may have: what comes after the parser goes down a tree by recursion.
+DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ def _parsed(text: str, piece: list[Token]) -> Parsed:
         raise SqlSyntaxError("the statement does not end", cursor.span, "a statement ends with ';'")
     if not cursor.at(";"):
         cursor.fail(_END)
+    _check_depth(parsed_statement, cursor.index)
     return Parsed(parsed_statement, _source(text, piece))
 
 
@@ -102,6 +106,7 @@ def _source(text: str, piece: list[Token]) -> str:
 def _one_statement(c: Cursor) -> tree.Statement:
     parsed_statement = statement(c)
     c.accept(";")
+    _check_depth(parsed_statement, c.index)
     return parsed_statement
 
 
@@ -119,5 +124,17 @@ def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:
     try:
         return read(cursor)
     except RecursionError:
-        hint = "split it: CREATE a stream for an inner part"
-        raise SqlSyntaxError("the statement nests too deeply", begin, hint) from None
+        raise too_deep("the statement nests too deeply", begin) from None
+
+
+def _check_depth(root: SyntaxNode, tokens_read: int) -> None:
+    """Refuse a tree of more than DEPTH levels: a chain of operators is as deep as it is long. Raises SqlSyntaxError."""
+    if tokens_read <= DEPTH:
+        return
+    level: list[SyntaxNode] = [root]
+    for _ in range(DEPTH):
+        level = [child for node in level for child in node.children()]
+        if not level:
+            return
+    place = next((node.span for node in level if node.span != NOWHERE), root.span)
+    raise too_deep(f"the statement has more than {DEPTH} levels of operators inside each other", place)

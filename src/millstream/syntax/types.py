@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from millstream.model.types import ALIASES, Array, CustomType, Decimal, Field, Map, SqlType, Struct
-from millstream.syntax.cursor import Cursor
-from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.cursor import NESTING, Cursor
+from millstream.syntax.errors import SqlSyntaxError, too_deep
 from millstream.syntax.tokens import TokenKind
 
 
@@ -14,9 +14,12 @@ def sql_type(c: Cursor, inner: Callable[[Cursor], SqlType] | None = None) -> Sql
     `inner` reads the types inside an ARRAY, MAP or STRUCT, this function where it is not given. SqlSyntaxError where
     no type comes.
     """
-    read_type = _simple(c, inner or sql_type)
+    read_type = c.nested(lambda c: _simple(c, inner or sql_type))
+    levels, at = 0, c.span
     while c.accept("ARRAY"):
-        read_type = Array(read_type)
+        levels, read_type = levels + 1, Array(read_type)
+        if levels > NESTING:
+            raise too_deep(f"this nests more than {NESTING} levels deep", at)
     return read_type
 
 

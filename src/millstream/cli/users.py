@@ -1,0 +1,71 @@
+"""`millstream users`: the file of users that a server with authentication.method=BASIC reads."""
+
+import argparse
+import getpass
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.cli.main import formatter
+from millstream.model.settings import SETTINGS
+from millstream.security.roles import read_roles
+from millstream.security.users import add_user, read_users, remove_user
+from millstream.services.errors import SetupError
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Keeps the users of a server: names, roles, and hashes of passwords. A server that runs sees changes at once. The roles
+are read, write, functions and admin, and those of a file of roles (docs/security.md)."""
+EXAMPLES = """
+examples:
+  millstream users add alice --role read --role functions
+  millstream users add loader --role write --password-stdin < password.txt
+  millstream users list
+  millstream users remove alice
+"""
+DEFAULT = SETTINGS["millstream.users.file"].default
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("users", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
+    parser.add_argument("--users-file", type=Path, default=Path(DEFAULT), metavar="FILE", help=f"default {DEFAULT}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="add|list|remove")
+    adding = verbs.add_parser("add", help="add a user, or give one another password and other roles")
+    adding.add_argument("name")
+    adding.add_argument("--role", action="append", required=True, metavar="ROLE", help="as often as needed")
+    adding.add_argument("--roles-file", type=Path, metavar="FILE", help="roles of your own (millstream.roles.file)")
+    adding.add_argument("--password-stdin", action="store_true", help="the first line of standard input")
+    verbs.add_parser("list", help="names and roles")
+    removing = verbs.add_parser("remove", help="remove a user")
+    removing.add_argument("name")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Change or show the file; 0. Raises SetupError."""
+    path: Path = args.users_file
+    if args.verb == "add":
+        known = read_roles(args.roles_file)
+        unknown = [role for role in args.role if role not in known]
+        if unknown:
+            raise SetupError(f"there is no role {unknown[0]}", f"there are {', '.join(known)}")
+        replaced = add_user(path, args.name, tuple(dict.fromkeys(args.role)), _password(args))
+        print(f"{'changed' if replaced else 'added'} {args.name} in {path}")
+    elif args.verb == "remove":
+        remove_user(path, args.name)
+        print(f"removed {args.name} from {path}")
+    else:
+        for user in read_users(path).values():
+            print(f"{user.name:24}{', '.join(user.roles)}")
+    return 0
+
+
+def _password(args: argparse.Namespace) -> str:
+    if args.password_stdin:
+        return sys.stdin.readline().rstrip("\n")
+    password = getpass.getpass(f"password of {args.name}: ")
+    if getpass.getpass("again: ") != password:
+        raise SetupError("the two passwords are not the same")
+    return password

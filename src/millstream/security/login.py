@@ -1,0 +1,131 @@
+"""From the Authorization header of a request to the one who sends it."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millstream.security.roles import Principal, Role, read_roles
+from millstream.security.tokens import TokenReader, TokenRefused, TokenRules
+from millstream.security.users import UserFile
+from millstream.services.errors import SetupError
+
+BASIC, BEARER, NONE = "BASIC", "BEARER", "NONE"
+
+
+class LoginRefused(Exception):
+    """Why nobody is logged in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How a server asks who sends a request: by a file of users, by tokens, or by both.
+
+    `allowed` are the roles of which one is needed ("*" = any), `open_paths` what needs no login, a `*` at the end for
+    whatever follows.
+    """
+
+    users: UserFile | None
+    tokens: TokenReader | None
+    roles: Mapping[str, Role]
+    realm: str = ""
+    allowed: frozenset[str] = frozenset({"*"})
+    open_paths: frozenset[str] = field(default_factory=frozenset)
+    topic_prefix: str = ""
+
+    @property
+    def challenges(self) -> list[str]:
+        """The values of WWW-Authenticate."""
+        realm = self.realm.replace("\\", "").replace('"', "")
+        schemes = [("Basic", self.users), ("Bearer", self.tokens)]
+        return [f'{scheme} realm="{realm}"' for scheme, kind in schemes if kind is not None]
+
+    def is_open(self, path: str) -> bool:
+        """Whether a path needs no login."""
+        return any(path == open or (open.endswith("*") and path.startswith(open[:-1])) for open in self.open_paths)
+
+    def is_quick(self, header: str) -> bool:
+        """Whether `principal` answers without computing a hash."""
+        scheme, _, value = header.partition(" ")
+        if scheme.lower() != "basic" or self.users is None:
+            return True
+        try:
+            return self.users.remembers(*_credentials(value))
+        except LoginRefused:
+            return True
+
+    def principal(self, header: str) -> Principal:
+        """Who an Authorization header names; blocks. Raises LoginRefused, SetupError."""
+        scheme, _, value = header.partition(" ")
+        if scheme.lower() == "basic" and self.users is not None:
+            name, role_names = self._by_password(self.users, value)
+        elif scheme.lower() == "bearer" and self.tokens is not None:
+            name, role_names = self._by_token(self.tokens, value)
+        else:
+            raise LoginRefused("this server asks for a login")
+        if "*" not in self.allowed and not self.allowed & set(role_names):
+            raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
+        roles = tuple(self.roles[role] for role in role_names if role in self.roles)
+        return Principal(name, roles, self.topic_prefix)
+
+    def _by_password(self, users: UserFile, value: str) -> tuple[str, tuple[str, ...]]:
+        user = users.user(*_credentials(value))
+        if user is None:
+            raise LoginRefused("user name or password is wrong")
+        return user.name, user.roles
+
+    def _by_token(self, tokens: TokenReader, value: str) -> tuple[str, tuple[str, ...]]:
+        try:
+            return tokens.user(value.strip())
+        except TokenRefused as refused:
+            raise LoginRefused(f"the token is not accepted: {refused}") from refused
+
+
+def _credentials(value: str) -> tuple[str, str]:
+    """Name and password of what follows `Basic`. Raises LoginRefused."""
+    try:
+        text = base64.b64decode(value.strip(), validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise LoginRefused("the login is no base64 of name:password") from error
+    name, _, password = text.partition(":")
+    return name, password
+
+
+def login_of(settings: Mapping[str, str]) -> Login | None:
+    """The login that a server's settings ask for, None where they ask for none. Raises SetupError."""
+    methods = {word.strip().upper() for word in settings["authentication.method"].split(",")} - {NONE, ""}
+    if not methods:
+        return None
+    if methods - {BASIC, BEARER}:
+        raise SetupError(f"authentication.method={settings['authentication.method']} is not NONE, BASIC or BEARER")
+    roles_file = settings["millstream.roles.file"]
+    return Login(
+        users=UserFile(Path(settings["millstream.users.file"])) if BASIC in methods else None,
+        tokens=TokenReader(_rules(settings)) if BEARER in methods else None,
+        roles=read_roles(Path(roles_file) if roles_file else None),
+        realm=settings["authentication.realm"],
+        allowed=frozenset(_words(settings["authentication.roles"])),
+        open_paths=frozenset({*ALWAYS_OPEN, *_words(settings["authentication.skip.paths"])}),
+        topic_prefix=settings["ksql.output.topic.name.prefix"],
+    )
+
+
+ALWAYS_OPEN = ("/chc/live", "/chc/ready", "/v1/metadata", "/v1/metadata/id")
+
+
+def _rules(settings: Mapping[str, str]) -> TokenRules:
+    keys = settings["oauthbearer.jwks.endpoint.url"]
+    if not keys:
+        raise SetupError("authentication.method=BEARER needs oauthbearer.jwks.endpoint.url: a JWKS, as file or URL")
+    return TokenRules(
+        keys,
+        settings["oauthbearer.expected.issuer"],
+        settings["oauthbearer.expected.audience"],
+        settings["oauthbearer.sub.claim.name"],
+        settings["oauthbearer.groups.claim.name"],
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

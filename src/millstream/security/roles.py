@@ -1,0 +1,113 @@
+"""Roles, and who has them: from a role's rights and patterns to yes or no about a statement."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millstream.catalog.catalog import Catalog
+from millstream.security.rights import Need, Right, needs
+from millstream.services.errors import SetupError
+from millstream.syntax import tree
+
+ANY: tuple[re.Pattern[str], ...] = (re.compile(".*"),)
+FIELDS = {"rights", "sources", "topics"}
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Rights on the sources and topics whose whole names match one of the patterns."""
+
+    name: str
+    rights: frozenset[Right]
+    sources: Sequence[re.Pattern[str]] = ANY
+    topics: Sequence[re.Pattern[str]] = ANY
+
+    def allows(self, need: Need) -> bool:
+        """Whether the role alone gives what is needed."""
+        return need.right in self.rights and _fits(need.source, self.sources) and _fits(need.topic, self.topics)
+
+
+def _fits(name: str | None, patterns: Sequence[re.Pattern[str]]) -> bool:
+    return name is None or any(pattern.fullmatch(name) for pattern in patterns)
+
+
+ROLES: Mapping[str, Role] = {
+    "read": Role("read", frozenset({Right.READ})),
+    "write": Role("write", frozenset({Right.READ, Right.WRITE})),
+    "functions": Role("functions", frozenset({Right.READ, Right.FUNCTIONS})),
+    "admin": Role("admin", frozenset(Right)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who sends a request: a user with roles; `topic_prefix` as in rights.needs."""
+
+    name: str
+    roles: tuple[Role, ...]
+    topic_prefix: str = ""
+
+    def has(self, right: Right) -> bool:
+        """Whether one of the roles has a right, on whatever."""
+        return any(right in role.rights for role in self.roles)
+
+    def missing(self, statement: tree.Statement, catalog: Catalog) -> str:
+        """The first right that a statement needs and no role gives, in words; "" where nothing is missing."""
+        unmet = (need for need in needs(statement, catalog, self.topic_prefix) if not self._allowed(need))
+        return next((self.refusal(need) for need in unmet), "")
+
+    def refusal(self, need: Need) -> str:
+        """What is said to a user who lacks a right."""
+        about = [f"source {need.source}"] if need.source else []
+        about += [f"topic {need.topic}"] if need.topic else []
+        on = f" on {' and '.join(about)}" if about else ""
+        return f"user {self.name} lacks the right {need.right.value}{on}"
+
+    def _allowed(self, need: Need) -> bool:
+        return any(role.allows(need) for role in self.roles)
+
+
+# Who sends requests to a server that asks for no login.
+ANYONE = Principal("", (ROLES["admin"],))
+
+
+def read_roles(path: Path | None) -> dict[str, Role]:
+    """The roles that a server knows: its own four, and those of a TOML file, a table each.
+
+        [orders_team]
+        rights = ["read", "write"]
+        topics = ["orders_.*"]
+
+    Raises SetupError where the file is not such.
+    """
+    if path is None:
+        return dict(ROLES)
+    try:
+        tables = tomllib.loads(path.read_text())
+        own = {name: _role(name, table) for name, table in tables.items()}
+    except (OSError, UnicodeDecodeError, ValueError, re.error) as error:
+        raise SetupError(f"cannot read the roles in {path}: {error}") from error
+    return {**ROLES, **own}
+
+
+def _role(name: str, table: Any) -> Role:
+    """A role from its table. Raises ValueError, re.error."""
+    if not isinstance(table, dict) or set(table) - FIELDS or "rights" not in table:
+        raise ValueError(f"[{name}] has rights, and where wished sources and topics")
+    if name in ROLES:
+        raise ValueError(f"[{name}] is a role of its own already")
+    rights = frozenset(Right(word) for word in _words(table["rights"]))
+    return Role(name, rights, _patterns(table.get("sources")), _patterns(table.get("topics")))
+
+
+def _patterns(texts: Any) -> Sequence[re.Pattern[str]]:
+    return ANY if texts is None else [re.compile(text) for text in _words(texts)]
+
+
+def _words(texts: Any) -> Iterable[str]:
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{texts!r} is no list of texts")
+    return texts

@@ -1,0 +1,38 @@
+"""TLS of the REST server: by ksqlDB's settings, from stores of JKS, PKCS12 or PEM."""
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+from millstream.formats.tls import load_own, trusted_certificates
+from millstream.services.errors import SetupError
+
+KEYSTORE, TRUSTSTORE, CLIENTS = "ssl.keystore.location", "ssl.truststore.location", "ssl.client.authentication"
+VERIFY = {"NONE": ssl.CERT_NONE, "REQUESTED": ssl.CERT_OPTIONAL, "REQUIRED": ssl.CERT_REQUIRED}
+
+
+def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
+    """What a server needs that listens at https://: TLS 1.2 or later, HTTP/2 where the client knows it.
+
+    Raises SetupError where a file is missing, or is not what it is to be, or its password another.
+    """
+    own, trusted = settings.get(KEYSTORE), settings.get(TRUSTSTORE)
+    clients = (settings.get(CLIENTS) or "NONE").upper()
+    if not own:
+        raise SetupError(f"a listener of https:// needs {KEYSTORE}: a file of JKS, PKCS12 or PEM")
+    if clients not in VERIFY:
+        raise SetupError(f"{CLIENTS}={clients} is not {', '.join(VERIFY)}")
+    if clients != "NONE" and not trusted:
+        raise SetupError(f"{CLIENTS}={clients} needs {TRUSTSTORE}: whose certificates are accepted?")
+    try:
+        context = ssl.create_default_context(
+            ssl.Purpose.CLIENT_AUTH, cadata=trusted_certificates(trusted, settings) if trusted else None
+        )
+        load_own(context, Path(own), settings)
+    except (ValueError, OSError) as error:
+        raise SetupError(f"no TLS: {error}", f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password") from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_COMPRESSION
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    context.verify_mode = VERIFY[clients]
+    return context

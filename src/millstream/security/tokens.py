@@ -1,0 +1,94 @@
+"""Bearer tokens: JWTs that are signed by a key of a JWKS, which is a file or a URL."""
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+
+from millstream.services.errors import SetupError
+
+# No algorithm of a shared secret: whoever checks such a token can make one.
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+KEPT_SECONDS, AGAIN_SECONDS, PATIENCE = 300.0, 30.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRules:
+    """Where the keys are, and what a token must say; "" = it is not looked at."""
+
+    keys: str
+    issuer: str = ""
+    audience: str = ""
+    name_claim: str = "sub"
+    roles_claim: str = "groups"
+
+
+class TokenRefused(Exception):
+    """Why a token is not accepted."""
+
+
+class TokenReader:
+    """Checks tokens. The keys of a URL are read again after five minutes, and for an unknown key after 30 seconds."""
+
+    def __init__(self, rules: TokenRules) -> None:
+        """Raises SetupError where the keys cannot be read."""
+        self._rules, self._lock = rules, threading.Lock()
+        try:
+            self._keys, self._read = _keys(rules.keys), time.monotonic()
+        except (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError) as error:
+            raise SetupError(f"cannot read the keys at {rules.keys}: {error}") from error
+
+    def user(self, token: str) -> tuple[str, tuple[str, ...]]:
+        """The user and the names of the roles in a token; may ask for keys. Raises TokenRefused."""
+        rules = self._rules
+        try:
+            claims = jwt.decode(
+                token,
+                self._key(str(jwt.get_unverified_header(token).get("kid", ""))),
+                ALGORITHMS,
+                issuer=rules.issuer or None,
+                audience=rules.audience or None,
+                options={"require": ["exp", rules.name_claim], "verify_aud": bool(rules.audience)},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            raise TokenRefused(str(error)) from error
+        return str(claims[rules.name_claim]), _roles(claims.get(rules.roles_claim))
+
+    def _key(self, id: str) -> jwt.PyJWK:
+        with self._lock:
+            age = time.monotonic() - self._read
+            if age > KEPT_SECONDS or (id not in self._keys and age > AGAIN_SECONDS):
+                self._refresh()
+            keys = self._keys
+        if id not in keys and len(keys) != 1:
+            raise TokenRefused("no key has the id that the token names")
+        return keys[id] if id in keys else next(iter(keys.values()))
+
+    def _refresh(self) -> None:
+        """Read the keys again; those that are there stay where that fails."""
+        self._read = time.monotonic()
+        try:
+            self._keys = _keys(self._rules.keys)
+        except (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError) as error:
+            raise TokenRefused(f"the keys cannot be read: {error}") from error
+
+
+def _keys(place: str) -> Mapping[str, jwt.PyJWK]:
+    if place.startswith(("http://", "https://")):
+        text = httpx.get(place, timeout=PATIENCE).raise_for_status().text
+    else:
+        text = Path(place.removeprefix("file://")).read_text()
+    return {key.key_id or "": key for key in jwt.PyJWKSet.from_dict(json.loads(text)).keys}
+
+
+def _roles(claim: Any) -> tuple[str, ...]:
+    """The names in a claim: a list, or words with blanks or commas between them."""
+    if isinstance(claim, str):
+        return tuple(claim.replace(",", " ").split())
+    return tuple(str(name) for name in claim) if isinstance(claim, list) else ()

@@ -1,0 +1,64 @@
+"""A middleware that writes a line of the audit log for each request that asks for something, and each that is refused."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from anyio import CancelScope, CapacityLimiter, to_thread
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from millstream.security.audit import AuditLog, shown
+
+
+class Audit:
+    """Notes user, address, path, statement, status, error and duration of a request when it has ended."""
+
+    def __init__(self, app: ASGIApp, audit: AuditLog) -> None:
+        self._app, self._audit = app, audit
+        self._pool: CapacityLimiter | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As any ASGI application."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        begin, status = time.time(), 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                status = message["status"]
+            elif message["type"] == "websocket.accept":
+                status = 101
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            if status >= 400 or scope["type"] == "websocket" or scope["method"] == "POST":
+                with CancelScope(shield=True):
+                    await self._write(_entry(scope, begin, status))
+
+    async def _write(self, entry: dict[str, Any]) -> None:
+        self._pool = self._pool or CapacityLimiter(1)
+        await to_thread.run_sync(self._audit.write, entry, limiter=self._pool)
+
+
+def _entry(scope: Scope, begin: float, status: int) -> dict[str, Any]:
+    state = scope.get("state", {})
+    principal, client = state.get("principal"), scope.get("client")
+    return {
+        "time": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "user": principal.name if principal else None,
+        "from": f"{client[0]}:{client[1]}" if client else None,
+        "path": scope["path"],
+        "statement": shown(state.get("statement", "")),
+        "status": status,
+        "error": state.get("error"),
+        "ms": round((time.time() - begin) * 1000),
+    }
+
+
+def note(scope: Scope, **facts: str) -> None:
+    """Remember what the log tells of a request: its `statement`, its `error`."""
+    scope.setdefault("state", {}).update(facts)

@@ -1,0 +1,120 @@
+"""What the owner of a server decides about its REST API, read from the server's settings."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLContext
+
+from millstream.model.settings import effective
+from millstream.security.audit import AuditLog
+from millstream.security.login import Login, login_of
+from millstream.security.tls import server_context
+from millstream.services.errors import SetupError
+
+PLAIN_ORIGIN = re.compile(r"[\w.:/\[\]-]+")
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """How much a client may send, and how long it may take: bytes and seconds."""
+
+    body_bytes: int = 10 * MIB
+    statement_bytes: int = MIB
+    row_bytes: int = MIB
+    connections: int = 1000
+    header_seconds: float = 10.0
+    body_seconds: float = 30.0
+    idle_seconds: float = 600.0
+    socket_seconds: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """Which web pages may call the server.
+
+    `origins` is a pattern of origins ("" = none but its own), `hosts` are names that a Host header may have besides
+    those that no web page can make its own; None = any, which is safe where a login is asked for.
+    """
+
+    origins: str = ""
+    methods: tuple[str, ...] = ("GET", "POST")
+    headers: tuple[str, ...] = ("*",)
+    hosts: frozenset[str] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """All that a server needs to know besides its engine and its address."""
+
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    web: WebAccess = field(default_factory=WebAccess)
+    login: Login | None = None
+    tls: SSLContext | None = None
+    audit: AuditLog | None = None
+
+
+def options_of(properties: Mapping[str, str]) -> ServerOptions:
+    """The options that a server's properties ask for. Raises SetupError for a value that makes no sense."""
+    settings = effective(properties)
+    login = login_of(settings)
+    tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
+    return ServerOptions(_limits(settings), _web(settings, login), login, tls, _audit(settings))
+
+
+def _audit(settings: Mapping[str, str]) -> AuditLog | None:
+    file, largest, files = (settings[f"millstream.audit.{name}"] for name in ("file", "max.bytes", "files"))
+    return AuditLog(Path(file), int(largest), int(files)) if file else None
+
+
+def _limits(settings: Mapping[str, str]) -> RequestLimits:
+    return RequestLimits(
+        body_bytes=_whole(settings, "millstream.request.max.bytes"),
+        statement_bytes=_whole(settings, "millstream.statement.max.bytes"),
+        row_bytes=_whole(settings, "millstream.row.max.bytes"),
+        connections=_whole(settings, "millstream.connections.max"),
+        header_seconds=_whole(settings, "millstream.header.timeout.ms") / 1000,
+        body_seconds=_whole(settings, "millstream.body.timeout.ms") / 1000,
+        idle_seconds=_whole(settings, "ksql.idle.connection.timeout.seconds"),
+        socket_seconds=_whole(settings, "ksql.websocket.connection.max.timeout.ms") / 1000,
+    )
+
+
+def _web(settings: Mapping[str, str], login: Login | None) -> WebAccess:
+    hosts = frozenset(word.lower() for word in words(settings["millstream.allowed.hosts"]))
+    return WebAccess(
+        origins=_pattern(settings["access.control.allow.origin"]),
+        methods=words(settings["access.control.allow.methods"]),
+        headers=words(settings["access.control.allow.headers"]),
+        # A browser keeps a login for the name that it was given for: another name for this server has none.
+        hosts=None if login and not hosts else hosts,
+    )
+
+
+def _pattern(text: str) -> str:
+    """One pattern of `*`, or of origins and patterns with commas between them. Raises SetupError."""
+    parts = [".*" if word == "*" else _origin(word) for word in words(text)]
+    return "|".join(f"(?:{part})" for part in parts)
+
+
+def _origin(word: str) -> str:
+    if PLAIN_ORIGIN.fullmatch(word):
+        return re.escape(word)
+    try:
+        re.compile(word)
+    except re.error as error:
+        raise SetupError(f"access.control.allow.origin has no valid pattern: {word} ({error})") from error
+    return word
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list with commas, without blanks around them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _whole(settings: Mapping[str, str], name: str) -> int:
+    text = settings[name]
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise SetupError(f"{name}={text} is no whole number above 0")
+    return int(text)

@@ -1,0 +1,69 @@
+"""Who sent which statement, from where, and with what end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from millstream.security.audit import LONGEST, AuditLog, shown
+from millstream.server.options import options_of
+from millstream.server.run import Server
+from support.http_clients import WebSocket
+from support.logins import PASSWORD, ParsingEngine, users_file
+
+
+def test_each_request_has_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "logs" / "audit.jsonl"
+    settings = {
+        "authentication.method": "BASIC",
+        "millstream.users.file": str(users_file(tmp_path, {"ann": ["read"]})),
+        "millstream.audit.file": str(path),
+    }
+    with Server(ParsingEngine(), port=0, options=options_of(settings)) as server:
+
+        def post(at: str, body: Any, password: str = PASSWORD) -> None:
+            httpx.post(server.url + at, json=body, auth=("ann", password))
+
+        post("/ksql", {"ksql": "SHOW STREAMS;"})
+        post("/ksql", {"ksql": "DROP STREAM orders;"})
+        post("/ksql", {"ksql": "SHOW STREAMS;"}, "wrong")
+        post("/query-stream", {"sql": "SELECT * FROM orders;"})
+        post("/query-stream", {"sql": "SELECT * FROM broken;"})
+        post("/inserts-stream", {"target": "ORDERS"})
+        post("/ksql/terminate", {})
+        httpx.get(f"{server.url}/info", auth=("ann", PASSWORD))
+        with WebSocket(server.port, "/ws/query") as socket:
+            socket.message()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["user"], line["path"], line["statement"], line["status"]) for line in lines] == [
+        ("ann", "/ksql", "SHOW STREAMS;", 200),
+        ("ann", "/ksql", "DROP STREAM orders;", 403),
+        (None, "/ksql", "", 401),
+        ("ann", "/query-stream", "SELECT * FROM orders;", 200),
+        ("ann", "/query-stream", "SELECT * FROM broken;", 200),
+        ("ann", "/inserts-stream", '{"target":"ORDERS"}', 403),
+        ("ann", "/ksql/terminate", "", 403),
+        (None, "/ws/query", "", 401),
+    ]
+    assert lines[1]["error"] == "user ann lacks the right write"
+    assert lines[4]["error"] == "a task failed"
+    assert lines[0]["error"] is None
+    assert lines[0]["from"].startswith("127.0.0.1:")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_files_stay_within_their_number_and_size(tmp_path: Path) -> None:
+    audit = AuditLog(tmp_path / "audit", 1000, 2)
+    for number in range(100):
+        audit.write({"number": number, "text": "x" * 50})
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["audit", "audit.1", "audit.2"]
+    assert all(file.stat().st_size <= 1000 for file in files)
+    assert json.loads(files[0].read_text().splitlines()[-1])["number"] == 99
+
+
+def test_secrets_are_not_kept() -> None:
+    told = shown("SET 'ssl.keystore.password' = 'open ''sesame'; SET 'sasl.jaas.config'='x'; SET 'a' = 'b';")
+    assert told == "SET 'ssl.keystore.password' = '***'; SET 'sasl.jaas.config'='***'; SET 'a' = 'b';"
+    assert len(shown("x" * 10**6)) == LONGEST + 1

@@ -1,0 +1,234 @@
+"""Who is logged in: passwords in a file, tokens, and what a client is told who is not."""
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from millstream.cli import users as users_command
+from millstream.cli.client import RestClient, ServerRefused, SessionContext
+from millstream.cli.main import main
+from millstream.security.login import login_of
+from millstream.security.roles import read_roles
+from millstream.security.users import UserFile, read_users
+from millstream.server.options import options_of
+from millstream.server.run import Server
+from millstream.services.errors import SetupError
+from support.engine import FakeEngine
+from support.http_clients import WebSocket
+from support.logins import PASSWORD, users_file
+
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+PATHS = ("/ksql", "/info", "/healthcheck", "/query", "/inserts-stream", "/status", "/nowhere")
+OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@pytest.fixture
+def server(engine: FakeEngine, tmp_path: Path) -> Any:
+    settings = {"authentication.method": "BASIC", "millstream.users.file": str(users_file(tmp_path, {"ann": ["read"]}))}
+    with Server(engine, port=0, options=options_of(settings)) as running:
+        yield running
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+def basic(text: str) -> str:
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        basic("ann:wrong"),
+        basic("ann:"),
+        basic("ann"),
+        basic(f"bob:{PASSWORD}"),
+        basic(f"ANN:{PASSWORD}"),
+        "Basic",
+        "Basic ???",
+        "Basic " + base64.b64encode(b"\xff\xfe").decode(),
+        "Bearer abc",
+        "Digest x",
+    ],
+)
+def test_nobody_is_logged_in(server: Server, engine: FakeEngine, header: str) -> None:
+    headers = {"Authorization": header} if header else {}
+    for path in PATHS[:1] if header else PATHS:
+        answer = httpx.post(server.url + path, json={"ksql": "SHOW STREAMS;"}, headers=headers)
+        assert (answer.status_code, answer.json()["error_code"]) == (401, 40100)
+        assert answer.headers["www-authenticate"] == 'Basic realm="millstream"'
+    assert engine.requests == []
+
+
+def test_a_login(server: Server) -> None:
+    for _ in range(2):
+        assert httpx.get(f"{server.url}/info", auth=("ann", PASSWORD)).status_code == 200
+    assert httpx.get(f"{server.url}/chc/ready").status_code == 200
+    assert httpx.get(f"{server.url}/v1/metadata/id").status_code == 200
+
+
+def test_a_socket_asks_for_a_login(server: Server, engine: FakeEngine) -> None:
+    target = "/ws/query?request=%7B%22ksql%22%3A%22SELECT%20%2A%20FROM%20odd%3B%22%7D"
+    for header, closed in (({}, (401, "")), ({"Authorization": basic(f"ann:{PASSWORD}")}, (1000, "done"))):
+        with WebSocket(server.port, target, header) as socket:
+            while socket.message():
+                pass
+        assert socket.closed == closed
+
+
+def test_the_shell_logs_in(server: Server) -> None:
+    context = SessionContext()
+    assert RestClient(server.url, ("ann", PASSWORD)).execute("SHOW STREAMS;", context)
+    in_url = RestClient(server.url.replace("://", "://ann:p%C3%A4ssword%3A%20with%20a%20colon@"))
+    assert in_url.execute("SHOW STREAMS;", context)
+    assert in_url.url == server.url
+    with pytest.raises(ServerRefused, match="user name or password is wrong"):
+        RestClient(server.url, ("ann", "wrong")).execute("SHOW STREAMS;", context)
+
+
+def test_roles_of_which_a_user_needs_one(tmp_path: Path) -> None:
+    settings = {
+        "authentication.method": "BASIC",
+        "authentication.roles": "team, write",
+        "millstream.users.file": str(users_file(tmp_path, {"ann": ["read"], "bob": ["read", "write"]})),
+    }
+    with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
+        codes = [httpx.get(f"{server.url}/info", auth=(name, PASSWORD)).status_code for name in ("ann", "bob")]
+    assert codes == [401, 200]
+
+
+def test_users_are_added_listed_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "users"
+    words = ["users", "--users-file", str(path)]
+    monkeypatch.setattr(users_command.getpass, "getpass", lambda prompt: "one")
+    assert main([*words, "add", "ann", "--role", "read", "--role", "functions"]) == 0
+    users = UserFile(path)
+    assert users.user("ann", "one") is not None
+    monkeypatch.setattr(users_command.getpass, "getpass", lambda prompt: "two")
+    assert main([*words, "add", "ann", "--role", "write"]) == 0
+    assert main([*words, "add", "bob", "--role", "read"]) == 0
+    # A server that has the file open sees the change, and forgets the old password.
+    assert users.user("ann", "one") is None
+    assert (users.user("ann", "two") or pytest.fail("no user")).roles == ("write",)
+    assert main([*words, "list"]) == 0
+    assert main([*words, "remove", "ann"]) == 0
+    assert users.user("ann", "two") is None
+    assert list(read_users(path)) == ["bob"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "two" not in path.read_text()
+    assert "ann                     write" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "fact"),
+    [
+        (["add", "ann", "--role", "king"], "there is no role king"),
+        (["add", "a:b", "--role", "read"], "a name, without"),
+        (["remove", "nobody"], "has no user nobody"),
+    ],
+)
+def test_a_user_that_cannot_be(
+    tmp_path: Path, words: list[str], fact: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(users_command.getpass, "getpass", lambda prompt: "x")
+    users_file(tmp_path, {"ann": ["read"]})
+    assert main(["users", "--users-file", str(tmp_path / "users"), *words]) == 1
+    assert fact in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "fact"),
+    [
+        ({"authentication.method": "DIGEST"}, "is not NONE, BASIC or BEARER"),
+        ({"authentication.method": "BASIC", "millstream.users.file": "nowhere"}, "cannot read the users"),
+        ({"authentication.method": "BEARER"}, "oauthbearer.jwks.endpoint.url"),
+        ({"authentication.method": "BEARER", "oauthbearer.jwks.endpoint.url": "nowhere"}, "cannot read the keys"),
+    ],
+)
+def test_a_login_that_cannot_be(settings: dict[str, str], fact: str) -> None:
+    with pytest.raises(SetupError, match=fact):
+        options_of(settings)
+
+
+@pytest.mark.parametrize("line", ["ann", "ann:read:md5:1:1:1:a:b", "ann:read:scrypt:x:1:1:YQ==:YQ=="])
+def test_a_line_that_is_no_user(tmp_path: Path, line: str) -> None:
+    (tmp_path / "users").write_text(f"\n{line}\n")
+    with pytest.raises(SetupError, match=r"line 2 of .* is no user"):
+        read_users(tmp_path / "users")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[team]",
+        "[team]\nrights=['all']",
+        "[read]\nrights=[]",
+        "[t]\nrights='read'",
+        "[t]\nrights=[]\ntopics=['(']",
+        "=",
+    ],
+)
+def test_roles_that_cannot_be(tmp_path: Path, text: str) -> None:
+    (tmp_path / "roles.toml").write_text(text)
+    with pytest.raises(SetupError, match="cannot read the roles"):
+        read_roles(tmp_path / "roles.toml")
+
+
+def token(key: Any = KEY, algorithm: str = "RS256", id: str = "one", **claims: Any) -> str:
+    """A good token, but for what is said otherwise; a claim of None is left out."""
+    good = {"sub": "ann", "groups": ["read"], "iss": "us", "aud": "millstream", "exp": time.time() + 3600}
+    held = {name: value for name, value in {**good, **claims}.items() if value is not None}
+    return jwt.encode(held, key, algorithm, headers={"kid": id})
+
+
+@pytest.mark.parametrize(
+    ("sent", "fact"),
+    [
+        (token(), ""),
+        (token(groups="read, write"), ""),
+        (token(key=OTHER_KEY), "Signature verification failed"),
+        (token(id="two"), "no key has the id"),
+        (token(exp=time.time() - 60), "expired"),
+        (token(exp=None), "exp"),
+        (token(sub=None), "sub"),
+        (token(iss="them"), "issuer"),
+        (token(aud="other"), "Audience"),
+        (token(key="x" * 64, algorithm="HS256"), "alg"),
+        (token(key=None, algorithm="none"), "alg"),
+        ("a.b.c", ""),
+    ],
+)
+def test_a_token(tmp_path: Path, sent: str, fact: str) -> None:
+    public = [
+        {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key())), "kid": id} for id in ("one", "three")
+    ]
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": public}))
+    settings = {
+        "authentication.method": "BEARER",
+        "oauthbearer.jwks.endpoint.url": str(tmp_path / "keys.json"),
+        "oauthbearer.expected.issuer": "us",
+        "oauthbearer.expected.audience": "millstream",
+    }
+    with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
+        answer = httpx.get(f"{server.url}/info", headers={"Authorization": f"Bearer {sent}"})
+    accepted = sent.count(".") == 2 and sent != "a.b.c" and not fact
+    assert answer.status_code == (200 if accepted else 401)
+    assert accepted or fact in answer.json()["message"]
+    assert accepted or answer.headers["www-authenticate"] == 'Bearer realm="millstream"'
+
+
+def test_no_login_is_asked_for_unless_it_is_set() -> None:
+    assert options_of({}).login is None
+    assert login_of({"authentication.method": "NONE"}) is None

@@ -1,0 +1,84 @@
+"""A server at https://: its key in files of every kind, HTTP/2 by ALPN, certificates of clients, the shell."""
+
+import ssl
+from pathlib import Path
+
+import httpx
+import pytest
+
+from millstream.cli.client import ClientError, ClientTls, RestClient, SessionContext
+from millstream.cli.service import engine_properties
+from millstream.security.tls import server_context
+from millstream.server.options import options_of
+from millstream.server.run import Server
+from millstream.services.errors import SetupError
+from support.certificates import PASSWORD, Authority
+from support.engine import FakeEngine
+
+HTTPS = {"listeners": "https://127.0.0.1:0"}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+def trust(authority: Authority) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(authority.folder / "trust.pem"))
+
+
+@pytest.mark.parametrize("kind", ["pem", "jks", "p12"])
+def test_a_key_in_a_file_of_each_kind(authority: Authority, kind: str) -> None:
+    with Server(FakeEngine(), port=0, options=options_of({**HTTPS, **authority.settings(kind)})) as server:
+        assert server.url.startswith("https://")
+        url = f"https://127.0.0.1:{server.port}"
+        for http2 in (False, True):
+            with httpx.Client(verify=trust(authority), http2=http2) as client:
+                answer = client.get(f"{url}/info")
+                assert (answer.status_code, answer.http_version) == (200, "HTTP/2" if http2 else "HTTP/1.1")
+        shell = RestClient(url, tls=ClientTls(authority.folder / "trust.pem"))
+        assert shell.execute("SHOW STREAMS;", SessionContext())
+        with pytest.raises(ClientError, match="CERTIFICATE_VERIFY_FAILED"):
+            RestClient(url).info()
+
+
+@pytest.mark.parametrize(("clients", "without"), [("NONE", True), ("REQUESTED", True), ("REQUIRED", False)])
+def test_certificates_of_clients(authority: Authority, clients: str, without: bool) -> None:
+    settings = {**HTTPS, **authority.settings("pem"), "ssl.client.authentication": clients}
+    folder = authority.folder
+    with Server(FakeEngine(), port=0, options=options_of(settings)) as server:
+        url = f"https://127.0.0.1:{server.port}"
+        assert RestClient(url, tls=ClientTls(folder / "trust.pem", folder / "own.pem")).info()
+        if without:
+            assert RestClient(url, tls=ClientTls(folder / "trust.pem")).info()
+        else:
+            with pytest.raises(ClientError):
+                RestClient(url, tls=ClientTls(folder / "trust.pem")).info()
+
+
+@pytest.mark.parametrize(
+    ("changed", "fact"),
+    [
+        ({"ssl.keystore.location": ""}, "needs ssl.keystore.location"),
+        ({"ssl.keystore.location": "nowhere"}, "No such file"),
+        ({"ssl.keystore.password": "wrong"}, "no TLS"),
+        ({"ssl.client.authentication": "MAYBE"}, "is not NONE, REQUESTED, REQUIRED"),
+        ({"ssl.client.authentication": "REQUIRED", "ssl.truststore.location": ""}, "needs ssl.truststore.location"),
+    ],
+)
+def test_what_makes_no_tls(authority: Authority, changed: dict[str, str], fact: str) -> None:
+    with pytest.raises(SetupError, match=fact):
+        server_context({**authority.settings("p12"), **changed})
+
+
+def test_kafka_gets_the_store_where_it_speaks_tls_too() -> None:
+    store = {"ssl.keystore.location": "x", "ssl.client.authentication": "NONE", "bootstrap.servers": "k"}
+    assert engine_properties(store) == {"bootstrap.servers": "k"}
+    kafka = {**store, "security.protocol": "SASL_SSL"}
+    assert engine_properties(kafka) == {n: v for n, v in kafka.items() if n != "ssl.client.authentication"}
+    assert PASSWORD not in engine_properties({"ssl.keystore.password": PASSWORD}).values()
+
+
+def test_a_certificate_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="no TLS with"):
+        ClientTls(tmp_path / "nowhere.pem").context()

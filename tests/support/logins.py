@@ -1,0 +1,58 @@
+"""A server that asks for a login, in front of an engine that parses what it is sent and asks for the right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from millstream.catalog.catalog import Catalog, RelationKind, Serde, Source
+from millstream.engine.api import Entity, MissingRight, Request, RequestFailed, Rows
+from millstream.model.schema import Schema
+from millstream.security.users import User, hashed, write_users
+from millstream.syntax import tree
+from millstream.syntax.parser import split
+from support.engine import FakeEngine, FakeInserter
+
+PASSWORD = "pässword: with a colon"
+HASH = hashed(PASSWORD)
+
+
+def source(name: str, topic: str) -> Source:
+    """A stream without columns."""
+    return Source(name, RelationKind.STREAM, Schema(()), topic, Serde("KAFKA"), Serde("JSON"))
+
+
+class ParsingEngine(FakeEngine):
+    """Knows the streams ORDERS and SECRETS; carries nothing out, but says which right is lacking."""
+
+    catalog = Catalog({s.name: s for s in (source("ORDERS", "orders"), source("SECRETS", "secret_topic"))})
+
+    def execute(self, request: Request) -> list[Entity]:
+        for parsed in split(request.text, variables=request.variables):
+            self._check(parsed.statement, request.missing_right)
+            self.requests.append(request)
+        return []
+
+    def query(self, request: Request) -> Rows:
+        for parsed in split(request.text):
+            self._check(parsed.statement, request.missing_right)
+        return super().query(request)
+
+    def print_topic(self, request: Request) -> Iterator[str | None]:
+        for parsed in split(request.text):
+            self._check(parsed.statement, request.missing_right)
+        return super().print_topic(request)
+
+    def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> FakeInserter:
+        self._check(tree.InsertValues(target, (), ()), missing_right)
+        return super().inserter(target, properties, missing_right)
+
+    def _check(self, statement: tree.Statement, missing_right: MissingRight) -> None:
+        if missing := missing_right(statement, self.catalog):
+            raise RequestFailed(40300, missing)
+
+
+def users_file(folder: Path, users: Mapping[str, Sequence[str]]) -> Path:
+    """A file of users with these roles, all with PASSWORD."""
+    path = folder / "users"
+    write_users(path, {name: User(name, tuple(roles), HASH) for name, roles in users.items()})
+    return path
