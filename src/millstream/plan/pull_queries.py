@@ -246,8 +246,9 @@ def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings:
     """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
     if is_on(settings, TABLE_SCAN):
         return
-    # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
-    ranges = is_on(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(alternatives) == 1
+    # Of a range of other keys, and of windows, ksqlDB reads the whole table too, and refuses it here.
+    ordered = source.schema.key[0].type == STRING and source.windowed is None
+    ranges = is_on(settings, RANGE_SCAN) and ordered and len(alternatives) == 1
     why = (
         "Missing WHERE clause."
         if not alternatives
