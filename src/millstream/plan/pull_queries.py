@@ -98,6 +98,16 @@ class _Alternative:
         return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
 
 
+def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> None:
+    """Raises StatementError for a pull query that the settings forbid."""
+    if not is_on(settings, "ksql.pull.queries.enable"):
+        raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
+    if query.sources[0].kind is RelationKind.STREAM and not is_on(settings, "ksql.query.pull.stream.enabled"):
+        raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
+    if query.plan.limit is not None and not is_on(settings, "ksql.query.pull.limit.clause.enabled"):
+        raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
+
+
 def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
     """How a pull query on a table is answered.
 
