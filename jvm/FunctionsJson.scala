@@ -103,7 +103,7 @@ object JsonFunctions extends Family {
 
   def jsonRecords(json: UTF8String): MapData = {
     val node = parse(json)
-    if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> plain(e.getValue))) else null
+    if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> e.getValue.toString)) else null
   }
 
   /** Objects merge, anything else becomes one array; null where a part is null or empty. */

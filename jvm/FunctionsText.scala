@@ -165,9 +165,14 @@ object TextFunctions extends Family {
   private def parts(text: String, delimiter: String): Seq[String] =
     if (delimiter.isEmpty) text.split("").toSeq else text.split(Pattern.quote(delimiter), -1).toSeq
 
-  def splitToMap(text: UTF8String, entries: UTF8String, values: UTF8String): MapData =
-    if (entries.isEmpty || values.isEmpty || entries == values) null
-    else map(parts(text, entries).filter(_.nonEmpty).map(parts(_, values)).collect { case Seq(k, v) => k -> v })
+  /** Of an entry with several separators the first one counts; an entry without one is left out. */
+  def splitToMap(text: UTF8String, entries: UTF8String, values: UTF8String): MapData = {
+    val separator = values.toString
+    if (entries.isEmpty || separator.isEmpty || entries == values) null
+    else map(parts(text, entries).map(entry => (entry, entry.indexOf(separator))).collect {
+      case (entry, at) if at >= 0 => entry.take(at) -> entry.drop(at + separator.length)
+    })
+  }
 
   // ------------------------------------------------------------ patterns of LIKE
 

@@ -1,8 +1,9 @@
 package org.apache.spark.sql.millstream
 
 import java.time.{Instant, LocalDate, LocalTime, ZonedDateTime, ZoneId}
-import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder}
+import java.time.format.{DateTimeFormatter, DateTimeFormatterBuilder, DateTimeParseException}
 import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
+import java.time.zone.ZoneRulesException
 import java.util.Locale
 
 import org.apache.spark.sql.types._
@@ -31,13 +32,20 @@ object TimeFunctions extends Family {
   private val pattern = new Memo[String, DateTimeFormatter](
     new DateTimeFormatterBuilder().parseCaseInsensitive.appendPattern(_).toFormatter(Locale.ENGLISH))
 
-  /** The zone of that name; the server's for none. */
-  private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else ZoneId.of(name))
+  private val shortZone = new DateTimeFormatterBuilder().appendPattern("z").toFormatter(Locale.ENGLISH)
+
+  /** The zone of that name, the server's for none. Short names are java.util.TimeZone's (PST), then those of texts (PDT). */
+  private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else zoneOf(name))
+  private def zoneOf(name: String): ZoneId =
+    try ZoneId.of(name, ZoneId.SHORT_IDS)
+    catch { case unknown: ZoneRulesException => zoneOfText(name).getOrElse(throw unknown) }
+  private def zoneOfText(name: String): Option[ZoneId] =
+    try Option(shortZone.parse(name).query(TemporalQueries.zone)) catch { case _: DateTimeParseException => None }
 
   def parseDate(value: UTF8String, format: UTF8String): Int =
     partialDate(without(value, format, "time", _.isTimeBased)).toEpochDay.toInt
   def parseTime(value: UTF8String, format: UTF8String): Long =
-    LocalTime.from(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
+    timeIn(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
   /** The text as `format` reads it, which must say nothing of the `unwanted` fields. */
   private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean) = {
@@ -48,7 +56,7 @@ object TimeFunctions extends Family {
   }
 
   def stringToDate(value: UTF8String, format: UTF8String): Int =
-    LocalDate.from(pattern(format).parse(value)).toEpochDay.toInt
+    partialDate(pattern(format).parse(value)).toEpochDay.toInt
 
   def parseTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = 1000 * millis(value, format, in)
   def stringToTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = millis(value, format, in)
@@ -57,9 +65,8 @@ object TimeFunctions extends Family {
   private def millis(value: String, format: String, in: String): Long = {
     val read = pattern(format).parse(value)
     val where = Option(read.query(TemporalQueries.zone)).getOrElse(zone(in))
-    val time = Option(read.query(TemporalQueries.localTime)).getOrElse(partialTime(read))
     if (read.isSupported(ChronoField.INSTANT_SECONDS)) Instant.from(read).toEpochMilli
-    else ZonedDateTime.of(partialDate(read), time, where).toInstant.toEpochMilli
+    else ZonedDateTime.of(partialDate(read), timeIn(read), where).toInstant.toEpochMilli
   }
 
   private def field(read: TemporalAccessor, kind: ChronoField, otherwise: Int): Int =
@@ -77,7 +84,10 @@ object TimeFunctions extends Family {
   private def hourOfHalfDay(read: TemporalAccessor): Int =
     12 * field(read, ChronoField.AMPM_OF_DAY, 0) + field(read, ChronoField.HOUR_OF_AMPM, 0)
 
-  private def partialTime(read: TemporalAccessor): LocalTime = LocalTime.of(
+  private def timeIn(read: TemporalAccessor): LocalTime =
+    Option(read.query(TemporalQueries.localTime)).getOrElse(timeOfFields(read))
+
+  private def timeOfFields(read: TemporalAccessor): LocalTime = LocalTime.of(
     field(read, ChronoField.HOUR_OF_DAY, hourOfHalfDay(read)),
     field(read, ChronoField.MINUTE_OF_HOUR, 0),
     field(read, ChronoField.SECOND_OF_MINUTE, 0),

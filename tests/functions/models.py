@@ -134,7 +134,7 @@ def split(value: Any, delimiter: Any) -> list[Any]:
 def split_to_map(text: str, entries: str, values: str) -> dict[str, str] | None:
     if not entries or not values or entries == values:
         return None
-    pairs = [part.split(values) for part in text.split(entries)]
+    pairs = [part.split(values, 1) for part in text.split(entries)]
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 

@@ -10,6 +10,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
+from millstream.plan.explain import explain_pull
 from millstream.plan.nodes import Filter
 from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange, plan_pull
 from millstream.plan.queries import plan_transient
@@ -28,6 +29,7 @@ CREATE TABLE one WITH (key_format='KAFKA') AS SELECT id, COUNT(*) AS n FROM a GR
 CREATE TABLE txt WITH (key_format='KAFKA') AS SELECT s, COUNT(*) AS n FROM a GROUP BY s;
 CREATE TABLE two AS SELECT id, s, COUNT(*) AS n FROM a GROUP BY id, s;
 CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;
+CREATE TABLE wtxt AS SELECT s, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s;
 """
 
 
@@ -86,3 +88,37 @@ def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> No
         plans.append(plan_pull(plan_transient(parsed.statement, known, SETTINGS), SETTINGS, parsed.statement.span).plan)
     assert plans[0] == replace(plans[1])
     assert hash(plans[0]) == hash(plans[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("SELECT * FROM one;", "Pull from the rows of TABLE ONE: read the whole table"),
+        ("SELECT * FROM one WHERE id IN (1, 2);", "Pull from the rows of TABLE ONE: look up ID of 1, 2"),
+        (
+            "SELECT * FROM two WHERE id = 1 AND s = 'a';",
+            "Pull from the rows of TABLE TWO: look up ID of 1 and S of 'a'",
+        ),
+        ("SELECT * FROM txt WHERE s > 'a';", "Pull from the rows of TABLE TXT: read the keys with S > 'a'"),
+        (
+            "SELECT * FROM win WHERE id = 1 AND WINDOWSTART >= 0 OR id = 1 + 1;",
+            "Pull from the rows of TABLE WIN: look up ID of 1, windows with WINDOWSTART >= 0; "
+            "look up ID of a computed value",
+        ),
+        ("SELECT * FROM a WHERE v = 1;", "Pull from topic a: from its beginning to its present end"),
+    ],
+)
+def test_explain_says_how_a_pull_query_reaches_its_rows(text: str, last: str, known: Catalog) -> None:
+    (parsed,) = parser.split(text)
+    assert isinstance(parsed.statement, tree.QueryStatement)
+    query = plan_transient(parsed.statement, known, SETTINGS)
+    assert explain_pull(query, SETTINGS, parsed.statement.span).splitlines()[-1] == last
+
+
+def test_explain_refuses_what_a_pull_query_may_not_do(known: Catalog) -> None:
+    (parsed,) = parser.split("SELECT * FROM one;")
+    assert isinstance(parsed.statement, tree.QueryStatement)
+    query = plan_transient(parsed.statement, known, SETTINGS)
+    for switched_off in (TABLE_SCAN, "ksql.pull.queries.enable"):
+        with pytest.raises(StatementError):
+            explain_pull(query, {**SETTINGS, switched_off: "false"}, parsed.statement.span)

@@ -109,6 +109,51 @@ def test_refused(text: str, why: str) -> None:
         said(text)
 
 
+def fields_of(kind: str, *more: object, required: tuple[str, ...] = ()) -> RegisteredSchema:
+    """A schema with the string `item` and further fields: [name, type, default …] of Avro, {name: schema} of JSON."""
+    if kind == "AVRO":
+        fields = [{"name": "item", "type": ["null", "string"], "default": None}, *more]
+        return RegisteredSchema(9, SchemaText(kind, json.dumps({"type": "record", "name": "R", "fields": fields})))
+    properties = {"item": {"type": "string"}} | {n: s for d in more if isinstance(d, dict) for n, s in d.items()}
+    text = json.dumps({"type": "object", "properties": properties, "required": list(required)})
+    return RegisteredSchema(9, SchemaText(kind, text))
+
+
+@pytest.mark.parametrize(
+    ("format", "schema", "missing"),
+    [
+        ("AVRO", fields_of("AVRO", {"name": "n", "type": "int"}), "n"),
+        ("AVRO", fields_of("AVRO", {"name": "n", "type": "int", "default": 7}), ""),
+        ("AVRO", fields_of("AVRO", {"name": "n", "type": ["null", "int"]}), ""),
+        ("AVRO", fields_of("AVRO", {"name": "n", "type": ["int", "string"]}), "n"),
+        (
+            "AVRO",
+            fields_of(
+                "AVRO",
+                {"name": "n", "type": {"type": "record", "name": "N", "fields": []}},
+                {"name": "m", "type": {"type": "array", "items": "int"}},
+            ),
+            "n, m",
+        ),
+        ("JSON_SR", fields_of("JSON", {"n": {"type": "integer"}}, required=("n",)), "n"),
+        ("JSON_SR", fields_of("JSON", {"n": {"type": "integer"}}), ""),
+        ("JSON_SR", fields_of("JSON", {"n": {"type": ["null", "integer"]}}, required=("n",)), ""),
+        ("JSON_SR", fields_of("JSON", {"n": {"oneOf": [{"type": "null"}, {"type": "string"}]}}, required=("n",)), ""),
+    ],
+)
+def test_create_as_gives_each_field_that_the_schema_of_an_id_requires(
+    format: str, schema: RegisteredSchema, missing: str
+) -> None:
+    facts = replace(FACTS, by_id={9: schema})
+    declared = DECLARED.replace("value_format='AVRO'", f"value_format='{format}'")
+    text = f"{declared} CREATE STREAM O WITH (value_schema_id=9) AS SELECT id, item AS `item` FROM S;"
+    if missing:
+        with pytest.raises(StatementError, match=rf"required field: \[{missing}\]"):
+            said(text, facts)
+    else:
+        assert str(said(text, facts).catalog.sources["O"].schema) == "ID INTEGER KEY, `item` STRING"
+
+
 def test_create_as_with_an_id_writes_that_schema() -> None:
     made = said(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
     assert made.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)

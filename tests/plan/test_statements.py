@@ -55,24 +55,30 @@ def test_a_dry_run_changes_nothing() -> None:
 
 
 def _told(text: str) -> str:
+    """What the statements of a case come to, each after those before it."""
+    answers, catalog = [], KNOWN
     try:
-        return "\n".join(_answer(parsed) for parsed in parser.split(text))
+        for parsed in parser.split(text):
+            answer, catalog = _answer(parsed, catalog)
+            answers.append(answer)
     except StatementError as error:
-        return str(error)
+        answers.append(str(error))
+    return "\n".join(answers)
 
 
-def _answer(parsed: parser.Parsed) -> str:
+def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
     match parsed.statement:
         case tree.QueryStatement() as query:
-            return explain(plan_transient(query, KNOWN, SETTINGS).plan)
+            return explain(plan_transient(query, catalog, SETTINGS).plan), catalog
         case tree.InsertValues() as insert:
-            made = row(insert, KNOWN, SETTINGS)
-            return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}"
+            made = row(insert, catalog, SETTINGS)
+            return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}", catalog
         case statement:
-            return _outcome(outcome(statement, parsed.text, KNOWN, FACTS, SETTINGS))
+            after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
+            return _outcome(after, catalog), after.catalog
 
 
-def _outcome(made: Outcome) -> str:
+def _outcome(made: Outcome, before: Catalog) -> str:
     plans = [explain(step.plan) for step in made.steps if isinstance(step, StartQuery)]
-    sources = [f"{s.name} ({s.schema})" for n, s in made.catalog.sources.items() if KNOWN.sources.get(n) != s]
+    sources = [f"{s.name} ({s.schema})" for n, s in made.catalog.sources.items() if before.sources.get(n) != s]
     return "\n".join([made.message, *(step.sentence for step in made.steps), *sources, *plans])

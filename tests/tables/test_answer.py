@@ -1,12 +1,29 @@
-"""Constants of a pull query's WHERE as keys of a column's type."""
+"""Pull queries on a table's store: constants as keys of a column's type, and which rows come in which order."""
 
+import json
+import struct
+from collections.abc import Iterator
 from decimal import Decimal as Number
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts, TopicFacts
+from millstream.model.settings import effective
 from millstream.model.types import BIGINT, INTEGER, Decimal, SqlType
-from millstream.tables.answer import NoSuchKey, _as_key
+from millstream.plan.pull_queries import PullPlan, plan_pull
+from millstream.plan.queries import plan_transient
+from millstream.plan.statements import outcome
+from millstream.spark.bounded import Bounded
+from millstream.syntax import parser, tree
+from millstream.tables.answer import NoSuchKey, _as_key, rows
+from millstream.tables.keys import keys_of
+from millstream.tables.store import Change, Store
+
+SETTINGS = effective({}, {})
 
 
 @pytest.mark.parametrize(
@@ -36,3 +53,78 @@ def test_a_constant_as_a_key(constant: Any, type: SqlType, key: Any) -> None:
 def test_no_key_equals_it(constant: Any, type: SqlType) -> None:
     with pytest.raises(NoSuchKey):
         _as_key(constant, type)
+
+
+CATALOG = """
+CREATE STREAM a (id INT KEY, d DOUBLE, v INT) WITH (kafka_topic='a', value_format='JSON', key_format='KAFKA');
+CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id;
+CREATE TABLE whole AS SELECT id, COUNT(*) AS n FROM a GROUP BY id;
+CREATE TABLE doubles AS SELECT d, COUNT(*) AS n FROM a GROUP BY d;
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    made, facts = Catalog(), Facts({"a": TopicFacts(2)})
+    for parsed in parser.split(CATALOG):
+        made = outcome(parsed.statement, parsed.text, made, facts, SETTINGS).catalog
+    return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "t.sqlite", {"topic": "t"})
+    yield opened
+    opened.close()
+
+
+def pulled(text: str, catalog: Catalog) -> PullPlan:
+    (parsed,) = parser.split(text)
+    assert isinstance(parsed.statement, tree.QueryStatement)
+    return plan_pull(plan_transient(parsed.statement, catalog, SETTINGS), SETTINGS, parsed.statement.span)
+
+
+def answered(text: str, catalog: Catalog, store: Store, spark: SparkSession) -> list[Any]:
+    return [json.loads(row) for row in rows(pulled(text, catalog), store, Bounded(spark))]
+
+
+@pytest.mark.parametrize(
+    ("where", "starts"),
+    [
+        ("id = 1 AND WINDOWSTART = 0 OR id = 1 AND WINDOWSTART = 2000", [0, 2000]),
+        ("id = 1 AND (WINDOWSTART = 0 OR WINDOWEND = 3000)", [0, 2000]),
+        ("id = 1 AND WINDOWSTART <= 1000 OR id = 1 AND WINDOWSTART >= 1000", [0, 1000, 2000]),
+        ("id = 1 AND WINDOWSTART = 1000 OR id = 1", [1000, 0, 2000]),
+        ("id IN (1, 1) AND WINDOWSTART IN (0, 2000)", [0, 2000]),
+    ],
+)
+def test_bounds_joined_with_or_lose_no_window_and_repeat_none(
+    where: str, starts: list[int], catalog: Catalog, store: Store, spark: SparkSession
+) -> None:
+    key = keys_of(catalog.sources["WIN"]).stored(struct.pack(">i", 1))
+    store.apply([Change(key, s, s + 1000, b'{"N":1}', s) for s in (0, 1000, 2000)], {0: 3})
+    answer = answered(f"SELECT WINDOWSTART AS s FROM win WHERE {where};", catalog, store, spark)
+    assert [row["S"] for row in answer] == starts
+
+
+@pytest.mark.parametrize(
+    ("table", "form", "values", "ordered"),
+    [
+        ("WHOLE", ">i", [10, -1, 0, -7], [0, 10, -7, -1]),
+        ("DOUBLES", ">d", [10.0, -1.0, 0.0, -7.5], [0.0, 10.0, -1.0, -7.5]),
+    ],
+)
+def test_a_scan_comes_in_the_order_of_the_keys_bytes(
+    table: str,
+    form: str,
+    values: list[float],
+    ordered: list[float],
+    catalog: Catalog,
+    store: Store,
+    spark: SparkSession,
+) -> None:
+    source = catalog.sources[table]
+    store.apply([Change(keys_of(source).stored(struct.pack(form, v)), 0, 0, b'{"N":1}', 1) for v in values], {0: 4})
+    name = source.schema.key[0].name
+    assert [r[name] for r in answered(f"SELECT {name} FROM {table};", catalog, store, spark)] == ordered
+    assert [r[name] for r in answered(f"SELECT {name} FROM {table} LIMIT 3;", catalog, store, spark)] == ordered[:3]

@@ -151,6 +151,22 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
     return replace(serde, schema=PhysicalSchema(side.facts.registry, side.subject, schema, ""))
 
 
+def check_required(side: SchemaSide, serde: Serde, columns: Sequence[Column]) -> None:
+    """Raises StatementError where a query lacks a column for a field that the schema of a given id requires."""
+    registered = side.registered
+    if registered is None or serde.format not in TRANSLATORS or not is_wrapped(serde, len(columns)):
+        return
+    names = {c.name for c in columns}
+    missing = [f for f in TRANSLATORS[serde.format].required(registered.schema) if f not in names]
+    if missing:
+        raise StatementError(
+            f"Missing default value for required field: [{', '.join(missing)}]. The schema with id {registered.id} "
+            f"requires it of message {side.name.lower()}s, and the query has no such column",
+            side.p.place(f"{side.name}_SCHEMA_ID"),
+            "select it, or give the field a default or room for null in the schema",
+        )
+
+
 def with_changed_schema(serde: Serde, columns: Sequence[Column], source: str, side: str) -> Serde:
     """The serde with a schema derived from other columns, under the same subject."""
     if serde.schema is None or serde.schema.id is not None:

@@ -14,7 +14,7 @@ from millstream.engine.facts import look_up
 from millstream.functions.python import library
 from millstream.model.errors import NotSupported, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.plan.explain import explain
+from millstream.plan.explain import explain, explain_pull
 from millstream.plan.functions import explained, functions_called
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
@@ -184,8 +184,10 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     if isinstance(inner, tree.QueryStatement):
         query = plan_transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        plan = _plan_text(explain(query.plan), explained(functions_called(inner, catalog)))
-        return describe.unstarted(context.text, text, query.plan.schema, names, [], plan)
+        way = explain(query.plan) if query.push else explain_pull(query, settings, inner.span)
+        plan = _plan_text(way, explained(functions_called(inner, catalog)))
+        kind = "PUSH" if query.push else "PULL"
+        return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)
     facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
@@ -193,4 +195,5 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
         raise StatementError("The provided statement does not run a query", inner.span)
     plan = _plan_text(*(step.sentence for step in steps), explain(started.plan), explained(started.query.functions))
     sink = started.plan.sink
-    return describe.unstarted(context.text, text, sink.schema, list(started.query.sources), [sink.name], plan)
+    between = ("PERSISTENT", list(started.query.sources), [sink.name])
+    return describe.unstarted(context.text, text, sink.schema, between, plan)

@@ -1,7 +1,8 @@
 """Rows written by clients: INSERT INTO … VALUES, and the rows of /inserts-stream."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -37,7 +38,10 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         raise StatementError(f"the row cannot be written: {failure}", context.statement.span) from failure
     if record.rowtime is not None and record.rowtime < 0:
         raise StatementError(f"ROWTIME is negative: {record.rowtime}", context.statement.span)
-    engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
+    if record.rowtime == 0:
+        engine.spark.write_at_zero(row.sink.topic, record.key, record.value)
+    else:
+        engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
 
 
 def _check_topic(sink: Source, at: Span | None, engine: EngineContext) -> None:
@@ -89,8 +93,23 @@ class RowWriter:
         """See api.Inserter."""
         records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
-        outcomes = iter(self._context.kafka.write_all(self.source.topic, sent))
+        outcomes = iter(self._written(sent))
         return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
+
+    def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
+        """Write records (key, value, time) in order; for each None, or why it was not taken."""
+        for at_zero, run in groupby(records, key=lambda record: record[2] == 0):
+            if at_zero:
+                yield from (self._written_at_zero(key, value) for key, value, _ in run)
+            else:
+                yield from self._context.kafka.write_all(self.source.topic, list(run))
+
+    def _written_at_zero(self, key: Bytes, value: Bytes) -> KafkaException | None:
+        try:
+            self._context.spark.write_at_zero(self.source.topic, key, value)
+        except KafkaException as failure:
+            return failure
+        return None
 
     def close(self) -> None:
         """See api.Inserter."""
@@ -134,7 +153,10 @@ def _record(
 ) -> tuple[Bytes, Bytes, int] | RequestFailed:
     if isinstance(pair, UnreadableRecord):
         return RequestFailed(BAD_REQUEST, str(pair))
-    return (*pair, row.get(TIMESTAMP_COLUMN) or now)
+    at = row.get(TIMESTAMP_COLUMN)
+    if at is not None and at < 0:
+        return RequestFailed(BAD_REQUEST, f"ROWTIME is negative: {at}")
+    return (*pair, now if at is None else at)
 
 
 def _fit(column: str, value: Any, type: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
@@ -201,6 +201,13 @@ class SparkRuntime:
     def constant(self, row: InsertRow) -> Record:
         """The record of an INSERT VALUES. Raises ValueError where it cannot be computed or written."""
         return self._bounded.constant(row, int(time.time() * 1000))
+
+    def write_at_zero(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """Write one record whose time is 0, which librdkafka takes for now, and wait for it. Raises KafkaException."""
+        try:
+            sink.put(self._session, topic, Record(key, value, 0), self._kafka.client)
+        except sink.NotWritten as failure:
+            raise KafkaException(KafkaError(KafkaError._FAIL, str(failure))) from failure
 
     def records(self, source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Pair | UnreadableRecord]:
         """Key and value of rows given by column names; in place of one that the formats cannot hold, why."""

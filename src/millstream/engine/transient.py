@@ -18,12 +18,11 @@ from millstream.engine.rows import row_of
 from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
-from millstream.model.errors import StatementError
 from millstream.model.names import quoted
 from millstream.model.settings import is_on
 from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
-from millstream.plan.pull_queries import PullPlan, plan_pull
+from millstream.plan.pull_queries import PullPlan, check_enabled, plan_pull
 from millstream.plan.queries import plan_transient
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
@@ -45,7 +44,7 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Stre
     query = plan_transient(context.statement, catalog, settings)
     if query.push:
         return _push(query, context, engine)
-    _check_pull(query, context.statement, settings)
+    check_enabled(query, settings, context.statement.span)
     if query.sources[0].kind is RelationKind.TABLE:
         return TablePullQuery(query, plan_pull(query, settings, context.statement.span), engine)
     return StreamPullQuery(query, settings, engine)
@@ -206,16 +205,6 @@ def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
 
 
 # ---------------------------------------------------------------- pull
-
-
-def _check_pull(query: TransientQuery, statement: tree.QueryStatement, settings: dict[str, str]) -> None:
-    source, at = query.sources[0], statement.span
-    if not is_on(settings, "ksql.pull.queries.enable"):
-        raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
-    if source.kind is RelationKind.STREAM and not is_on(settings, "ksql.query.pull.stream.enabled"):
-        raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
-    if query.plan.limit is not None and not is_on(settings, "ksql.query.pull.limit.clause.enabled"):
-        raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 
 class TablePullQuery(ClientQuery):

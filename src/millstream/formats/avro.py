@@ -166,6 +166,19 @@ def whole_names(schema: SchemaText, names: dict[str, Any]) -> None:
     _read(_loaded(schema.text), names, "", ())
 
 
+def required(schema: SchemaText) -> tuple[str, ...]:
+    """The fields of a record's schema that have neither a default nor room for null."""
+    node = _loaded(schema.text)
+    branches = node if isinstance(node, list) else [node]
+    records = (b for b in branches if isinstance(b, dict) and b.get("type") == "record")
+    record: dict[str, Any] = next(records, {"fields": []})
+    return tuple(f["name"] for f in record["fields"] if "default" not in f and not _takes_null(f["type"]))
+
+
+def _takes_null(type: Any) -> bool:
+    return type == "null" or (isinstance(type, list) and "null" in type)
+
+
 def _loaded(text: str) -> Any:
     try:
         return json.loads(text)

@@ -148,3 +148,22 @@ def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], dept
     ordered = sorted(members, key=lambda m: m[1].get("connect.index", 0) if isinstance(m[1], dict) else 0)
     read = [(name, _read(member, root, others, depth + 1)) for name, member in ordered]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))
+
+
+def required(schema: SchemaText) -> tuple[str, ...]:
+    """The fields that an object's schema requires and that may not be null."""
+    node = json.loads(schema.text)
+    branches = [node, *(b for word in ("oneOf", "anyOf", "allOf") for b in node.get(word, ()))]
+    record: dict[str, Any] = next((b for b in branches if "properties" in b), {"properties": {}})
+    fields = record["properties"]
+    return tuple(n for n in record.get("required", ()) if n in fields and not _takes_null(fields[n]))
+
+
+def _takes_null(node: Any) -> bool:
+    """Whether a field's schema allows null; one that stands elsewhere (`$ref`) is not looked up, and may."""
+    if not isinstance(node, dict) or "$ref" in node:
+        return True
+    kinds = node.get("type", [])
+    if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
+        return True
+    return any(_takes_null(b) for word in ("oneOf", "anyOf") for b in node.get(word, ()))

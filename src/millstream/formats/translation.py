@@ -12,6 +12,8 @@ from millstream.model.types import Field, SqlType, Struct
 ToText = Callable[[Sequence[Column], bool, str, str | None], str]
 # From a schema and the name of a message in it to a type.
 ToType = Callable[[SchemaText, str], SqlType | None]
+# From a schema to the fields that each record must have.
+ToRequired = Callable[[SchemaText], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,12 @@ class Translator:
     kind: str
     text: ToText
     whole: ToType
+    required: ToRequired = lambda schema: ()
 
 
 TRANSLATORS = {
-    "AVRO": Translator(avro.KIND, avro.text, avro.whole),
-    "JSON_SR": Translator(json_sr.KIND, json_sr.text, json_sr.whole),
+    "AVRO": Translator(avro.KIND, avro.text, avro.whole, avro.required),
+    "JSON_SR": Translator(json_sr.KIND, json_sr.text, json_sr.whole, json_sr.required),
     "PROTOBUF": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
     "PROTOBUF_NOSR": Translator(protobuf.KIND, protobuf.text, protobuf.whole),
 }

@@ -191,16 +191,22 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
 
 
 def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
-    typed_call = function_call(call, scope, FunctionKind.AGGREGATE)
+    typed_call = function_call(_with_argument(call, scope), scope, FunctionKind.AGGREGATE)
     assert isinstance(typed_call, typed.TypedCall)
     assert typed_call.type is not None
-    if call.star and typed_call.arguments == () and call.name.upper() != "COUNT":
-        raise StatementError(f"{call.name} does not take *", call.span)
     signature = typed_call.resolved.signature
     rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
     accumulator = _accumulator(call, typed_call, scope)
     _check_source(call, accumulator, node)
     return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
+
+
+def _with_argument(call: tree.Call, scope: NameScope) -> tree.Call:
+    """MAX() and MAX(*) are MAX(ROWTIME), as in ksqlDB; a function that can be called without argument (COUNT) is."""
+    function = scope.functions.lookup(call.name)
+    if call.args or function is None or any(not s.parameters for s in function.signatures):
+        return call
+    return replace(call, args=(tree.ColumnRef("ROWTIME", span=call.span),), star=False)
 
 
 def _with_type(argument: typed.TypedExpression) -> typed.TypedExpression:
@@ -276,7 +282,10 @@ def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
             written.span,
             "give a longer RETENTION, or a shorter GRACE PERIOD",
         )
-    return Window(written.kind.value, size, advance, grace, retention, query.emit is tree.Emit.FINAL)
+    final = query.emit is tree.Emit.FINAL
+    # As in ksqlDB, whose store has forgotten such a window; without a grace period it closes before that.
+    drops_expired = final and written.grace is not None and grace > 0
+    return Window(written.kind.value, size, advance, grace, retention, final, drops_expired)
 
 
 def _check_window(written: tree.WindowClause, size: int, advance: int) -> None:

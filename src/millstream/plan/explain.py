@@ -1,9 +1,11 @@
 """A plan as text: one line a node, the sink first, its source indented below (EXPLAIN)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
+from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.catalog.catalog import RelationKind, Source
+from millstream.model.errors import Span
 from millstream.model.names import identifier
 from millstream.plan.nodes import (
     Aggregate,
@@ -20,6 +22,8 @@ from millstream.plan.nodes import (
     Window,
     Write,
 )
+from millstream.plan.pull_queries import Access, KeyLookup, KeyRange, check_enabled, plan_pull
+from millstream.plan.steps import TransientQuery
 
 
 def explain(node: PlanNode) -> str:
@@ -119,3 +123,40 @@ def _item(column: NamedExpression) -> str:
 def _source(source: Source, way: str) -> str:
     formats = f"key {source.key.format}, value {source.value.format}"
     return f"{source.kind.value} {identifier(source.name)} {way} topic {source.topic} ({formats})"
+
+
+# ---------------------------------------------------------------- pull queries
+
+
+def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> str:
+    """How a pull query is answered: its plan, and how it reaches the rows. Raises StatementError for one that is not."""
+    check_enabled(query, settings, at)
+    source = query.sources[0]
+    if source.kind is RelationKind.STREAM:
+        reached = f"Pull from topic {source.topic}: from its beginning to its present end"
+        return f"{explain(query.plan)}\n{reached}"
+    pulled = plan_pull(query, settings, at)
+    reached = "; ".join(_reached(access, source) for access in pulled.accesses)
+    return f"{explain(pulled.plan)}\nPull from the rows of {source.kind.name} {identifier(source.name)}: {reached}"
+
+
+def _reached(access: Access, source: Source) -> str:
+    names = [identifier(c.name) for c in source.schema.key]
+    match access:
+        case KeyLookup(keys):
+            lists = (", ".join(map(_constant, values)) for values in keys)
+            place = " and ".join(f"{name} of {values}" for name, values in zip(names, lists, strict=True))
+            text = f"look up {place}"
+        case KeyRange(limits):
+            bounds = " and ".join(f"{names[0]} {limit.operator} {_constant(limit.constant)}" for limit in limits)
+            text = f"read the keys with {bounds}"
+        case _:
+            text = "read the whole table"
+    windows = " and ".join(f"{b.where.name} {b.operator} {_constant(b.constant)}" for b in access.windows)
+    return f"{text}, windows with {windows}" if windows else text
+
+
+def _constant(expression: TypedExpression) -> str:
+    if not isinstance(expression, Constant):
+        return "a computed value"
+    return f"'{expression.value}'" if isinstance(expression.value, str) else str(expression.value)

@@ -110,7 +110,8 @@ class Window:
     """How rows of a group are divided by time, all in milliseconds.
 
     `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Rows that come more than
-    `grace` after their window's end, in stream time, are left out. `final`: a window's row comes once, when it closes.
+    `grace` after their window's end, in stream time, are left out. `final`: a window's row comes once, when it closes;
+    with `drops_expired` not that of a window whose start is then older than the retention.
     """
 
     type: str
@@ -119,6 +120,7 @@ class Window:
     grace: int
     retention: int
     final: bool = False
+    drops_expired: bool = False
 
     @property
     def windowed(self) -> Windowed:

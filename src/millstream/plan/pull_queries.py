@@ -98,6 +98,16 @@ class _Alternative:
         return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
 
 
+def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> None:
+    """Raises StatementError for a pull query that the settings forbid."""
+    if not is_on(settings, "ksql.pull.queries.enable"):
+        raise StatementError("Pull queries are disabled", at, "ksql.pull.queries.enable=true allows them")
+    if query.sources[0].kind is RelationKind.STREAM and not is_on(settings, "ksql.query.pull.stream.enabled"):
+        raise StatementError("Pull queries on streams are disabled", at, "ksql.query.pull.stream.enabled allows them")
+    if query.plan.limit is not None and not is_on(settings, "ksql.query.pull.limit.clause.enabled"):
+        raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
+
+
 def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
     """How a pull query on a table is answered.
 
@@ -246,8 +256,9 @@ def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings:
     """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
     if is_on(settings, TABLE_SCAN):
         return
-    # Of a range of other keys ksqlDB reads the whole table too, and refuses it here.
-    ranges = is_on(settings, RANGE_SCAN) and source.schema.key[0].type == STRING and len(alternatives) == 1
+    # Of a range of other keys, and of windows, ksqlDB reads the whole table too, and refuses it here.
+    ordered = source.schema.key[0].type == STRING and source.windowed is None
+    ranges = is_on(settings, RANGE_SCAN) and ordered and len(alternatives) == 1
     why = (
         "Missing WHERE clause."
         if not alternatives

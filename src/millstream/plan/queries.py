@@ -30,15 +30,15 @@ from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.analysis.sources import RESERVED_COLUMNS
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import Catalog, RelationKind, Source
-from millstream.functions import Library
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
-from millstream.model.types import BOOLEAN, Struct
-from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows, is_aggregate
+from millstream.model.types import Struct
+from millstream.plan import clauses
+from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows
 from millstream.plan.joins import JoinedSources, JoinInput, join_sources
 from millstream.plan.nodes import (
     ClientOutput,
@@ -61,8 +61,6 @@ from millstream.syntax.printer import to_sql
 FATAL_RECORDS = "ksql.fail.on.deserialization.error"
 STRICT_TIME = "ksql.timestamp.throw.on.invalid"
 NEW_PLANNER = "ksql.new.query.planner.enabled"
-SUPPRESS = "ksql.suppress.enabled"
-PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +151,12 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
 
 def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
     """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
-    query = _in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
+    query = clauses.in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
     if query.emit is None:
-        _check_pull(query)
+        clauses.check_pull(query)
     relation, aliases = _rows(query, catalog, settings)
+    if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
+        _check_in_lists(query.where, relation.scope)
     relation, items = _projected(query, replace(relation, bounds=True))
     columns = tuple(
         NamedExpression(item.alias or aliases.of(item.expression), _typed_item(item), to_sql(item.expression))
@@ -174,33 +174,13 @@ def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery
     return views.to_logical_view(query, [(alias, source) for alias, source in known if source is not None])
 
 
-def _in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
-    """A push query that only aggregates, grouped by a constant into a single group of all rows."""
-    if query.emit is None or query.group_by is not None or query.window is not None:
-        return query
-    calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
-    return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
-
-
-def _check_pull(query: tree.SelectQuery) -> None:
-    push = "add EMIT CHANGES if you intended to issue a push query"
-    if query.joins:
-        raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
-    clauses = {
-        "WINDOW": query.window,
-        "GROUP BY": query.group_by,
-        "PARTITION BY": query.partition_by,
-        "HAVING": query.having,
-    }
-    for name, clause in clauses.items():
-        if clause is not None:
-            hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
-            raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
-    for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
-        for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
-            if column.name in PUSH_ONLY:
-                fact = f"Pull queries don't support the following columns in {place} clauses: `{column.name}`"
-                raise StatementError(fact, column.span, push)
+def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
+    """In a pull query on a table IN is one = for each value, as in ksqlDB: no text where a number is, and no NULL."""
+    in_lambdas = [e for part in condition.walk() if isinstance(part, tree.Lambda) for e in part.body.walk()]
+    for part in condition.walk():
+        if isinstance(part, tree.InList) and part not in in_lambdas:
+            for item in part.items:
+                type_expression(tree.Comparison("=", part.operand, item, span=item.span), scope)
 
 
 def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionItem]) -> None:
@@ -217,10 +197,11 @@ def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionI
 
 
 def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> tuple[Relation, Aliases]:
-    _check_clauses(query, library(catalog.functions))
-    _check_final(query, settings)
+    clauses.check_clauses(query, library(catalog.functions))
+    clauses.check_final(query, settings)
     relations = [_source(s, catalog, settings) for s in (query.source, *(j.source for j in query.joins))]
     relation = _joined(query, relations) if query.joins else relations[0]
+    clauses.check_table_functions(query, relation.node.kind, relation.scope.functions)
     shared = relation.joined.shared if relation.joined else frozenset[str]()
     aliases = Aliases({c.name for one in relations for c in one.node.schema}, shared=shared)
     relation = _filtered(query, relation)
@@ -266,37 +247,6 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
 
 
-def _check_clauses(query: tree.SelectQuery, functions: Library) -> None:
-    if query.window is not None and query.group_by is None:
-        raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
-    if query.having is not None and query.group_by is None:
-        raise StatementError("HAVING needs GROUP BY", query.having.span)
-    for expression in query.walk():
-        if isinstance(expression, tree.Call) and is_aggregate(expression, functions) and query.group_by is None:
-            raise StatementError(
-                f"aggregate function {expression.name} without a GROUP BY clause",
-                expression.span,
-                "group by an expression; a constant makes one group of all rows",
-            )
-
-
-def _check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
-    if query.emit is not tree.Emit.FINAL:
-        return
-    if query.window is None:
-        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
-    if not is_on(settings, SUPPRESS):
-        hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
-        raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
-
-
-def _table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
-    """The distinct calls of table functions in what is written, itself too."""
-    calls = [e for e in node.walk() if isinstance(e, tree.Call)]
-    functions_called = [(call, functions.lookup(call.name)) for call in calls]
-    return tuple(dict.fromkeys(call for call, f in functions_called if f is not None and f.kind is FunctionKind.TABLE))
-
-
 def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
     if source.name not in catalog.sources:
         raise StatementError(
@@ -330,13 +280,9 @@ def _filtered(query: tree.SelectQuery, relation: Relation) -> Relation:
 
 
 def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
-    calls = _table_calls(query, relation.scope.functions)
+    calls = clauses.table_calls(query, relation.scope.functions)
     if not calls:
         return relation
-    if relation.node.kind is RelationKind.TABLE:
-        raise StatementError("Table source is not supported with table functions", calls[0].span)
-    for call in calls:
-        _check_table_function(call, query, relation.scope.functions)
     width = len(relation.node.schema.value)
     table_functions = tuple(
         NamedExpression(f"KSQL_SYNTH_{i}", function_call(c, relation.scope, FunctionKind.TABLE), to_sql(c))
@@ -349,19 +295,6 @@ def _flattened(query: tree.SelectQuery, relation: Relation) -> Relation:
     }
     hidden = frozenset(range(width, width + len(table_functions)))
     return replace(relation, node=node, scope=replace(relation.scope, computed=computed), hidden=hidden)
-
-
-def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: Library) -> None:
-    inside = [c for c in _table_calls(call, functions) if c is not call]
-    if inside:
-        raise StatementError("Table functions cannot be nested", inside[0].span)
-    for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):
-        parts = place if isinstance(place, tuple) else (place,)
-        if any(part is not None and call in part.walk() for part in parts):
-            raise StatementError(f"Table functions cannot be used in {name}", call.span)
-    for expression in query.walk():
-        if isinstance(expression, tree.Case) and call in expression.walk():
-            raise StatementError("Table functions cannot be used in CASE", call.span)
 
 
 def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> Relation:

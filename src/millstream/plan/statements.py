@@ -24,6 +24,7 @@ from millstream.plan import queries
 from millstream.plan.functions import create_function, drop_function, functions_called
 from millstream.plan.joins import repartition_streams
 from millstream.plan.nodes import Select, Write, joins, leaves, reads, retention, windowed
+from millstream.plan.replacing import state_kept
 from millstream.plan.steps import (
     CreateTopic,
     DeleteSubjects,
@@ -194,9 +195,13 @@ def _(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
     p = properties.read(statement.properties, properties.MADE, statement.span)
     id = (old and old.created_by) or _query_id(statement, context.catalog)
     sink = _sink(statement, plan, p, id, context)
+    kept = ""
     if old is not None:
         _check_query_replaceable(old, sink, statement.span, context)
-    return _start_query(statement, Write(plan, sink), _sink_topic_step(sink, plan, p, context), id, old, context)
+        replaced = context.catalog.queries.get(id)
+        kept = state_kept(replaced, plan, context.catalog, statement.span) if replaced else ""
+    outcome = _start_query(statement, Write(plan, sink), _sink_topic_step(sink, plan, p, context), id, old, context)
+    return replace(outcome, message=f"{outcome.message}; {kept}") if kept else outcome
 
 
 def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
@@ -218,9 +223,12 @@ def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningCont
 
 
 def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
-    """Tables are joined partition by partition: their topics need equal numbers. Streams are repartitioned instead."""
+    """A stream looks up a table of as many partitions, as in ksqlDB; streams, and tables, join whatever they have.
+
+    Every join sends its rows to the task of their key, so the rule is one of statements and not of what can run.
+    """
     for join in joins(plan):
-        if join.foreign or join.right.kind is RelationKind.STREAM:
+        if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM:
             continue
         one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
         topics = [context.facts.topics.get(s.topic) for s in (one, other)]
@@ -265,13 +273,17 @@ def _sink(statement: tree.CreateAs, plan: Select, p: Properties, id: str, contex
     )
     value = serdes.choose("VALUE", p, schema.value, context.settings, inherited("VALUE", origins))
     keys, values = (schemas.SchemaSide(side, topic, p, context.facts, context.settings) for side in ("KEY", "VALUE"))
+    key_serde = schemas.with_schema(keys, key, schema.key, statement.name)
+    value_serde = schemas.with_schema(values, value, schema.value, statement.name)
+    schemas.check_required(keys, key, schema.key)
+    schemas.check_required(values, value, schema.value)
     return Source(
         statement.name,
         plan.kind,
         schema,
         topic,
-        schemas.with_schema(keys, key, schema.key, statement.name),
-        schemas.with_schema(values, value, schema.value, statement.name),
+        key_serde,
+        value_serde,
         statement=context.text,
         timestamp=sources.timestamp(p, schema),
         windowed=windowed(plan),

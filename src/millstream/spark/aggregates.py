@@ -312,19 +312,20 @@ class _WindowFolds(_GroupFolds):
         )
 
     def _closed(self, window: Window) -> OperatorExpression:
-        """The output of a window that closes, as the store that Kafka Streams reads it from still has it.
-
-        A window older than the retention is no longer there.
-        """
+        """The output of a window that closes; see Window.drops_expired."""
         start = _STATE.field("start")
-        output = self._output(
-            _STATE.field("key"),
-            self._results(_STATE),
-            self.value.null(),
-            _STATE.field("latest"),
-            _bounds(start, window),
+        output = array(
+            self._output(
+                _STATE.field("key"),
+                self._results(_STATE),
+                self.value.null(),
+                _STATE.field("latest"),
+                _bounds(start, window),
+            )
         )
-        return if_(start >= _CLOCK - _CLOCK % window.advance - window.retention, array(output), array())
+        if not window.drops_expired:
+            return output
+        return if_(start >= _CLOCK - _CLOCK % window.advance - window.retention, output, array())
 
     def _late(self) -> OperatorExpression:
         """No output, and an entry in the processing log."""

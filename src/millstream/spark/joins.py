@@ -16,7 +16,7 @@ in `right<n>` for input n. Join n folds inputs 0 and n into input 0 and forwards
                                                                        after join 2: {u1, i7, null, i7, pen}
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -44,12 +44,20 @@ _IS_LEFT = ROW.field("side").equals(integer(0))
 
 
 def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
-    """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs."""
+    """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs.
+
+    Those of a join that `knows_old` have besides `old`: the value that the row replaces.
+    """
     chain = _chain(node)
     frame = _union(chain, rows, query, live)
     for place, join in enumerate(chain, 1):
         frame = _kind(join)(join, place, chain[place:], query, live).run(frame)
     return frame.drop("input")
+
+
+def knows_old(node: PlanNode) -> bool:
+    """Whether a node is a join that can say which value a row of it replaces: one of two tables by their keys."""
+    return isinstance(node, Join) and _kind(node) is TableTableJoin
 
 
 def _chain(node: Join) -> list[Join]:
@@ -131,6 +139,9 @@ class StreamTableJoin(_FoldJoin):
 class TableTableJoin(_FoldJoin):
     """Two tables by their keys: the state is the last row of either side, and its time."""
 
+    def _out_types(self) -> Mapping[str, str]:
+        return {**super()._out_types(), **({} if self.later else {"old": self.joined.type})}
+
     def fold(self) -> Fold:
         """The state of a key is the value of either side's row and its rowtime."""
         layout = StructLayout(
@@ -159,11 +170,22 @@ class TableTableJoin(_FoldJoin):
         no_counterpart = STATE.field(other).is_null()
         time = call("greatest", _ROWTIME, if_(no_counterpart, _ROWTIME, STATE.field(f"{other}_time")))
         key = ROW.field("join_key")
-        tombstone = array(self.row(key, self.joined.null(), time))
-        joined = array(self.row(key, self.value(sides["left"], sides["right"]), time))
+        old = {} if self.later else {"old": self._old()}
+        tombstone = array(self.row(key, self.joined.null(), time, **old))
+        joined = array(self.row(key, self.value(sides["left"], sides["right"]), time, **old))
         alone: OperatorExpression = array()
         if own_outer:
             removed = if_(STATE.field(own).is_null(), array(), tombstone)
             alone = if_(value.is_null(), removed, joined)
         both = joined if other_outer else if_(value.is_null(), tombstone, joined)
         return if_(no_counterpart, alone, both)
+
+    def _old(self) -> OperatorExpression:
+        """The result before the row at hand, null where there was none."""
+        left, right, outer = STATE.field("left"), STATE.field("right"), self.join.outer
+        missing = left.is_null() & right.is_null()
+        if not outer.left:
+            missing = missing | right.is_null()
+        if not outer.right:
+            missing = missing | left.is_null()
+        return if_(missing, self.joined.null(), self.value(left, right))

@@ -28,6 +28,7 @@ from millstream.plan.nodes import (
     Filter,
     Flatten,
     Join,
+    NamedExpression,
     PlanNode,
     Read,
     Rekey,
@@ -231,13 +232,15 @@ def _(node: Filter, run: _QueryRun) -> DataFrame:
             aggregates.grouped(_rows(node.source.source, run), node.source, run.groups(old=True)), condition, rest
         )
     rows = _rows(node.source, run)
+    if joins.knows_old(node.source):
+        return _having(rows, condition, rest)
     if node.kind is RelationKind.STREAM:
         return rows.where(f"value is not null and {condition}")
     return rows.selectExpr("key", f"if({condition}, value, null) as value", *rest)
 
 
 def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
-    """The groups for which the condition holds, and a tombstone where it no longer does."""
+    """The rows for which the condition holds, and a tombstone where it no longer does: `old` is what a row replaces."""
     now = rows.selectExpr("*", f"value is not null and {condition} as holds")
     then = now.selectExpr("key", "old as value", "value as now", "holds", *rest)
     both = then.selectExpr("*", f"value is not null and {condition} as held").where("holds or held")
@@ -274,12 +277,19 @@ def _(node: Rekey, run: _QueryRun) -> DataFrame:
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
     seen = rows.selectExpr("key", "value", *carried, *pseudo)
-    key = _struct("K", [guarded(k.expression, run.label("partitionby", k.name)) for k in node.keys])
+    key = _struct("K", [_new_key(k, run) for k in node.keys])
     values = [f"value.V{i}" for i in range(len(old.value))] + [f"key.K{i}" for i in range(len(old.key))]
     value = f"if(value is null, null, {_struct('V', values)})"
     return seen.selectExpr(
         f"{key} as key", f"{value} as value", "t as rowtime", "headers", "p as partition", "o as offset"
     )
+
+
+def _new_key(key: NamedExpression, run: _QueryRun) -> str:
+    """A column of PARTITION BY: of a null value it is null, whatever the expression, unless that is of the old key."""
+    text = guarded(key.expression, run.label("partitionby", key.name))
+    columns = [part for part in key.expression.walk() if isinstance(part, ColumnReference)]
+    return text if all(c.where is ColumnPlace.KEY for c in columns) else f"if(value is null, null, {text})"
 
 
 @_rows.register

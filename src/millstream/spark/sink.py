@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -19,6 +20,10 @@ PRODUCER = {
     "max.block.ms": "20000",
 }
 COLUMNS = ("key", "value", "rowtime", "headers")
+
+
+class NotWritten(Exception):
+    """A record that the broker did not take, and why."""
 
 
 def run_realtime(
@@ -65,12 +70,15 @@ def release(session: SparkSession, query_id: str) -> None:
 def put(session: SparkSession, topic: str, record: Record, producer_conf: Mapping[str, str]) -> None:
     """Write one record, at its own time even where that is 0, and wait until the broker has it.
 
-    Raises Py4JError where it does not take it.
+    Raises NotWritten where it does not take it.
     """
     conf = jvm.java_map(session, {**PRODUCER, **producer_conf})
     names, values = [name for name, _ in record.headers], [data for _, data in record.headers]
     lists = (jvm.java_list(session, names), jvm.java_list(session, values))
-    jvm.module(session, "Sink").put(conf, topic, record.rowtime, record.key, record.value, *lists)
+    try:
+        jvm.module(session, "Sink").put(conf, topic, record.rowtime, record.key, record.value, *lists)
+    except Py4JJavaError as failure:
+        raise NotWritten(str(failure.java_exception.getMessage())) from failure
 
 
 def log_to_topic(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal as Number
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCast, TypedExpression
@@ -13,7 +13,7 @@ from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange, 
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.pipeline import side_spec
-from millstream.tables.keys import StoreKeys, keys_of
+from millstream.tables.keys import SIGN_BIT, StoreKeys, keys_of
 from millstream.tables.store import Change, Store, WindowBounds
 
 BATCH = 500
@@ -50,19 +50,37 @@ def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
 
 
 def _rows_of(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
-    seen: set[bytes] = set()
+    """The rows that the accesses reach, each once: several may reach the same key, in other windows or in the same."""
+    if len(pulled.accesses) == 1:
+        yield from _reached(pulled.accesses[0], pulled.source, store, bounded, keys)
+        return
+    seen: set[tuple[bytes, int, int]] = set()
     for access in pulled.accesses:
-        windows = _windows(access, bounded)
-        match access:
-            case KeyLookup():
-                keys_left = [k for k in _lookup(access, pulled.source, bounded, keys) if k not in seen]
-                seen.update(keys_left)
-                yield from store.of(keys_left, windows)
-            case KeyRange() if keys.ordered is not None:
-                low, high = _between(access, pulled.source, bounded, keys)
-                yield from store.between(low, high, windows)
-            case _:
-                yield from store.between(None, None, windows)
+        for change in _reached(access, pulled.source, store, bounded, keys):
+            row = (change.key, change.start, change.end)
+            if row not in seen:
+                seen.add(row)
+                yield change
+
+
+def _reached(access: Access, source: Source, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
+    windows = _windows(access, bounded)
+    match access:
+        case KeyLookup():
+            return store.of(_lookup(access, source, bounded, keys), windows)
+        case KeyRange() if keys.ordered is not None:
+            low, high = _between(access, source, bounded, keys)
+            return store.between(low, high, windows)
+        case _:
+            return _scanned(store, windows, keys)
+
+
+def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[Change]:
+    """All rows in the order of their keys' bytes, as ksqlDB's store has them: negative numbers come last."""
+    if not keys.signed:
+        return store.between(None, None, windows)
+    zero = (SIGN_BIT, True), (SIGN_BIT, False)
+    return chain(store.between(zero[0], None, windows), store.between(None, zero[1], windows, keys.inverted))
 
 
 # ---------------------------------------------------------------- keys

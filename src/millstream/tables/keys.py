@@ -7,6 +7,8 @@ from millstream.formats.windowed_keys import with_window, without_window
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
 _WHOLE = (INTEGER, BIGINT)
+# The least stored key that is no negative number begins with it.
+SIGN_BIT = b"\x80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,16 @@ class StoreKeys:
 
     windowed: Windowed | None
     ordered: SqlType | None
+
+    @property
+    def signed(self) -> bool:
+        """Whether the keys are numbers, which are stored with their sign turned over."""
+        return self.ordered in (*_WHOLE, DOUBLE)
+
+    @property
+    def inverted(self) -> bool:
+        """Whether negative keys are stored in the opposite order of their own bytes."""
+        return self.ordered == DOUBLE
 
     def cut(self, key: bytes) -> tuple[bytes, int, int]:
         """A record's key as it is stored, and its window's start and end in epoch ms (0 without).
@@ -37,7 +49,7 @@ class StoreKeys:
 
     def _turned(self, key: bytes, back: bool = False) -> bytes:
         """Whole numbers with their sign turned over, doubles also with the other bits of negative ones."""
-        if not key or self.ordered not in (*_WHOLE, DOUBLE):
+        if not key or not self.signed:
             return key
         negative = (key[0] < 0x80) if back else (key[0] >= 0x80)
         if self.ordered == DOUBLE and negative:

@@ -148,9 +148,16 @@ class Store:
                 yield from _changes(reader, ["key = ?", *where], [key, *values])
 
     def between(
-        self, low: tuple[bytes, bool] | None, high: tuple[bytes, bool] | None, bounds: WindowBounds = ALL
+        self,
+        low: tuple[bytes, bool] | None,
+        high: tuple[bytes, bool] | None,
+        bounds: WindowBounds = ALL,
+        downwards: bool = False,
     ) -> Iterator[Change]:
-        """The rows whose keys are between two, each with whether it is itself meant; None = no bound."""
+        """The rows whose keys are between two, each with whether it is itself meant; None = no bound.
+
+        They come in the order of their keys, the greatest first if `downwards`, and of their windows.
+        """
         where, values = _conditions(bounds)
         values_of_limits: list[bytes] = []
         for limit, sign in ((low, ">"), (high, "<")):
@@ -158,7 +165,7 @@ class Store:
                 where.append(f"key {sign}{'=' if limit[1] else ''} ?")
                 values_of_limits.append(limit[0])
         with self._reading() as reader:
-            yield from _changes(reader, where, [*values, *values_of_limits])
+            yield from _changes(reader, where, [*values, *values_of_limits], "key DESC" if downwards else "key")
 
     def _reading(self) -> "closing[sqlite3.Connection]":
         return closing(sqlite3.connect(self._path, check_same_thread=False))
@@ -180,11 +187,12 @@ def _conditions(bounds: WindowBounds) -> tuple[list[str], list[int]]:
     return where, values
 
 
-def _changes(reader: sqlite3.Connection, where: Iterable[str], values: Sequence[bytes | int]) -> Iterator[Change]:
+def _changes(
+    reader: sqlite3.Connection, where: Iterable[str], values: Sequence[bytes | int], order: str = "key"
+) -> Iterator[Change]:
     condition = " AND ".join(where)
-    for key, start, end, value, time, headers in reader.execute(
-        f"{_SELECT}{' WHERE ' if condition else ''}{condition}", values
-    ):
+    rows = f"{_SELECT}{' WHERE ' if condition else ''}{condition} ORDER BY {order}, since, until"
+    for key, start, end, value, time, headers in reader.execute(rows, values):
         yield Change(key, start, end, value, time, _headers(headers))
 
 

@@ -297,3 +297,24 @@ CREATE STREAM o AS SELECT * FROM d JOIN t ON d.id = t.id;
 -- →       Read STREAM D from topic a (key KAFKA, value JSON)
 -- →     Select ID KEY, ID, U_ID, NAME
 -- →       Read TABLE T from topic t (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT * FROM t JOIN far ON t.id = far.id;
+-- → TABLE (T_ID INTEGER KEY, T_U_ID INTEGER, T_NAME STRING, FAR_ID INTEGER, FAR_NAME STRING)
+-- → Select T.ID AS T_ID KEY, T.U_ID AS T_U_ID, T.NAME AS T_NAME, FAR.ID AS FAR_ID, FAR.NAME AS FAR_NAME
+-- →   Join (INNER) on T.ID = FAR.ID
+-- →     Select ID KEY, ID, U_ID, NAME
+-- →       Read TABLE T from topic t (key JSON, value JSON)
+-- →     Select ID KEY, ID, NAME
+-- →       Read TABLE FAR from topic far (key JSON, value JSON)
+
+CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.id JOIN far ON t.id = far.id;
+-- → TABLE (T_ID INTEGER KEY, T_U_ID INTEGER, T_NAME STRING, U_ID INTEGER, U_NAME STRING, FAR_ID INTEGER, FAR_NAME STRING)
+-- → Select T.ID AS T_ID KEY, T.U_ID AS T_U_ID, T.NAME AS T_NAME, U.ID AS U_ID, U.NAME AS U_NAME, FAR.ID AS FAR_ID, FAR.NAME AS FAR_NAME
+-- →   Join (INNER) on T.ID = FAR.ID
+-- →     Join (INNER) on T.ID = U.ID
+-- →       Select ID KEY, ID, U_ID, NAME
+-- →         Read TABLE T from topic t (key JSON, value JSON)
+-- →       Select ID KEY, ID, NAME
+-- →         Read TABLE U from topic u (key JSON, value JSON)
+-- →     Select ID KEY, ID, NAME
+-- →       Read TABLE FAR from topic far (key JSON, value JSON)

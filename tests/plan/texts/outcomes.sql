@@ -175,3 +175,80 @@ CREATE STREAM bought AS SELECT o.id, orders.item FROM orders AS o;
 
 INSERT INTO late_key VALUES (1, 'a');
 -- → LATE_KEY: K, V
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, COUNT(*) + 1 AS m FROM orders WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 1 DAY) WHERE amount > 1 GROUP BY item HAVING COUNT(*) > 2;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its windows go on with what they hold: COUNT(*) by ITEM in TUMBLING windows
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, M BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, COUNT(*) + 1 AS M
+-- →     Filter COUNT(*) > 2 (other rows become tombstones)
+-- →       Group by ITEM in TUMBLING windows of 3600000 ms, grace 86400000 ms, emitted at each row: COUNT(*)
+-- →         Filter AMOUNT > 1
+-- →           Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 1 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its groups go on with what they hold: COUNT(*) by ITEM
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Filter AMOUNT > 1
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:109: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in TUMBLING windows, and the new one would keep COUNT(*), SUM(AMOUNT) by ITEM in TUMBLING windows
+-- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 2 MINUTES) GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 60000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:129: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in HOPPING windows, and the new one would keep COUNT(*) by ITEM in HOPPING windows
+-- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item EMIT FINAL;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:109: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in TUMBLING windows, and the new one would keep COUNT(*) by ITEM in TUMBLING windows, emitted when they close
+-- →   hint: the state that is there cannot become the other: DROP the table first, or make another one

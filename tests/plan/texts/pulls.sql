@@ -200,3 +200,61 @@ SELECT id FROM one WINDOW TUMBLING (SIZE 1 HOUR) WHERE id = 1;
 SELECT n AS a, id FROM one WHERE id = 1 LIMIT 1;
 -- → keys (1)
 -- → without scans: keys (1)
+
+SELECT * FROM one WHERE id IN (1, NULL);
+-- → line 1:35: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+-- → without scans: line 1:35: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+SELECT * FROM one WHERE id IN (1, '2');
+-- → line 1:35: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- →   hint: CAST one to the other's type
+-- → without scans: line 1:35: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- →   hint: CAST one to the other's type
+
+SELECT * FROM txt WHERE s IN ('a', 1);
+-- → line 1:36: S (STRING) cannot be compared with 1 (INTEGER) by =
+-- →   hint: CAST one to the other's type
+-- → without scans: line 1:36: S (STRING) cannot be compared with 1 (INTEGER) by =
+-- →   hint: CAST one to the other's type
+
+SELECT * FROM one WHERE n IN (NULL);
+-- → line 1:31: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+-- → without scans: line 1:31: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+SELECT * FROM two WHERE id IN (1, NULL) AND s IN ('a');
+-- → line 1:35: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+-- → without scans: line 1:35: = with NULL says nothing
+-- →   hint: IS NULL and IS NOT NULL ask for null
+
+SELECT * FROM one WHERE id IN (1.5, 2);
+-- → keys (Decimal('1.5'), Decimal('2'))
+-- → without scans: keys (Decimal('1.5'), Decimal('2'))
+
+SELECT * FROM one WHERE NOT id IN (1, '2');
+-- → line 1:39: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- →   hint: CAST one to the other's type
+-- → without scans: line 1:39: ID (INTEGER) cannot be compared with '2' (STRING) by =
+-- →   hint: CAST one to the other's type
+
+SELECT * FROM txt WHERE s > 'a';
+-- → range key > 'a', each row asked
+-- → without scans: range key > 'a', each row asked
+
+SELECT * FROM wtxt WHERE s > 'a';
+-- → range key > 'a', each row asked
+-- → without scans: line 1:1: Bound on key columns '[`S` STRING KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM wtxt WHERE s > 'a' AND WINDOWSTART > 10;
+-- → range key > 'a' wstart > 10, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`S` STRING KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM wtxt WHERE s = 'a' AND WINDOWSTART > 10;
+-- → keys ('a') wstart > 10, each row asked
+-- → without scans: keys ('a') wstart > 10, each row asked

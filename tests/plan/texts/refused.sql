@@ -211,3 +211,49 @@ INSERT INTO orders (id, item) VALUES (1, "x");
 SELECT o.id, people.age FROM orders o EMIT CHANGES;
 -- → line 1:14: no source here is named PEOPLE
 -- →   hint: sources here: O
+
+CREATE STREAM o AS SELECT * FROM orders PARTITION BY ();
+-- → line 1:20: PARTITION BY names no expression
+-- →   hint: PARTITION BY NULL takes the key away
+
+CREATE TABLE o AS SELECT COUNT(*) FROM orders GROUP BY ();
+-- → line 1:19: GROUP BY names no expression
+-- →   hint: a constant makes one group of all rows
+
+CREATE TABLE o AS SELECT item, COUNT(*), EXPLODE(tags) FROM orders GROUP BY item;
+-- → line 1:42: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE TABLE o AS SELECT item, SUM(item), EXPLODE(id) FROM orders GROUP BY item;
+-- → line 1:43: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE TABLE o AS SELECT item, COUNT(EXPLODE(tags)) FROM orders GROUP BY item;
+-- → line 1:38: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE TABLE o AS SELECT item, EXPLODE(COLLECT_LIST(amount)) FROM orders GROUP BY item;
+-- → line 1:32: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE TABLE o AS SELECT item, COUNT(*) FROM orders GROUP BY item HAVING EXPLODE(tags) = 'x';
+-- → line 1:74: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE TABLE o AS SELECT item, COUNT(*) FROM orders GROUP BY item, EXPLODE(tags);
+-- → line 1:68: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+SELECT EXPLODE(id), COUNT(*) FROM orders EMIT CHANGES;
+-- → line 1:8: Table functions cannot be used with aggregations.
+-- →   hint: make a stream of the rows first, and aggregate that
+
+CREATE STREAM o AS SELECT * FROM orders WHERE EXPLODE(id) = 1;
+-- → line 1:47: Table functions cannot be used in WHERE
+
+CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
+-- → line 1:32: Table source is not supported with table functions
+
+INSERT INTO late_key VALUES ('k', 1);
+-- → line 1:30: column V: STRING cannot stand where INTEGER is wanted
+-- →   hint: CAST it

@@ -146,8 +146,9 @@ def _failure(at: float, message: str) -> dict[str, Any]:
     return {"timestamp": int(at * 1000), "errorMessage": message, "type": "UNKNOWN"}
 
 
-def unstarted(text: str, statement: str, schema: Schema, sources: list[str], sinks: list[str], plan: str) -> Entity:
-    """EXPLAIN of a statement that nobody runs."""
+def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[str], list[str]], plan: str) -> Entity:
+    """EXPLAIN of a statement that nobody runs; `query` is its type (PERSISTENT, PUSH, PULL), sources and sinks."""
+    kind, sources, sinks = query
     body: dict[str, Any] = {
         "id": "",
         "statementText": statement,
@@ -159,7 +160,7 @@ def unstarted(text: str, statement: str, schema: Schema, sources: list[str], sin
         "executionPlan": plan,
         "overriddenProperties": {},
         "ksqlHostQueryStatus": {},
-        "queryType": "PERSISTENT" if sinks else "PUSH",
+        "queryType": kind,
         "queryErrors": [],
         "tasksMetadata": [],
         "consumerGroupId": "",

@@ -64,14 +64,14 @@ DATETIME = (
     _moved("TIMESTAMP", "SUB", "TIMESTAMPSUB(SECONDS, 1, '2020-01-01T00:00:00')", "2019-12-31T23:59:59.000"),
     _row(
         "PARSE_DATE",
-        "The DATE that a text says in a pattern without times.",
+        "The DATE that a text says in a pattern without times; what it leaves out is that of 1970-01-01.",
         (parse_signature("(text STRING, pattern STRING) -> DATE", "ms_parse_date({*})"),),
         "PARSE_DATE('11/05/2019', 'dd/MM/yyyy')",
         "2019-05-11",
     ),
     _row(
         "PARSE_TIME",
-        "The TIME that a text says in a pattern without dates.",
+        "The TIME that a text says in a pattern without dates; what it leaves out is 0.",
         (parse_signature("(text STRING, pattern STRING) -> TIME", "ms_parse_time({*})"),),
         "PARSE_TIME('01:00:30 PM', 'hh:mm:ss a')",
         "13:00:30",

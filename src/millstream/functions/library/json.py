@@ -74,10 +74,10 @@ JSON = (
     ),
     _row(
         "JSON_RECORDS",
-        "The fields of the JSON object, their values as text; NULL where it is none.",
+        "The fields of the JSON object, their values as JSON text; NULL where it is none.",
         (parse_signature("(json STRING) -> MAP<STRING, STRING>", "ms_json_records({0})"),),
         """JSON_RECORDS('{"a": 1, "b": "x"}')""",
-        "{a=1, b=x}",
+        '{a=1, b="x"}',
     ),
     _row(
         "TO_JSON_STRING",

@@ -206,7 +206,7 @@ TEXT = (
     ),
     _row(
         "SPLIT_TO_MAP",
-        "The map of entries that the one delimiter separates, keys and values that the other does.",
+        "The map of entries that the one delimiter separates; in each the first of the other ends the key.",
         (
             parse_signature(
                 "(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"

@@ -1,0 +1,113 @@
+"""Which clauses a query may have beside each other, and what may stand in them; types do not matter here."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millstream.catalog.catalog import RelationKind
+from millstream.functions import Library
+from millstream.functions.declare import FunctionKind
+from millstream.model.errors import StatementError
+from millstream.model.settings import is_on
+from millstream.model.types import BOOLEAN
+from millstream.plan.aggregation import is_aggregate
+from millstream.syntax import tree
+
+SUPPRESS = "ksql.suppress.enabled"
+PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
+
+
+def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
+    """A push query that only aggregates, grouped by a constant into a single group of all rows."""
+    if query.emit is None or query.group_by is not None or query.window is not None:
+        return query
+    calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
+    return replace(query, group_by=(tree.Literal(True, BOOLEAN),)) if calls else query
+
+
+def check_pull(query: tree.SelectQuery) -> None:
+    """Raises StatementError for what only a push query has."""
+    push = "add EMIT CHANGES if you intended to issue a push query"
+    if query.joins:
+        raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
+    clauses = {
+        "WINDOW": query.window,
+        "GROUP BY": query.group_by,
+        "PARTITION BY": query.partition_by,
+        "HAVING": query.having,
+    }
+    for name, clause in clauses.items():
+        if clause is not None:
+            hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
+            raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
+    for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
+        for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
+            if column.name in PUSH_ONLY:
+                fact = f"Pull queries don't support the following columns in {place} clauses: `{column.name}`"
+                raise StatementError(fact, column.span, push)
+
+
+def check_clauses(query: tree.SelectQuery, functions: Library) -> None:
+    """Raises StatementError for a clause that needs another, or that names nothing."""
+    for name, expressions, hint in (
+        ("PARTITION BY", query.partition_by, "PARTITION BY NULL takes the key away"),
+        ("GROUP BY", query.group_by, "a constant makes one group of all rows"),
+    ):
+        if expressions == ():
+            raise StatementError(f"{name} names no expression", query.span, hint)
+    if query.window is not None and query.group_by is None:
+        raise StatementError("WINDOW clause requires a GROUP BY clause.", query.window.span)
+    if query.having is not None and query.group_by is None:
+        raise StatementError("HAVING needs GROUP BY", query.having.span)
+    for expression in query.walk():
+        if isinstance(expression, tree.Call) and is_aggregate(expression, functions) and query.group_by is None:
+            raise StatementError(
+                f"aggregate function {expression.name} without a GROUP BY clause",
+                expression.span,
+                "group by an expression; a constant makes one group of all rows",
+            )
+
+
+def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
+    """Raises StatementError where EMIT FINAL is of no windowed aggregate, or is switched off."""
+    if query.emit is not tree.Emit.FINAL:
+        return
+    if query.window is None:
+        raise StatementError("EMIT FINAL is only for windowed aggregates", query.span)
+    if not is_on(settings, SUPPRESS):
+        hint = f"set {SUPPRESS} to true, or use EMIT CHANGES"
+        raise StatementError("Suppression is currently disabled: EMIT FINAL is not allowed", query.span, hint)
+
+
+def table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
+    """The distinct calls of table functions in what is written, itself too."""
+    calls = [e for e in node.walk() if isinstance(e, tree.Call)]
+    functions_called = [(call, functions.lookup(call.name)) for call in calls]
+    return tuple(dict.fromkeys(call for call, f in functions_called if f is not None and f.kind is FunctionKind.TABLE))
+
+
+def check_table_functions(query: tree.SelectQuery, kind: RelationKind, functions: Library) -> None:
+    """Raises StatementError where a table function stands where none may; the types of its arguments do not matter."""
+    calls = table_calls(query, functions)
+    if calls and query.group_by is not None:
+        raise StatementError(
+            "Table functions cannot be used with aggregations.",
+            calls[0].span,
+            "make a stream of the rows first, and aggregate that",
+        )
+    if calls and kind is RelationKind.TABLE:
+        raise StatementError("Table source is not supported with table functions", calls[0].span)
+    for call in calls:
+        _check_table_function(call, query, functions)
+
+
+def _check_table_function(call: tree.Call, query: tree.SelectQuery, functions: Library) -> None:
+    inside = [c for c in table_calls(call, functions) if c is not call]
+    if inside:
+        raise StatementError("Table functions cannot be nested", inside[0].span)
+    for place, name in ((query.where, "WHERE"), (query.partition_by, "PARTITION BY")):
+        parts = place if isinstance(place, tuple) else (place,)
+        if any(part is not None and call in part.walk() for part in parts):
+            raise StatementError(f"Table functions cannot be used in {name}", call.span)
+    for expression in query.walk():
+        if isinstance(expression, tree.Case) and call in expression.walk():
+            raise StatementError("Table functions cannot be used in CASE", call.span)

@@ -1,0 +1,57 @@
+"""CREATE OR REPLACE of a query that groups: whether the new query can go on with the state of the old one.
+
+The state of a group is what its aggregates hold, in their order. So the new query needs the same keys, aggregates and
+windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change.
+"""
+
+from collections.abc import Sequence
+
+from millstream.catalog.catalog import Catalog, PersistentQuery
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.plan.nodes import Aggregate, PlanNode, groups
+from millstream.plan.queries import plan_persistent
+from millstream.syntax import parser, tree
+
+
+def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) -> str:
+    """What becomes of the state of the query `old` that `new` replaces, "" where neither groups.
+
+    Raises StatementError where the new query's groups cannot go on with the old one's.
+    """
+    before, after = tuple(groups(_plan(old, catalog))), tuple(groups(new))
+    if [_layout(g) for g in before] != [_layout(g) for g in after]:
+        raise StatementError(
+            f"Cannot replace table {identifier(old.sink)}: its query keeps {_held(before)}, and the new one would keep "
+            f"{_held(after)}",
+            at,
+            "the state that is there cannot become the other: DROP the table first, or make another one",
+        )
+    if not after:
+        return ""
+    return f"its {'windows' if after[0].window else 'groups'} go on with what they hold: {_held(after)}"
+
+
+def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
+    statement = next(parser.split(query.statement)).statement
+    assert isinstance(statement, tree.CreateAs)
+    return plan_persistent(statement.query, query.sink, catalog, dict(query.settings))
+
+
+def _layout(group: Aggregate) -> tuple[object, ...]:
+    """All that the state of a group depends on."""
+    window = group.window
+    shape = (window.type, window.size, window.advance, window.final) if window else None
+    calls = tuple((call.text, call.accumulator.state) for call in group.aggregations)
+    return shape, tuple((key.text, key.expression.type) for key in group.keys), calls
+
+
+def _held(aggregates: Sequence[Aggregate]) -> str:
+    return "; ".join(_described(group) for group in aggregates) or "no groups"
+
+
+def _described(group: Aggregate) -> str:
+    calls = ", ".join(call.text for call in group.aggregations)
+    place = f" in {group.window.type} windows" if group.window else ""
+    final = ", emitted when they close" if group.window and group.window.final else ""
+    return f"{calls} by {', '.join(key.text for key in group.keys)}{place}{final}"
