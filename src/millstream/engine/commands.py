@@ -8,7 +8,8 @@ from typing import Any
 
 from millstream.catalog.facts import Facts
 from millstream.engine.plain import from_plain, to_plain
-from millstream.model.settings import SETTINGS, effective
+from millstream.model.errors import StatementError
+from millstream.model.settings import SETTINGS, SettingRefused, checked, effective
 
 VERSION = 1
 
@@ -36,8 +37,14 @@ class Command:
 
     @property
     def effective(self) -> dict[str, str]:
-        """All settings that the statement was said under."""
-        return effective(self.settings)
+        """All settings that the statement was said under; those that this version does not have are left out.
+
+        Raises StatementError where a value is wrong: the log may be older than a rule about it.
+        """
+        try:
+            return effective(checked({n: v for n, v in self.settings.items() if n in SETTINGS}))
+        except SettingRefused as refused:
+            raise StatementError(f"a setting of this command is wrong: {refused}") from refused
 
 
 def new(
@@ -84,7 +91,7 @@ def load(record: bytes) -> Command:
     """The command of a record. Raises CommandUnreadable."""
     try:
         return _load(json.loads(record))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as failure:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as failure:
         raise CommandUnreadable(f"a record of the command topic is none of ours: {record[:80]!r}") from failure
 
 
@@ -92,5 +99,15 @@ def _load(body: dict[str, Any]) -> Command:
     if body["version"] > VERSION:
         raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
     facts = from_plain(Facts, body["facts"])
-    starts = {topic: {int(p): o for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
-    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts)
+    starts = {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
+    id, origin, path, text = (_text(body[name]) for name in ("id", "origin", "path", "statement"))
+    settings = {_text(name): _text(value) for name, value in body["settings"].items()}
+    return Command(id, origin, path, text, settings, facts, starts)
+
+
+def _text(value: Any) -> str:
+    """A text that can be written again. Raises TypeError, or UnicodeEncodeError for a lone surrogate."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode()
+    return value

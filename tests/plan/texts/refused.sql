@@ -211,3 +211,24 @@ INSERT INTO orders (id, item) VALUES (1, "x");
 SELECT o.id, people.age FROM orders o EMIT CHANGES;
 -- → line 1:14: no source here is named PEOPLE
 -- →   hint: sources here: O
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='+-5');
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=0);
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=99999999999);
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=40000);
+-- → line 1:99: REPLICAS must be a whole number from 1 to 32767
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, retention_ms=-2);
+-- → line 1:99: RETENTION_MS must be a whole number of at least -1
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='AVRO', value_schema_id=-1);
+-- → line 1:88: VALUE_SCHEMA_ID must be a whole number from 0 to 2147483647

@@ -9,9 +9,7 @@ from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
-from millstream.model.settings import SETTINGS, Setting
-
-HIDDEN = "[hidden]"
+from millstream.model.settings import HIDDEN, SETTINGS, Setting
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
