@@ -55,7 +55,7 @@ def test_no_record_of_the_log_stops_those_after_it(begin: Begin, kafka: BrokerCl
     for record in (*poison(), command(REFUSED)):
         kafka.produce(log, None, record)
     first.execute(COPY.format("after"))
-    assert len(skipped(first)) == len(poison()) + 1
+    wait_for(lambda: len(skipped(first)) == len(poison()) + 1, "the leader has tried to make the topic")
     for number in range(2):
         first.kill()
         first = begin()

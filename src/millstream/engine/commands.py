@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.analysis.reserved_topics import DELETE_OTHERS, HIDDEN, READ_ONLY
+from millstream.analysis.targets import TOPIC_PREFIX
 from millstream.catalog.facts import Facts
 from millstream.engine.plain import from_plain, to_plain
 from millstream.model.errors import StatementError
 from millstream.model.settings import SETTINGS, SettingRefused, checked, effective
+from millstream.plan.statements import QUERY_LIMIT
 
 VERSION = 1
+# Settings of servers that planning reads: the log is understood by those that a command was accepted under.
+_OF_SERVERS = (TOPIC_PREFIX, QUERY_LIMIT, HIDDEN, READ_ONLY, DELETE_OTHERS)
 
 
 class CommandUnreadable(Exception):
@@ -69,7 +74,7 @@ def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _concerns_statements(name: str) -> bool:
-    return SETTINGS[name].editable or name in ("ksql.output.topic.name.prefix", "ksql.query.persistent.active.limit")
+    return SETTINGS[name].editable or name in _OF_SERVERS
 
 
 def dump(command: Command) -> bytes:

@@ -155,7 +155,7 @@ _KSQL = (
     _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
     _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag.or_nothing()),
     _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
-    _session("ksql.fail.on.production.error", "true", f"{ACCEPTED}: a refused write always ends a query", _flag),
+    _session("ksql.fail.on.production.error", "false", "whether a record that Kafka will not take ends a query", _flag),
     _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
     _session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
     _session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
@@ -223,7 +223,7 @@ _KSQL = (
         "ksql.hidden.topics",
         "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,connect-offsets,"
         "connect-status,connect-statuses,_millstream.*",
-        "patterns of topics that SHOW TOPICS leaves out",
+        "patterns of topics that no source and no PRINT may read, and SHOW TOPICS leaves out",
         PATTERNS,
     ),
     _server(
@@ -300,6 +300,13 @@ _OWN = (
         "20000",
         "how long a query that is stopped may take to write and commit what it has read",
         _count,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.delete.topics.of.others",
+        "false",
+        "whether DELETE TOPIC may delete topics that no statement created, and those that begin with _",
+        _flag,
         SettingScope.OWN,
     ),
     _server(

@@ -232,3 +232,15 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSO
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='AVRO', value_schema_id=-1);
 -- → line 1:88: VALUE_SCHEMA_ID must be a whole number from 0 to 2147483647
+
+DROP TABLE people DELETE TOPIC;
+-- → line 1:1: topic people is not deleted: no statement has created it
+-- →   hint: millstream.delete.topics.of.others=true in the server's configuration allows it
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='_schemas', value_format='JSON', partitions=1);
+-- → line 1:1: topic _schemas is read-only
+-- →   hint: ksql.readonly.topics says which topics are
+
+CREATE STREAM s WITH (kafka_topic='_millstream-default__command_topic') AS SELECT * FROM orders;
+-- → line 1:1: topic _millstream-default__command_topic is read-only
+-- →   hint: it is one of the engine's own
