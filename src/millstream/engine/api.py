@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from millstream.model.secrets import masked
 from millstream.model.types import SqlType
 
 Entity = dict[str, Any]
@@ -29,11 +30,12 @@ class Request:
 class RequestFailed(Exception):
     """A request that was refused: `code` as in docs/rest-api.md (HTTP status × 100 + detail), `message` for the user.
 
-    `statement` is the text of the statement at fault ("" where none is), `entities` what was done before it.
+    `statement` is the text of the statement at fault, its passwords masked ("" where none is), `entities` what was done
+    before it.
     """
 
     def __init__(self, code: int, message: str, statement: str = "", entities: Sequence[Entity] = ()) -> None:
-        self.code, self.message, self.statement, self.entities = code, message, statement, tuple(entities)
+        self.code, self.message, self.statement, self.entities = code, message, masked(statement), tuple(entities)
         super().__init__(message)
 
 

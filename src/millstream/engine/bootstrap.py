@@ -21,6 +21,7 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
+from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
@@ -124,7 +125,9 @@ def _kafka(settings: Mapping[str, str]) -> KafkaClient:
     try:
         return KafkaClient(settings)
     except KafkaException as failure:
-        raise EngineCannotStart(f"a setting of Kafka's clients is wrong: {reason(failure)}") from failure
+        raise EngineCannotStart(
+            f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
+        ) from None
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:

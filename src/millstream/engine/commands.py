@@ -11,6 +11,7 @@ from millstream.analysis.targets import TOPIC_PREFIX
 from millstream.catalog.facts import Facts
 from millstream.engine.plain import from_plain, to_plain
 from millstream.model.errors import StatementError
+from millstream.model.secrets import masked
 from millstream.model.settings import SETTINGS, SettingRefused, checked, effective
 from millstream.plan.statements import QUERY_LIMIT
 
@@ -61,7 +62,7 @@ def new(
     starts: Mapping[str, Mapping[int, int]],
 ) -> Command:
     """A command that is about to be appended; `settings` are all that are in effect."""
-    return Command(uuid.uuid4().hex, origin, path, text, _remarkable(settings), facts, starts)
+    return Command(uuid.uuid4().hex, origin, path, masked(text), _remarkable(settings), facts, starts)
 
 
 def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:

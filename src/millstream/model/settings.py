@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.model.names import did_you_mean
+from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting_kinds import (
     BROKERS,
     FLAG,
@@ -23,8 +24,6 @@ STREAMS_PREFIX = "ksql.streams."
 # Settings of Kafka clients that a server's owner may give: they go to every client as they are.
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 CHECKED = "is not a valid value"
-# What stands for a secret wherever a setting's value is shown.
-HIDDEN = "[hidden]"
 # What the text of a setting begins with that is known and checked, and that nothing reads.
 ACCEPTED = "accepted, without effect"
 
@@ -343,7 +342,7 @@ def check(name: str, value: object = None) -> Setting:
         hint = did_you_mean(name, SETTINGS)
         raise SettingRefused(f"Not recognizable as ksql, streams, consumer, or producer property: '{name}'" + _so(hint))
     if value is not None and setting.stored(value) is None:
-        shown = HIDDEN if setting.secret else shortened(text_of(value))
+        shown = HIDDEN if setting.secret else shortened(without_user(text_of(value)))
         hint = f"valid is {setting.valid.words}"
         raise SettingRefused(f"'{shown}' {CHECKED} of property '{name}' ({setting.doc})" + _so(hint))
     return setting

@@ -8,7 +8,8 @@ from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
-from millstream.model.settings import HIDDEN, SETTINGS, Setting
+from millstream.model.secrets import HIDDEN, shown
+from millstream.model.settings import SETTINGS, Setting
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
@@ -116,7 +117,7 @@ def _property(
     return {
         "name": name,
         "scope": setting.scope.value,
-        "value": HIDDEN if setting.secret else value,
+        "value": HIDDEN if setting.secret else shown(name, value),
         "editable": setting.editable,
         "level": level,
     }
