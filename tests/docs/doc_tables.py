@@ -58,13 +58,14 @@ def _format(f: Format) -> tuple[str, ...]:
 
 def _settings(scope: SettingScope) -> str:
     return table(
-        ("Setting", "Default", "Set by", "Meaning"), [_setting(s) for s in SETTINGS.values() if s.scope is scope]
+        ("Setting", "Default", "Valid", "Set by", "Meaning"),
+        [_setting(s) for s in SETTINGS.values() if s.scope is scope],
     )
 
 
 def _setting(s: Setting) -> tuple[str, ...]:
     default = f"`{s.default}`" if s.default else ""
-    return (f"`{s.name}`", default, "session" if s.editable else "server", s.doc.replace("|", "\\|"))
+    return (f"`{s.name}`", default, s.valid.words, "session" if s.editable else "server", s.doc.replace("|", "\\|"))
 
 
 PAGES = {"formats.md": formats, "operations.md": settings, "security.md": rights}

@@ -42,12 +42,23 @@ def test_properties_of_a_request_are_sets() -> None:
         ("auto.offset.reset", "soon", "not a valid value"),
         ("ksql.service.id", "x", "Cannot override"),
         ("linger.ms", "1", "Cannot override"),
+        ("fetch.max.wait.ms", "²", "from 0 to 25000"),
+        ("fetch.max.wait.ms", -1, "from 0 to 25000"),
+        ("max.poll.records", {"a": 1}, "of property 'max.poll.records'"),
     ],
 )
 def test_what_cannot_be_set_is_refused_with_a_reason(name: str, value: str, why: str) -> None:
     with pytest.raises(RequestFailed, match=why) as refused:
         session(**{name: value})
     assert refused.value.code == 40000
+
+
+def test_a_value_that_is_no_value_of_its_setting_is_refused_where_it_is_set() -> None:
+    heard = session()
+    with pytest.raises(SettingRefused, match="one of none, gzip"):
+        hear(heard, "SET 'compression.type'='bogus';")
+    assert hear(heard, "SET 'compression.type'='LZ4';")
+    assert heard.properties == {"compression.type": "lz4"}
 
 
 def test_variables_are_defined_and_undefined_without_case() -> None:

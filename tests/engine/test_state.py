@@ -1,6 +1,7 @@
 """The fold of the command log: catalog, wanted queries, statuses, without Kafka or Spark."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import commands
@@ -112,3 +113,17 @@ def test_a_query_knows_how_its_sinks_topic_is_made_if_it_made_it() -> None:
     assert made == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
     there = applied(after(SOURCE), 1, said(MADE, {**TOPICS, "BIG": TopicFacts(1)})).state.desired["CSAS_BIG_0"].topic
     assert there is None
+
+
+def test_a_command_whose_setting_is_wrong_is_skipped_and_those_after_it_are_not() -> None:
+    poisoned = said(MADE, **{"linger.ms": "²"})
+    done = applied(after(SOURCE), 1, poisoned)
+    assert done.failure is not None
+    assert "'²' is not a valid value" in done.state.statuses["path"].message
+    assert not done.state.desired
+    assert applied(done.state, 2, said(MADE)).state.desired
+
+
+def test_a_setting_that_this_version_does_not_have_is_left_out() -> None:
+    command = replace(said(MADE), settings={"millstream.of.another.version": "x"})
+    assert applied(after(SOURCE), 1, command).failure is None

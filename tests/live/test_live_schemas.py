@@ -274,9 +274,11 @@ def test_while_the_registry_is_away_queries_wait_and_statements_fail(
 def test_dropping_a_topic_drops_its_subject(
     server: EngineProcess, kafka: BrokerClient, registry: RegistryProcess
 ) -> None:
-    topic = kafka.create_topic()
+    topic = kafka.unique()
     name = name_of(topic)
-    server.execute(f"CREATE STREAM {name} (k INT KEY, v INT) WITH (kafka_topic='{topic}', format='AVRO');")
+    server.execute(
+        f"CREATE STREAM {name} (k INT KEY, v INT) WITH (kafka_topic='{topic}', partitions=1, format='AVRO');"
+    )
     assert {f"{topic}-key", f"{topic}-value"} <= set(httpx.get(f"{registry.url}/subjects").json())
     server.execute(f"DROP STREAM {name} DELETE TOPIC;")
     assert not {f"{topic}-key", f"{topic}-value"} & set(httpx.get(f"{registry.url}/subjects").json())

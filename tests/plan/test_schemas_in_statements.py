@@ -169,8 +169,9 @@ def test_create_registers_where_there_is_no_schema_yet_and_create_as_always() ->
 
 
 def test_drop_with_its_topic_deletes_the_subjects() -> None:
-    steps = said(f"{DECLARED} DROP STREAM S DELETE TOPIC;").steps
-    assert [s.names for s in steps if isinstance(s, DeleteSubjects)] == [("other-value",)]
+    created = DECLARED.replace("value_format", "partitions=1, value_format").replace("other", "created")
+    steps = said(f"{created} DROP STREAM S DELETE TOPIC;").steps
+    assert [s.names for s in steps if isinstance(s, DeleteSubjects)] == [("created-value",)]
     assert not [s for s in said(f"{DECLARED} DROP STREAM S;").steps if isinstance(s, DeleteSubjects)]
 
 

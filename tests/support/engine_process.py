@@ -48,6 +48,10 @@ class EngineProcess:
         """The lines of a PRINT with a LIMIT."""
         return self._request("lines", text, {})
 
+    def health(self) -> dict[str, Any]:
+        """What /healthcheck answers."""
+        return dict(self._request("health", "", {}))
+
     def state(self, id: str) -> str:
         """How a persistent query is: RUNNING, PAUSED, ERROR."""
         queries = self.execute("SHOW QUERIES;")[0]["queries"]
@@ -109,6 +113,8 @@ def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[s
     request = Request(text, properties)
     if how == "execute":
         return engine.execute(request)
+    if how == "health":
+        return engine.health()
     if how == "lines":
         return [line for line in engine.print_topic(request) if line is not None]
     return _rows(engine, request, *more)

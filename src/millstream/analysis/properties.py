@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import did_you_mean
+from millstream.model.setting_kinds import INT_MAX, ValueKind, whole
 from millstream.model.types import BIGINT, INTEGER
 from millstream.syntax import tree
 
@@ -41,10 +42,15 @@ def _text(literal: tree.Literal) -> str | None:
     return literal.value if isinstance(literal.value, str) else None
 
 
-def _count(literal: tree.Literal) -> int | None:
-    if isinstance(literal.value, str):
-        return int(literal.value) if literal.value.strip().lstrip("+-").isdigit() else None
-    return int(str(literal.value)) if literal.type in (INTEGER, BIGINT) else None
+def _whole(kind: ValueKind) -> tuple[str, "_Reader"]:
+    """What a property of whole numbers takes, and how it is read: from a number, or from a text with one."""
+
+    def read(literal: tree.Literal) -> int | None:
+        number = isinstance(literal.value, str) or literal.type in (INTEGER, BIGINT)
+        text = kind.read(str(literal.value)) if number else None
+        return None if text is None else int(text)
+
+    return kind.words, read
 
 
 def _flag(literal: tree.Literal) -> bool | None:
@@ -60,15 +66,18 @@ def _form(literal: tree.Literal) -> bool | None:
 _Reader = Callable[[tree.Literal], str | int | bool | None]
 _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
-    "count": ("a whole number", _count),
+    "partitions": _whole(whole(1, INT_MAX)),
+    "replicas": _whole(whole(1, 32767)),
+    "retention": _whole(whole(-1)),
+    "schema id": _whole(whole(0, INT_MAX)),
     "flag": ("true or false", _flag),
     "form": ("'STRUCTURED' or 'PLAIN'", _form),
 }
 _SHARED = {
     "KAFKA_TOPIC": "text",
-    "PARTITIONS": "count",
-    "REPLICAS": "count",
-    "RETENTION_MS": "count",
+    "PARTITIONS": "partitions",
+    "REPLICAS": "replicas",
+    "RETENTION_MS": "retention",
     "CLEANUP_POLICY": "text",
     "FORMAT": "text",
     "KEY_FORMAT": "text",
@@ -81,8 +90,8 @@ _SHARED = {
     "KEY_FORMAT_TYPE": "form",
     "TIMESTAMP": "text",
     "TIMESTAMP_FORMAT": "text",
-    "KEY_SCHEMA_ID": "count",
-    "VALUE_SCHEMA_ID": "count",
+    "KEY_SCHEMA_ID": "schema id",
+    "VALUE_SCHEMA_ID": "schema id",
     "KEY_SCHEMA_FULL_NAME": "text",
     "VALUE_SCHEMA_FULL_NAME": "text",
     "VALUE_AVRO_SCHEMA_FULL_NAME": "text",
@@ -98,7 +107,7 @@ DECLARED = {
 }
 MADE = dict(_SHARED)
 INSERTED = {"QUERY_ID": "text"}
-ASSERTED = {"PARTITIONS": "count", "REPLICAS": "count"}
+ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 
 
 def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
@@ -146,8 +155,5 @@ def _agree(p: Properties) -> None:
         raise StatementError(
             "CLEANUP_POLICY cannot be set: it follows from the kind of source", p.place("CLEANUP_POLICY")
         )
-    for name in ("PARTITIONS", "REPLICAS"):
-        if name in p.values and int(p.values[name]) < 1:
-            raise StatementError(f"{name} must be at least 1", p.place(name))
     if "TIMESTAMP_FORMAT" in p.values and "TIMESTAMP" not in p.values:
         raise StatementError("TIMESTAMP_FORMAT needs TIMESTAMP", p.place("TIMESTAMP_FORMAT"))

@@ -108,13 +108,17 @@ class PersistentQuery:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sources, types, users' functions and persistent queries by name, and the number the next query takes."""
+    """All sources, types, users' functions and persistent queries by name, and the number the next query takes.
+
+    `topics` are those that statements have created and not deleted.
+    """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
     queries: Mapping[str, PersistentQuery] = field(default_factory=dict)
     next_query: int = 0
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
+    topics: frozenset[str] = frozenset()
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""

@@ -4,6 +4,7 @@ import time
 from functools import singledispatch
 from typing import Any
 
+from millstream.analysis.reserved_topics import is_hidden
 from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
 from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
@@ -23,7 +24,6 @@ from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 
 FOLLOWED = "The topic of {} is followed into a store for pull queries"
-HIDDEN_TOPICS = "ksql.hidden.topics"
 
 
 @singledispatch
@@ -70,11 +70,11 @@ def _described(kind: RelationKind, extended: bool, context: StatementContext, en
 
 
 def _topics(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:
-    topics, hidden = engine.kafka.topics(), context.settings[HIDDEN_TOPICS]
+    every = engine.kafka.topics().items()
+    topics = {name: replicas for name, replicas in every if statement.all or not is_hidden(name, context.settings)}
     if statement.extended:
-        readers = engine.kafka.readers_of()
-        return listings.topics_extended(context.text, topics, readers, engine.state.catalog, hidden, statement.all)
-    return listings.topics(context.text, topics, hidden, statement.all)
+        return listings.topics_extended(context.text, topics, engine.kafka.readers_of(), engine.state.catalog)
+    return listings.topics(context.text, topics)
 
 
 def _queries(statement: tree.Show, context: StatementContext, engine: EngineContext) -> Entity:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from millstream.catalog.catalog import Catalog
+from millstream.model.secrets import masked
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 
@@ -34,11 +35,12 @@ class Request:
 class RequestFailed(Exception):
     """A request that was refused: `code` as in docs/rest-api.md (HTTP status × 100 + detail), `message` for the user.
 
-    `statement` is the text of the statement at fault ("" where none is), `entities` what was done before it.
+    `statement` is the text of the statement at fault, its passwords masked ("" where none is), `entities` what was done
+    before it.
     """
 
     def __init__(self, code: int, message: str, statement: str = "", entities: Sequence[Entity] = ()) -> None:
-        self.code, self.message, self.statement, self.entities = code, message, statement, tuple(entities)
+        self.code, self.message, self.statement, self.entities = code, message, masked(statement), tuple(entities)
         super().__init__(message)
 
 

@@ -21,7 +21,8 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
-from millstream.model.settings import SettingRefused, as_texts, check, effective, is_on
+from millstream.model.secrets import without_values
+from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
 from millstream.spark.session import Session
@@ -42,7 +43,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     server = _server(properties)
     settings = effective(server)
     service, name = settings["ksql.service.id"], _name(settings)
-    kafka = KafkaClient(settings)
+    kafka = _kafka(settings)
     own = _functions(settings)
     with ExitStack() as started:
         try:
@@ -110,16 +111,23 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:
     """The server's properties under their canonical names. Raises EngineCannotStart."""
-    server = as_texts(properties)
-    for name, value in server.items():
-        try:
-            if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
-                check(name, value)
-        except SettingRefused as refused:
-            raise EngineCannotStart(str(refused)) from refused
+    try:
+        server = checked(properties)
+    except SettingRefused as refused:
+        raise EngineCannotStart(str(refused)) from refused
     if not server.get("bootstrap.servers"):
         raise EngineCannotStart("bootstrap.servers is not set: which Kafka?")
     return server
+
+
+def _kafka(settings: Mapping[str, str]) -> KafkaClient:
+    """The client of Kafka. Raises EngineCannotStart where one of its own settings is wrong."""
+    try:
+        return KafkaClient(settings)
+    except KafkaException as failure:
+        raise EngineCannotStart(
+            f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
+        ) from None
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:

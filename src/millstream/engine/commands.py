@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.analysis.reserved_topics import DELETE_OTHERS, HIDDEN, READ_ONLY
+from millstream.analysis.targets import TOPIC_PREFIX
 from millstream.catalog.facts import Facts
 from millstream.engine.plain import from_plain, to_plain
-from millstream.model.settings import SETTINGS, effective
+from millstream.model.errors import StatementError
+from millstream.model.secrets import masked
+from millstream.model.settings import SETTINGS, SettingRefused, checked, effective
+from millstream.plan.statements import QUERY_LIMIT
 
 VERSION = 1
+# Settings of servers that planning reads: the log is understood by those that a command was accepted under.
+_OF_SERVERS = (TOPIC_PREFIX, QUERY_LIMIT, HIDDEN, READ_ONLY, DELETE_OTHERS)
 
 
 class CommandUnreadable(Exception):
@@ -36,8 +43,14 @@ class Command:
 
     @property
     def effective(self) -> dict[str, str]:
-        """All settings that the statement was said under."""
-        return effective(self.settings)
+        """All settings that the statement was said under; those that this version does not have are left out.
+
+        Raises StatementError where a value is wrong: the log may be older than a rule about it.
+        """
+        try:
+            return effective(checked({n: v for n, v in self.settings.items() if n in SETTINGS}))
+        except SettingRefused as refused:
+            raise StatementError(f"a setting of this command is wrong: {refused}") from refused
 
 
 def new(
@@ -49,7 +62,7 @@ def new(
     starts: Mapping[str, Mapping[int, int]],
 ) -> Command:
     """A command that is about to be appended; `settings` are all that are in effect."""
-    return Command(uuid.uuid4().hex, origin, path, text, _remarkable(settings), facts, starts)
+    return Command(uuid.uuid4().hex, origin, path, masked(text), _remarkable(settings), facts, starts)
 
 
 def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
@@ -62,7 +75,7 @@ def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _concerns_statements(name: str) -> bool:
-    return SETTINGS[name].editable or name in ("ksql.output.topic.name.prefix", "ksql.query.persistent.active.limit")
+    return SETTINGS[name].editable or name in _OF_SERVERS
 
 
 def dump(command: Command) -> bytes:
@@ -84,7 +97,7 @@ def load(record: bytes) -> Command:
     """The command of a record. Raises CommandUnreadable."""
     try:
         return _load(json.loads(record))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as failure:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as failure:
         raise CommandUnreadable(f"a record of the command topic is none of ours: {record[:80]!r}") from failure
 
 
@@ -92,5 +105,15 @@ def _load(body: dict[str, Any]) -> Command:
     if body["version"] > VERSION:
         raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
     facts = from_plain(Facts, body["facts"])
-    starts = {topic: {int(p): o for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
-    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts)
+    starts = {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
+    id, origin, path, text = (_text(body[name]) for name in ("id", "origin", "path", "statement"))
+    settings = {_text(name): _text(value) for name, value in body["settings"].items()}
+    return Command(id, origin, path, text, settings, facts, starts)
+
+
+def _text(value: Any) -> str:
+    """A text that can be written again. Raises TypeError, or UnicodeEncodeError for a lone surrogate."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode()
+    return value

@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
+from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, transient
 from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
@@ -62,7 +63,7 @@ class MillstreamEngine:
         if not isinstance(context.statement, tree.Print):
             raise RequestFailed(40000, "this is no PRINT statement", context.text)
         with execute.refusals(lambda: context.text):
-            printing.check(context.statement, self._context.kafka)
+            printing.check(context.statement, self._context.kafka, self._context.server)
         return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
 
     def is_print(self, request: Request) -> bool:
@@ -153,7 +154,8 @@ class MillstreamEngine:
         state, kafka = self._context.state, self._context.kafka
         if state.desired:
             self.execute(Request("TERMINATE ALL;"))
-        sinks = {s.topic for s in state.catalog.sources.values()}
+        catalog, server = state.catalog, self._context.server
+        sinks = {s.topic for s in catalog.sources.values() if deletable(s.topic, catalog, server)}
         doomed = [topic for topic in sinks if any(pattern.fullmatch(topic) for pattern in doomed_names)]
         try:
             kafka.delete(*doomed, self._context.log.topic)

@@ -26,12 +26,15 @@ from millstream.engine.log import CommandLog, LogEntry, LogReader
 from millstream.engine.state import AppliedCommand, CommandStatus, EngineState, applied, with_status
 from millstream.engine.supervisor import Supervisor
 from millstream.model.errors import StatementError
+from millstream.model.settings import shortened
 from millstream.plan.steps import CreateTopic, DeleteTopic
 from millstream.services.loop import Loop, attempt
 
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 RESULTS_KEPT = 1000
+# What /healthcheck shows: so many skipped commands, and characters of the reason of each.
+SKIPPED_KEPT, MESSAGE = 100, 500
 # At a start, Kafka may be slow or just coming up; after this many seconds of failure the server says why and ends.
 START_PATIENCE = 30.0
 
@@ -68,7 +71,7 @@ class Follower:
         self._on_state = on_state
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
         self._state = EngineState(catalog)
-        self._unreadable: deque[str] = deque(maxlen=RESULTS_KEPT)
+        self._skipped: deque[str] = deque(maxlen=SKIPPED_KEPT)
         self._changed = threading.Condition()
         self._results: deque[tuple[int, AppliedCommand]] = deque(maxlen=RESULTS_KEPT)
         self._pending: deque[PendingSteps] = deque()
@@ -84,8 +87,8 @@ class Follower:
 
     @property
     def skipped(self) -> Sequence[str]:
-        """Why commands were left out that could not be read or understood, the latest last."""
-        return tuple(self._unreadable)
+        """Why commands were skipped that could not be read, understood or carried out, the latest last."""
+        return tuple(self._skipped)
 
     def start(self) -> None:
         """Read what there is, and go on reading in the background. Raises LogUnreadable where that fails for long."""
@@ -130,8 +133,7 @@ class Follower:
 
     def _apply(self, entry: LogEntry) -> None:
         if entry.command is None:
-            LOG.error("command %d is left out: %s", entry.offset, entry.reason)
-            self._unreadable.append(f"command {entry.offset}: {entry.reason}")
+            self._skip(entry.offset, entry.reason)
             self._publish(entry.offset, AppliedCommand(replace(self._state, position=entry.offset + 1), None))
             return
         result = self._understood(entry.offset, entry.command)
@@ -139,13 +141,20 @@ class Follower:
         self._publish(entry.offset, self._carried_out(result, entry.offset, mine))
 
     def _understood(self, offset: int, command: Command) -> AppliedCommand:
-        result = attempt(f"command {offset} ({command.text})", lambda: applied(self._state, offset, command))
+        result = attempt(f"command {offset}", lambda: applied(self._state, offset, command))
         if isinstance(result, AppliedCommand):
+            if result.failure is not None:
+                self._skip(offset, str(result.failure))
             return result
-        status = CommandStatus("ERROR", f"internal error: {result!r}")
-        self._unreadable.append(f"command {offset}: {status.message}")
+        status = CommandStatus("ERROR", f"internal error: {shortened(repr(result), MESSAGE)}")
+        self._skip(offset, status.message)
         after = with_status(replace(self._state, position=offset + 1), command.path, status)
         return AppliedCommand(after, None, StatementError(status.message))
+
+    def _skip(self, offset: int, why: str) -> None:
+        """Remember why the command at `offset` is not, or not wholly, carried out; those after it are."""
+        LOG.error("command %d is skipped: %s", offset, why)
+        self._skipped.append(f"command {offset}: {shortened(why, MESSAGE)}")
 
     def _carried_out(self, result: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
         """Carry out a command: all of it on the leader, else only a topic that a client of ours waits for."""
@@ -160,15 +169,20 @@ class Follower:
         return result
 
     def _with_topics(self, result: AppliedCommand, steps: Sequence[CreateTopic | DeleteTopic]) -> AppliedCommand:
-        try:
-            for step in steps:
-                topics.carry_out(step, self._kafka)
-        except KafkaException as failure:
-            assert result.outcome is not None
-            LOG.error("%s: %s", result.outcome.path, reason(failure))
-            status = CommandStatus("ERROR", reason(failure), result.outcome.query_id)
-            return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
+        for step in steps:
+            why = self._step_failure(step)
+            if why and result.outcome is not None:
+                self._skip(result.state.position - 1, f"{step.sentence}: {why}")
+                status = CommandStatus("ERROR", why, result.outcome.query_id)
+                return AppliedCommand(with_status(result.state, result.outcome.path, status), result.outcome)
         return result
+
+    def _step_failure(self, step: CreateTopic | DeleteTopic) -> str:
+        """Why a step cannot be carried out, "" where it could: no step may stop the commands after it."""
+        failure = attempt(step.sentence, lambda: topics.carry_out(step, self._kafka))
+        if isinstance(failure, KafkaException):
+            return reason(failure)
+        return f"internal error: {failure!r}" if failure is not None else ""
 
     def _publish(self, offset: int, result: AppliedCommand) -> None:
         with self._changed:
@@ -199,7 +213,5 @@ class Follower:
 
     def _carry_out_late(self, pending: PendingSteps) -> None:
         for step in pending.steps:
-            try:
-                topics.carry_out(step, self._kafka)
-            except KafkaException as failure:
-                LOG.error("%s: %s", step.sentence, reason(failure))
+            if why := self._step_failure(step):
+                self._skip(pending.offset, f"{step.sentence}: {why}")

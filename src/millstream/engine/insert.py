@@ -7,10 +7,10 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
+from millstream.analysis.reserved_topics import check_writable
 from millstream.catalog.catalog import Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
-from millstream.engine.entities.listings import matches
 from millstream.engine.kafka import Bytes, reason
 from millstream.engine.rows import ValueMismatch, fitted
 from millstream.engine.session import RequestSession
@@ -31,7 +31,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
     """Carry out an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
     assert isinstance(context.statement, tree.InsertValues)
     row = inserts.row(context.statement, engine.state.catalog, context.settings)
-    _check_topic(row.sink, context.statement.span, engine)
+    check_writable(row.sink.topic, context.statement.span, engine.server)
     try:
         record = engine.spark.constant(row)
     except ValueError as failure:
@@ -44,17 +44,12 @@ def values(context: StatementContext, engine: EngineContext) -> None:
         engine.kafka.write(row.sink.topic, record.key, record.value, record.rowtime)
 
 
-def _check_topic(sink: Source, at: Span | None, engine: EngineContext) -> None:
-    if matches(sink.topic, engine.server.get("ksql.readonly.topics", "")):
-        raise StatementError(f"topic {sink.topic} is read-only", at)
-
-
 def writable(target: str, engine: EngineContext) -> Source:
     """The source that rows can be written to: by its exact name, else in upper case. Raises RequestFailed."""
     name = target if target in engine.state.catalog.sources else _bare(target)
     try:
         source = inserts.writable(name, Span(1, 1), engine.state.catalog)
-        _check_topic(source, None, engine)
+        check_writable(source.topic, None, engine.server)
     except StatementError as error:
         raise RequestFailed(BAD_REQUEST, error.fact + (f"\n  hint: {error.hint}" if error.hint else "")) from error
     return source

@@ -2,12 +2,13 @@
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
+from millstream.analysis.reserved_topics import check_readable
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.model.errors import StatementError
@@ -20,8 +21,9 @@ SHRUG = "¯\\_(ツ)_/¯ - no data processed"
 JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 
-def check(statement: tree.Print, kafka: KafkaClient) -> None:
-    """Raises StatementError where there is no such topic."""
+def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
+    """Raises StatementError where there is no such topic, or it is hidden."""
+    check_readable(statement.topic, statement.span, settings)
     topics = kafka.topics()
     if statement.topic not in topics:
         hint = did_you_mean(statement.topic, topics) or "topic names are case-sensitive: quote them"

@@ -5,7 +5,7 @@ from typing import Any
 
 from millstream.engine.api import Request, RequestFailed
 from millstream.model.names import did_you_mean
-from millstream.model.settings import SettingRefused, canonical, check_session, effective, text_of
+from millstream.model.settings import SettingRefused, canonical, check_session, effective
 from millstream.syntax import tree
 
 REST_ONLY = ("request.ksql.query.pull.consistency.token",)
@@ -36,7 +36,7 @@ class RequestSession:
             self.properties.pop(canonical(name), None)
             return
         setting = check_session(name, value, self.server)
-        self.properties[setting.name] = text_of(value)
+        self.properties[setting.name] = setting.stored(value) or ""
 
     def hear(self, statement: tree.Statement) -> bool:
         """Whether the statement is about the session; if so it is done. Raises SettingRefused."""

@@ -9,6 +9,7 @@ import httpx
 
 from millstream.catalog.schemas import Reference, RegisteredSchema, SchemaText
 from millstream.formats import tls
+from millstream.model.secrets import without_user
 
 MEDIA = "application/vnd.schemaregistry.v1+json"
 PREFIX = "ksql.schema.registry."
@@ -84,7 +85,7 @@ class Registry:
             ]
         answer = self._registered(f"/subjects/{quote(subject, safe='')}/versions", body)
         if answer is None:
-            raise RegistryFailed(f"{self._access.url} has no subjects: is it a schema registry?")
+            raise RegistryFailed(f"{without_user(self._access.url)} has no subjects: is it a schema registry?")
         return int(answer["id"])
 
     def _registered(self, path: str, body: dict[str, Any]) -> Any:
@@ -145,7 +146,8 @@ class Registry:
             answer = self._client.request(verb, path, json=body)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
-            raise RegistryFailed(f"the schema registry {self._access.url} does not answer: {reason}") from error
+            place = without_user(self._access.url)
+            raise RegistryFailed(f"the schema registry {place} does not answer: {reason}") from error
         if answer.status_code in (httpx.codes.NOT_FOUND, httpx.codes.NO_CONTENT):
             return None
         if not answer.is_success:

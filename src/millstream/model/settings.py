@@ -1,10 +1,24 @@
 """The properties that a server and its sessions can set: names, defaults, scopes, who may change them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from millstream.model.names import did_you_mean
+from millstream.model.secrets import HIDDEN, without_user
+from millstream.model.setting_kinds import (
+    BROKERS,
+    FLAG,
+    INT_MAX,
+    LISTENERS,
+    PATTERNS,
+    SERVICE_ID,
+    TEXT,
+    ValueKind,
+    duration,
+    one_of,
+    whole,
+)
 
 STREAMS_PREFIX = "ksql.streams."
 # Settings of Kafka clients that a server's owner may give: they go to every client as they are.
@@ -28,7 +42,7 @@ class SettingRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property; `editable` says whether a session may set it, `valid` tells whether a text is a valid value."""
+    """One property; `editable` says whether a session may set it, `valid` which values it takes."""
 
     name: str
     default: str
@@ -36,37 +50,26 @@ class Setting:
     scope: SettingScope
     editable: bool
     secret: bool
-    valid: Callable[[str], bool]
+    valid: ValueKind
+
+    def stored(self, value: object) -> str | None:
+        """A value as it is kept; None where it is not valid."""
+        return self.valid.read(text_of(value)) if isinstance(value, str | bool | int | float) else None
 
 
-def _anything(_: str) -> bool:
-    return True
-
-
-def _flag(text: str) -> bool:
-    return text.lower() in ("true", "false")
-
-
-def _flag_or_nothing(text: str) -> bool:
-    return text == "" or _flag(text)
-
-
-def _whole(text: str) -> bool:
-    return text.removeprefix("-").isdigit()
-
-
-def _one_of(*words: str) -> Callable[[str], bool]:
-    return lambda text: text.lower() in words
+_anything, _flag, _whole = TEXT, FLAG, whole()
+_count = whole(0, INT_MAX)
+_formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
 
 
 def _session(
-    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: SettingScope = SettingScope.KSQL
+    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
 ) -> Setting:
     return Setting(name, default, doc, scope, True, False, valid)
 
 
 def _server(
-    name: str, default: str, doc: str, valid: Callable[[str], bool] = _anything, scope: SettingScope = SettingScope.KSQL
+    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
 ) -> Setting:
     return Setting(name, default, doc, scope, False, False, valid)
 
@@ -80,14 +83,14 @@ _STREAMS = (
         "auto.offset.reset",
         "latest",
         "where a new query begins to read a topic",
-        _one_of("earliest", "latest"),
+        one_of("earliest", "latest"),
         SettingScope.STREAMS,
     ),
     _session(
         "processing.guarantee",
         "at_least_once",
         f"{ACCEPTED}: delivery is at least once",
-        _one_of("at_least_once", "exactly_once_v2"),
+        one_of("at_least_once", "exactly_once_v2"),
         SettingScope.STREAMS,
     ),
     _session("commit.interval.ms", "2000", f"{ACCEPTED}: see millstream.batch.duration", _whole, SettingScope.STREAMS),
@@ -105,34 +108,58 @@ _STREAMS = (
         _whole,
         SettingScope.STREAMS,
     ),
-    _session("num.stream.threads", "4", f"{ACCEPTED}: see millstream.slots", _whole, SettingScope.STREAMS),
-    _session("num.standby.replicas", "0", ACCEPTED, _whole, SettingScope.STREAMS),
+    _session("num.stream.threads", "4", f"{ACCEPTED}: see millstream.slots", whole(1, INT_MAX), SettingScope.STREAMS),
+    _session("num.standby.replicas", "0", ACCEPTED, _count, SettingScope.STREAMS),
     _session(
         "max.request.size",
         "1048576",
         "the largest record that a query may write, in bytes",
-        _whole,
+        _count,
         SettingScope.STREAMS,
     ),
-    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _whole, SettingScope.STREAMS),
-    _session("compression.type", "none", "how written batches are compressed", _anything, SettingScope.STREAMS),
-    _session("fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", _whole, SettingScope.STREAMS),
-    _session("max.poll.records", "10000", "the most records that a poll gives a query", _whole, SettingScope.STREAMS),
-    _server("bootstrap.servers", "", "the Kafka brokers", _anything, SettingScope.STREAMS),
+    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _count, SettingScope.STREAMS),
+    _session(
+        "compression.type",
+        "none",
+        "how written batches are compressed",
+        one_of("none", "gzip", "snappy", "lz4", "zstd"),
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", whole(0, 25_000), SettingScope.STREAMS
+    ),
+    _session(
+        "max.poll.records",
+        "10000",
+        "the most records that a poll gives a query",
+        whole(1, INT_MAX),
+        SettingScope.STREAMS,
+    ),
+    _server("bootstrap.servers", "", "the Kafka brokers", BROKERS.or_nothing(), SettingScope.STREAMS),
     _server("state.dir", "", f"{ACCEPTED}: see millstream.data.dir", _anything, SettingScope.STREAMS),
 )
 _KSQL = (
-    _session("ksql.persistence.default.format.key", "KAFKA", "the key format where a statement names none"),
-    _session("ksql.persistence.default.format.value", "", "the value format where a statement names none"),
+    _session(
+        "ksql.persistence.default.format.key",
+        "KAFKA",
+        "the key format where a statement names none",
+        _formats.or_nothing(),
+    ),
+    _session(
+        "ksql.persistence.default.format.value",
+        "",
+        "the value format where a statement names none",
+        _formats.or_nothing(),
+    ),
     _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
-    _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag_or_nothing),
+    _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag.or_nothing()),
     _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
-    _session("ksql.fail.on.production.error", "true", f"{ACCEPTED}: a refused write always ends a query", _flag),
+    _session("ksql.fail.on.production.error", "false", "whether a record that Kafka will not take ends a query", _flag),
     _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
     _session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
     _session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
-    _session("ksql.functions.collect_list.limit", str(2**31 - 1), "the most that COLLECT_LIST keeps", _whole),
-    _session("ksql.functions.collect_set.limit", str(2**31 - 1), "the most that COLLECT_SET keeps", _whole),
+    _session("ksql.functions.collect_list.limit", str(2**31 - 1), "the most that COLLECT_LIST keeps", _count),
+    _session("ksql.functions.collect_set.limit", str(2**31 - 1), "the most that COLLECT_SET keeps", _count),
     _session("ksql.suppress.enabled", "true", "whether EMIT FINAL is allowed", _flag),
     _session("ksql.lambdas.enabled", "true", "whether lambdas are allowed", _flag),
     _session("ksql.headers.columns.enabled", "true", "whether HEADER columns are allowed", _flag),
@@ -153,19 +180,24 @@ _KSQL = (
         "ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _whole
     ),
     _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _whole),
-    _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _whole),
-    _session("ksql.assert.topic.default.timeout.ms", "1000", "how long ASSERT TOPIC waits", _whole),
-    _session("ksql.assert.schema.default.timeout.ms", "1000", "how long ASSERT SCHEMA waits", _whole),
+    _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _count),
+    _session("ksql.assert.topic.default.timeout.ms", "1000", "how long ASSERT TOPIC waits", _count),
+    _session("ksql.assert.schema.default.timeout.ms", "1000", "how long ASSERT SCHEMA waits", _count),
     _session(
         "ksql.new.query.planner.enabled", "false", "whether key columns may be in any order, or be left out", _flag
     ),
     _session("ksql.rowpartition.rowoffset.enabled", "true", "whether ROWPARTITION and ROWOFFSET exist", _flag),
     _session("ksql.source.table.materialization.enabled", "true", "whether SOURCE tables are kept for reading", _flag),
     _session("ksql.json_sr.converter.deserializer.enabled", "true", ACCEPTED, _flag),
-    _session("ksql.streams.max.task.idle.ms", "0", ACCEPTED, _whole),
-    _server("ksql.service.id", "default_", "servers of one id share one catalog"),
+    _session("ksql.streams.max.task.idle.ms", "0", ACCEPTED, whole(-1)),
+    _server("ksql.service.id", "default_", "servers of one id share one catalog", SERVICE_ID),
     _server("ksql.output.topic.name.prefix", "", "what begins the name of a topic that CREATE … AS makes"),
-    _server("ksql.internal.topic.replicas", "1", "the replicas of the topics that the engine makes for itself", _whole),
+    _server(
+        "ksql.internal.topic.replicas",
+        "1",
+        "the replicas of the topics that the engine makes for itself",
+        whole(-1, 32767),
+    ),
     _server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
     _server("ksql.schema.registry.url", "", "where the schema registry is"),
     _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
@@ -181,40 +213,42 @@ _KSQL = (
     _server("ksql.extension.dir", "ext", "where functions of the user's own are"),
     _server("ksql.queries.file", "", f"{ACCEPTED}: every server has a REST API"),
     _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag),
-    _server("ksql.max.push.queries", "100", "how many push queries may run at once", _whole),
-    _server("ksql.query.persistent.active.limit", str(2**31 - 1), "how many persistent queries there may be", _whole),
-    _server("ksql.query.pull.max.qps", str(2**31 - 1), ACCEPTED, _whole),
+    _server("ksql.max.push.queries", "100", "how many push queries may run at once", _count),
+    _server("ksql.query.persistent.active.limit", str(2**31 - 1), "how many persistent queries there may be", _count),
+    _server("ksql.query.pull.max.qps", str(2**31 - 1), ACCEPTED, _count),
     _server("ksql.properties.overrides.denylist", "", "properties that a session may not set"),
     _server("ksql.properties.overrides.allowlist", "", "the only properties that a session may set, where given"),
     _server(
         "ksql.hidden.topics",
         "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,connect-offsets,"
         "connect-status,connect-statuses,_millstream.*",
-        "patterns of topics that SHOW TOPICS leaves out",
+        "patterns of topics that no source and no PRINT may read, and SHOW TOPICS leaves out",
+        PATTERNS,
     ),
     _server(
         "ksql.readonly.topics",
         "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,connect-offsets,"
         "connect-status,connect-statuses,_millstream.*",
         "patterns of topics that no statement may write",
+        PATTERNS,
     ),
     _server("ksql.logging.processing.topic.auto.create", "true", "whether the processing log's topic is made", _flag),
     _server("ksql.logging.processing.stream.auto.create", "false", "whether the log is declared as a stream", _flag),
     _server("ksql.logging.processing.topic.name", "", "the processing log's topic; <service id>ksql_processing_log"),
-    _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", _whole),
+    _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", whole(1, INT_MAX)),
     _server("ksql.logging.processing.rows.include", "false", "whether the log holds the rows at fault", _flag),
-    _server("ksql.access.validator.enable", "auto", ACCEPTED),
+    _server("ksql.access.validator.enable", "auto", ACCEPTED, one_of("on", "off", "auto")),
     _server("ksql.heartbeat.enable", "false", ACCEPTED, _flag),
     _server("ksql.lag.reporting.enable", "false", ACCEPTED, _flag),
     _server("ksql.advertised.listener", "", "how other servers reach this one"),
-    _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://"),
+    _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://", LISTENERS),
 )
 _OWN = (
     _session(
         "millstream.batch.duration",
         "1 minute",
         "how often a query's position is saved; the first time after 15 seconds",
-        _anything,
+        duration(1000, 86_400_000),
         SettingScope.OWN,
     ),
     _server(
@@ -224,7 +258,11 @@ _OWN = (
         scope=SettingScope.OWN,
     ),
     _server(
-        "millstream.slots", "512", "how many partitions may be read at once by this server", _whole, SettingScope.OWN
+        "millstream.slots",
+        "512",
+        "how many partitions may be read at once by this server",
+        whole(1, 100_000),
+        SettingScope.OWN,
     ),
     _server(
         "millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=SettingScope.OWN
@@ -238,10 +276,18 @@ _OWN = (
         SettingScope.OWN,
     ),
     _server(
-        "millstream.python.timeout.ms", "1000", "the processor time that a call may take", _whole, SettingScope.OWN
+        "millstream.python.timeout.ms",
+        "1000",
+        "the processor time that a call may take",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
     ),
     _server(
-        "millstream.python.memory.mb", "512", "the memory of a process of such functions", _whole, SettingScope.OWN
+        "millstream.python.memory.mb",
+        "512",
+        "the memory of a process of such functions",
+        whole(16, INT_MAX),
+        SettingScope.OWN,
     ),
     _server(
         "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
@@ -250,21 +296,27 @@ _OWN = (
         "millstream.stop.timeout.ms",
         "20000",
         "how long a query that is stopped may take to write and commit what it has read",
-        _whole,
+        _count,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.delete.topics.of.others",
+        "false",
+        "whether DELETE TOPIC may delete topics that no statement created, and those that begin with _",
+        _flag,
         SettingScope.OWN,
     ),
     _server(
         "millstream.lease.timeout.ms",
         "6000",
         "how soon another server takes over the queries",
-        _whole,
+        whole(1000, INT_MAX),
         SettingScope.OWN,
     ),
 )
 
 
-def _at_least_one(text: str) -> bool:
-    return text.isascii() and text.isdigit() and int(text) > 0
+_at_least_one = whole(1)
 
 
 def _limit(name: str, default: str, doc: str) -> Setting:
@@ -338,8 +390,10 @@ def check(name: str, value: object = None) -> Setting:
     if setting is None:
         hint = did_you_mean(name, SETTINGS)
         raise SettingRefused(f"Not recognizable as ksql, streams, consumer, or producer property: '{name}'" + _so(hint))
-    if value is not None and not setting.valid(text_of(value)):
-        raise SettingRefused(f"'{text_of(value)}' {CHECKED} of property '{name}' ({setting.doc})")
+    if value is not None and setting.stored(value) is None:
+        shown = HIDDEN if setting.secret else shortened(without_user(text_of(value)))
+        hint = f"valid is {setting.valid.words}"
+        raise SettingRefused(f"'{shown}' {CHECKED} of property '{name}' ({setting.doc})" + _so(hint))
     return setting
 
 
@@ -351,6 +405,16 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
     if not setting.editable or setting.name in denied or (allowed and setting.name not in allowed):
         raise SettingRefused(f"Cannot override property '{name}'\n  hint: only the server's configuration sets it")
     return setting
+
+
+def checked(properties: Mapping[str, object]) -> dict[str, str]:
+    """Properties under their canonical names, each value as it is stored. Raises SettingRefused for a wrong one.
+
+    Settings of Kafka clients (CLIENT_PREFIXES) are for Kafka's own libraries to check.
+    """
+    free = {name: text_of(value) for name, value in properties.items() if name.startswith(CLIENT_PREFIXES)}
+    own = ((check(name, value), value) for name, value in properties.items() if name not in free)
+    return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **free}
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
@@ -371,6 +435,13 @@ def is_on(settings: Mapping[str, str], name: str) -> bool:
     """
     value = settings.get(name, "").strip() or SETTINGS[name].default
     return value.lower() == "true"
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """A text as an error shows it: on one line, cut where it is long, without what cannot be printed."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= most else f"{line[: most - 1]}…"
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut)
 
 
 def _names(text: str) -> frozenset[str]:

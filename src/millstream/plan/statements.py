@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from millstream.analysis import properties, schemas, serdes, sources
+from millstream.analysis import properties, reserved_topics, schemas, serdes, sources
 from millstream.analysis import replace as replacing
 from millstream.analysis.coercion import widened_to_decimal
 from millstream.analysis.properties import Properties
@@ -57,7 +57,31 @@ def outcome(
     statement: tree.Statement, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]
 ) -> Outcome:
     """What the statement comes to. `text` is its source text. Raises StatementError."""
-    return _outcome(statement, PlanningContext(text, catalog, facts, settings))
+    result = _outcome(statement, PlanningContext(text, catalog, facts, settings))
+    _check_topics(result, statement.span, catalog, settings)
+    return replace(result, catalog=_with_topics(result))
+
+
+def _check_topics(result: Outcome, at: Span, before: Catalog, settings: Mapping[str, str]) -> None:
+    """Raises StatementError where the statement would read, write or delete a topic that it may not."""
+    for step in result.steps:
+        match step:
+            case CreateTopic(topic):
+                reserved_topics.check_writable(topic, at, settings)
+            case StartQuery(_, plan):
+                reserved_topics.check_writable(plan.sink.topic, at, settings)
+            case DeleteTopic(topic):
+                reserved_topics.check_deletable(topic, at, before, settings)
+    for name, source in result.catalog.sources.items():
+        if before.sources.get(name) != source:
+            reserved_topics.check_readable(source.topic, at, settings)
+
+
+def _with_topics(result: Outcome) -> Catalog:
+    """The catalog after a statement, with the topics that it creates and without those that it deletes."""
+    created = {step.name for step in result.steps if isinstance(step, CreateTopic)}
+    deleted = {step.name for step in result.steps if isinstance(step, DeleteTopic)}
+    return replace(result.catalog, topics=(result.catalog.topics | created) - deleted)
 
 
 @singledispatch

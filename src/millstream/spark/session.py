@@ -53,6 +53,8 @@ MEANING = {
     "spark.sql.parser.escapedStringLiterals": "false",
 }
 QUIET = {
+    # What Spark's own logs show of settings; the rest is its default.
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|user[.]info|jaas",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",

@@ -101,9 +101,9 @@ CREATE TYPE address AS STRUCT<street STRING, city STRING>;
 DROP STREAM IF EXISTS nothing;
 -- → Source NOTHING does not exist.
 
-DROP TABLE people DELETE TOPIC;
--- → Source PEOPLE (topic: people) was dropped. Topic people was marked for deletion.
--- → delete topic people
+DROP STREAM pairs DELETE TOPIC;
+-- → Source PAIRS (topic: pairs) was dropped. Topic pairs was marked for deletion.
+-- → delete topic pairs
 
 SELECT id, ROWTIME, amount FROM orders WHERE price > 1.5 EMIT CHANGES LIMIT 3;
 -- → Answer ID, ROWTIME, AMOUNT

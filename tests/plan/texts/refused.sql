@@ -257,3 +257,36 @@ CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 INSERT INTO late_key VALUES ('k', 1);
 -- → line 1:30: column V: STRING cannot stand where INTEGER is wanted
 -- →   hint: CAST it
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='+-5');
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=0);
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=99999999999);
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=40000);
+-- → line 1:99: REPLICAS must be a whole number from 1 to 32767
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, retention_ms=-2);
+-- → line 1:99: RETENTION_MS must be a whole number of at least -1
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='orders', value_format='AVRO', value_schema_id=-1);
+-- → line 1:88: VALUE_SCHEMA_ID must be a whole number from 0 to 2147483647
+
+DROP TABLE people DELETE TOPIC;
+-- → line 1:1: topic people is not deleted: no statement has created it
+-- →   hint: millstream.delete.topics.of.others=true in the server's configuration allows it
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='_schemas', value_format='JSON', partitions=1);
+-- → line 1:1: topic _schemas is read-only
+-- →   hint: ksql.readonly.topics says which topics are
+
+CREATE STREAM s WITH (kafka_topic='_millstream-default__command_topic') AS SELECT * FROM orders;
+-- → line 1:1: topic _millstream-default__command_topic is read-only
+-- →   hint: it is one of the engine's own

@@ -1,6 +1,5 @@
 """The answers of SHOW and LIST."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,9 +8,8 @@ from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
+from millstream.model.secrets import HIDDEN, shown
 from millstream.model.settings import SETTINGS, Setting
-
-HIDDEN = "[hidden]"
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
@@ -73,9 +71,9 @@ def _push(id: str, statement: str) -> dict[str, Any]:
     }
 
 
-def topics(text: str, replicas: Mapping[str, tuple[int, ...]], hidden: str, all: bool) -> Entity:
-    """SHOW [ALL] TOPICS; `replicas` gives the replicas of each partition, `hidden` the patterns left out."""
-    shown = [{"name": n, "replicaInfo": list(r)} for n, r in replicas.items() if all or not matches(n, hidden)]
+def topics(text: str, replicas: Mapping[str, tuple[int, ...]]) -> Entity:
+    """SHOW [ALL] TOPICS; `replicas` gives the replicas of each partition of those that are shown."""
+    shown = [{"name": n, "replicaInfo": list(r)} for n, r in replicas.items()]
     return entity("kafka_topics", text, topics=shown)
 
 
@@ -84,8 +82,6 @@ def topics_extended(
     topics: Mapping[str, tuple[int, ...]],
     readers: Mapping[str, tuple[int, int]],
     catalog: Catalog,
-    hidden: str,
-    all: bool,
 ) -> Entity:
     """SHOW [ALL] TOPICS EXTENDED; `readers` gives the consumers and the groups of a topic.
 
@@ -93,10 +89,9 @@ def topics_extended(
     """
     shown = []
     for name, replicas in topics.items():
-        if all or not matches(name, hidden):
-            consumers, groups = readers.get(name, (0, 0))
-            counts = {"consumerCount": consumers, "consumerGroupCount": groups}
-            shown.append({"name": name, "replicaInfo": list(replicas), **counts, **_formats(name, catalog)})
+        consumers, groups = readers.get(name, (0, 0))
+        counts = {"consumerCount": consumers, "consumerGroupCount": groups}
+        shown.append({"name": name, "replicaInfo": list(replicas), **counts, **_formats(name, catalog)})
     return entity("kafka_topics_extended", text, topics=shown)
 
 
@@ -104,11 +99,6 @@ def _formats(topic: str, catalog: Catalog) -> dict[str, str]:
     over = [catalog.sources[name] for name in sorted(catalog.sources) if catalog.sources[name].topic == topic]
     keys, values = dict.fromkeys(s.key.format for s in over), dict.fromkeys(s.value.format for s in over)
     return {"keyFormat": ", ".join(keys), "valueFormat": ", ".join(values)}
-
-
-def matches(name: str, patterns: str) -> bool:
-    """Whether a topic's name matches one of the patterns, which are separated by commas."""
-    return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
 
 
 def properties(text: str, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]) -> Entity:
@@ -127,7 +117,7 @@ def _property(
     return {
         "name": name,
         "scope": setting.scope.value,
-        "value": HIDDEN if setting.secret else value,
+        "value": HIDDEN if setting.secret else shown(name, value),
         "editable": setting.editable,
         "level": level,
     }
