@@ -44,6 +44,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     var left = until - System.currentTimeMillis
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
+      if (!consumer.hasNext) TableBootstrapBarriers.passed(range.place, consumer.position)
       left = until - System.currentTimeMillis
     }
     consumer.hasNext && !run.isFinishing

@@ -71,8 +71,11 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     }
   }
 
-  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset =
-    KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
+    val end = KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+    Transactions.reached(run.id, end)
+    end
+  }
 
   override def deserializeOffset(json: String): Offset = KafkaOffset.parse(options.topic, json)
   override def createReaderFactory(): PartitionReaderFactory = KafkaReaders

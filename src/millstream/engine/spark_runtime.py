@@ -21,7 +21,7 @@ from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
-from millstream.spark import jvm, session, sink
+from millstream.spark import jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
 from millstream.spark.checkpoint import location
 from millstream.spark.codec import UnreadableRecord, one_record
@@ -41,14 +41,8 @@ CONF = {
     # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
-# Of checkpoints on this machine's own disk. Spark's usual way forks a process for each file that it asks after, and
-# writes a checksum beside each; both cost more than the batch itself.
-LOCAL = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-}
+# Of checkpoints on this machine's own disk: Spark's checksums beside each file cost more than the batch itself.
+LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +88,12 @@ class SparkRuntime:
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
-        self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
+        self._service = settings["ksql.service.id"]
+        self._shared, self._scope = shared is not None, self._service if shared else ""
         self._kafka, self._log = kafka, log
         # Engines that share a JVM have fences of their own.
         self._fence = uuid4().hex
-        self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
+        self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
         self._realtime = RealTimeQueries(
             self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
         )
@@ -145,9 +140,10 @@ class SparkRuntime:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
         topics = self._need_topics(desired)
         starts = self._possible(desired.starts)
-        job = self._job(desired.query.id, f"{desired.query.id}-{desired.birth[:12]}", desired.settings, starts)
+        job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
+        group = self._group(desired) if transactions.wanted(desired.settings) else ""
         shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
-        job = replace(job, tasks=shared, ends=self._ends(desired.plan))
+        job = replace(job, tasks=shared, ends=self._ends(desired.plan), group=group)
         sink.guard(self._session, job.id, self._fence)
         try:
             return self._realtime.write(desired.plan, job)
@@ -155,8 +151,14 @@ class SparkRuntime:
             raise CannotRun(str(refused)) from refused
 
     def forget(self, desired: DesiredQuery) -> None:
-        """Remove the checkpoint of a query that is no longer wanted."""
-        self._realtime.forget(f"{self._checkpoints}/{desired.query.id}-{desired.birth[:12]}")
+        """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""
+        self._realtime.forget(f"{self._checkpoints}/{_folder(desired)}")
+        if transactions.wanted(desired.settings):
+            transactions.forget(self._session, self._group(desired), self._kafka.client)
+
+    def _group(self, desired: DesiredQuery) -> str:
+        """The consumer group of a query with transactions; another query of the same name has another one."""
+        return f"_millstream-{self._service}-{_folder(desired)}"
 
     def push(
         self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts
@@ -247,6 +249,11 @@ class SparkRuntime:
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
         return topics
+
+
+def _folder(desired: DesiredQuery) -> str:
+    """The name of a query's checkpoint."""
+    return f"{desired.query.id}-{desired.birth[:12]}"
 
 
 Encoded = bytes | UnreadableRecord | None

@@ -86,11 +86,24 @@ _STREAMS = (
     _session(
         "processing.guarantee",
         "at_least_once",
-        f"{ACCEPTED}: delivery is at least once",
+        "at_least_once, or exactly_once_v2: what a query writes is committed with its positions, in Kafka transactions",
         _one_of("at_least_once", "exactly_once_v2"),
         SettingScope.STREAMS,
     ),
-    _session("commit.interval.ms", "2000", f"{ACCEPTED}: see millstream.batch.duration", _whole, SettingScope.STREAMS),
+    _session(
+        "commit.interval.ms",
+        "1000",
+        "how often a query with exactly_once_v2 commits, at least 100 ms; else see millstream.batch.duration",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "isolation.level",
+        "read_committed",
+        "read_uncommitted: a query also reads records of transactions that are open, or were aborted",
+        _one_of("read_committed", "read_uncommitted"),
+        SettingScope.STREAMS,
+    ),
     _session(
         "cache.max.bytes.buffering",
         "10000000",

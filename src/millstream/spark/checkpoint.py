@@ -1,5 +1,8 @@
 """Checkpoints that a killed server left half written, made whole again before their query starts.
 
+`finish` is for queries that write in Kafka transactions: a batch that Kafka has committed, and the commit log has not.
+`mend` is for all.
+
 Real-time mode writes a batch's commit and its offsets at the same time: a kill may leave the commit without the
 offsets, or the file that was about to become either. Spark refuses to go on from there; without the odd files it
 begins where the last whole batch ended, and nothing is lost.
@@ -17,6 +20,7 @@ from pyspark.sql import SparkSession
 from millstream.spark import jvm
 
 LOGS = ("offsets", "commits")
+PREPARED = "prepared-"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
 _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
 
@@ -24,6 +28,29 @@ _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
 def location(folder: str) -> str:
     """A folder as a URL that Spark and Hadoop understand: a plain path becomes a `file:` one."""
     return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
+
+
+class CheckpointBehind(Exception):
+    """A checkpoint that is older than what its query has committed in Kafka: what it writes next was written before."""
+
+
+def finish(session: SparkSession, url: str, marker: str) -> None:
+    """Have the commit log name the batch that Kafka committed last, as its `marker` says ("<batch>-…", "" for none).
+
+    Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared otherwise is removed.
+    """
+    prepared = [name for name in files(session, url) if name.startswith(PREPARED)]
+    committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
+    last, batch = max(committed, default=-1), int(marker.partition("-")[0] or -1)
+    if batch > last:
+        if PREPARED + marker not in prepared:
+            raise CheckpointBehind(
+                f"Kafka has committed batch {batch} of the query, and its checkpoint {url} knows of {last + 1} batches: "
+                "it would write again what it wrote; start it with its own checkpoint, or create it anew"
+            )
+        rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
+    for name in prepared:
+        delete(session, f"{url}/{name}")
 
 
 def mend(session: SparkSession, url: str) -> None:
@@ -64,6 +91,15 @@ def delete(session: SparkSession, url: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def rename(session: SparkSession, old: str, new: str) -> None:
+    """Give a file another name, in one step."""
+    path, target = _local(old), _local(new)
+    if path is None or target is None:
+        jvm.rename(session, old, new)
+    else:
+        path.rename(target)
 
 
 def _local(url: str) -> Path | None:
