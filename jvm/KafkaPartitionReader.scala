@@ -35,6 +35,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
 
   override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus =
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
+      run.onRecord()
       row.record = consumer.next()
       Record
     } else End

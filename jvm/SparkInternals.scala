@@ -144,7 +144,16 @@ object FirstBatchesRule extends Rule[SparkPlan] {
   private val FirstMs = 3000L
   private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Long])
 
-  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp { case scan: RealTimeStreamScanExec =>
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: RealTimeStreamScanExec if !endsItself(scan.stream) => shortened(scan)
+  }
+
+  private def endsItself(stream: MicroBatchStream) = stream match {
+    case kafka: KafkaStream => kafka.run.interval > 0
+    case _ => false
+  }
+
+  private def shortened(scan: RealTimeStreamScanExec): SparkPlan = {
     val now = System.currentTimeMillis
     val age = now - begun.computeIfAbsent(scan.stream, _ => now)
     scan.copy(batchDurationMs = Math.min(Math.max(FirstMs, age), scan.batchDurationMs))

@@ -85,9 +85,11 @@ object Transactions {
 
   /**
    * Before a run of a query starts: end what earlier runs have left open. The answer is the marker of the last commit,
-   * "" for none. `group` is the consumer group of the query's positions and the transactional id of its producer.
+   * "" for none. `group` is the consumer group of the query's positions and the transactional id of its producer; a batch
+   * ends `interval` ms after its first record.
    */
-  def begin(run: String, checkpoint: String, group: String, conf: JavaMap[String, String]): String = {
+  def begin(run: String, checkpoint: String, group: String, interval: Long, conf: JavaMap[String, String]): String = {
+    QueryRuns.of(run).interval = interval
     val transactions = new RunTransactions(group, conf.asScala.toMap + ("transactional.id" -> group))
     byRun.put(run, transactions)
     transactions.fence()

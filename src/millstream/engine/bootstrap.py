@@ -24,6 +24,7 @@ from millstream.engine.transient import remove_leftovers
 from millstream.model.settings import SettingRefused, as_texts, check, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
+from millstream.spark import transactions
 from millstream.spark.session import Session
 from millstream.tables.materializer import Materializer, TopicReader
 
@@ -41,6 +42,9 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     """
     server = _server(properties)
     settings = effective(server)
+    refusal = transactions.refusal(settings, settings["millstream.spark.master"])
+    if refusal:
+        raise EngineCannotStart(refusal)
     service, name = settings["ksql.service.id"], _name(settings)
     kafka = KafkaClient(settings)
     own = _functions(settings)

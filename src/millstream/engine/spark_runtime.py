@@ -16,6 +16,7 @@ from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.state import DesiredQuery, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
+from millstream.model.errors import StatementError
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
@@ -23,7 +24,7 @@ from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
-from millstream.spark.checkpoint import location
+from millstream.spark.checkpoint import files, location
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed, evaluate
 from millstream.spark.pipeline import side_spec
@@ -31,6 +32,7 @@ from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuer
 from millstream.tables import answer
 from millstream.tables.store import Store
 
+SAVEPOINT = "millstream.savepoint"
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
 
@@ -88,11 +90,12 @@ class SparkRuntime:
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
-        self._service = settings["ksql.service.id"]
+        self._service, self._master = settings["ksql.service.id"], settings["millstream.spark.master"]
         self._shared, self._scope = shared is not None, self._service if shared else ""
         self._kafka, self._log = kafka, log
         # Engines that share a JVM have fences of their own.
         self._fence = uuid4().hex
+        self._savepoints = f"{location(folder)}/savepoints"
         self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
         self._realtime = RealTimeQueries(
             self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
@@ -141,14 +144,27 @@ class SparkRuntime:
         topics = self._need_topics(desired)
         starts = self._possible(desired.starts)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
+        refusal = transactions.refusal(desired.settings, self._master)
+        if refusal:
+            raise CannotRun(refusal)
         group = self._group(desired) if transactions.wanted(desired.settings) else ""
         shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
         job = replace(job, tasks=shared, ends=self._ends(desired.plan), group=group)
+        job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
         sink.guard(self._session, job.id, self._fence)
         try:
             return self._realtime.write(desired.plan, job)
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
+
+    def check_savepoint(self, name: str) -> None:
+        """Raises StatementError where there is no savepoint of that name ("" is none)."""
+        if name and not files(self._session, self._savepoint(name)):
+            raise StatementError(f"there is no savepoint {name}", hint=f"copy a checkpoint to {self._savepoint(name)}")
+
+    def _savepoint(self, name: str) -> str:
+        """Where a savepoint is, "" for none."""
+        return f"{self._savepoints}/{name}" if name else ""
 
     def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""

@@ -55,6 +55,10 @@ def _whole(text: str) -> bool:
     return text.removeprefix("-").isdigit()
 
 
+def _folder_name(text: str) -> bool:
+    return "/" not in text and "\\" not in text and not text.startswith(".")
+
+
 def _one_of(*words: str) -> Callable[[str], bool]:
     return lambda text: text.lower() in words
 
@@ -228,8 +232,15 @@ _OWN = (
     _session(
         "millstream.batch.duration",
         "1 minute",
-        "how often a query's position is saved; the first time after 15 seconds",
+        "how often a query's position is saved; the first times after 3, 6, 12 … seconds",
         _anything,
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.savepoint",
+        "",
+        "the savepoint that a new query begins with: a folder's name in savepoints/ under millstream.data.dir",
+        _folder_name,
         SettingScope.OWN,
     ),
     _server(

@@ -21,6 +21,8 @@ from millstream.spark import jvm
 
 LOGS = ("offsets", "commits")
 PREPARED = "prepared-"
+# Spark's file with the id of the query, which a copy must not share.
+IDENTITY = "metadata"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
 _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
 
@@ -45,8 +47,8 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
     if batch > last:
         if PREPARED + marker not in prepared:
             raise CheckpointBehind(
-                f"Kafka has committed batch {batch} of the query, and its checkpoint {url} knows of {last + 1} batches: "
-                "it would write again what it wrote; start it with its own checkpoint, or create it anew"
+                f"Kafka has committed batch {batch} of the query, of which the checkpoint {url} does not know: the "
+                "query would write again what it wrote; start it with its own checkpoint, or create it anew"
             )
         rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
     for name in prepared:
@@ -59,6 +61,19 @@ def mend(session: SparkSession, url: str) -> None:
     for log, names in zip(LOGS, half_written(offsets, commits), strict=True):
         for name in names:
             delete(session, f"{url}/{log}/{name}")
+
+
+def restore(session: SparkSession, savepoint: str, url: str) -> None:
+    """Begin a checkpoint that is not there yet with a copy of another one, which no query uses."""
+    if not savepoint or files(session, url):
+        return
+    part = f"{url}.part"
+    delete(session, part)
+    copy(session, savepoint, part)
+    for name in (IDENTITY, f".{IDENTITY}.crc"):
+        delete(session, f"{part}/{name}")
+    delete(session, url)
+    rename(session, part, url)
 
 
 def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -100,6 +115,15 @@ def rename(session: SparkSession, old: str, new: str) -> None:
         jvm.rename(session, old, new)
     else:
         path.rename(target)
+
+
+def copy(session: SparkSession, old: str, new: str) -> None:
+    """Copy a folder with all that is in it. Raises OSError where it is not there."""
+    path, target = _local(old), _local(new)
+    if path is None or target is None:
+        jvm.copy(session, old, new)
+    else:
+        shutil.copytree(path, target)
 
 
 def _local(url: str) -> Path | None:

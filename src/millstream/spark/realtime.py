@@ -41,7 +41,8 @@ class StreamingJob:
     not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
     it may show records. `tasks`: how many share the query's groups, where the checkpoint does not say.
     `ends`: where the topics of tables end in which streams look rows up; the streams wait until they are read so far.
-    `group`: the consumer group of its positions, where it writes in transactions; "" where it does not.
+    `group`: the consumer group of its positions, where it writes in transactions; "" where it does not. `savepoint`: a
+    copied checkpoint that its own begins with, "" for none.
     """
 
     id: str
@@ -53,6 +54,7 @@ class StreamingJob:
     tasks: int = 2
     ends: Starts = field(default_factory=dict)
     group: str = ""
+    savepoint: str = ""
 
 
 class StartedQuery:
@@ -182,16 +184,17 @@ class RealTimeQueries:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
         try:
+            checkpoints.restore(self._session, job.savepoint, job.checkpoint)
             if job.group:
                 transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
             checkpoints.mend(self._session, job.checkpoint)
             table_bootstrap.hold(self._session, job.id, plan, job.ends)
-            duration = transactions.batch_duration(job.settings, job.group)
+            duration = job.settings["millstream.batch.duration"]
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration, run.id)
-        except (PySparkException, Py4JError, checkpoints.CheckpointBehind) as failure:
+        except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
             table_bootstrap.remove(self._session, job.id)
             transactions.end(self._session, run.id)
             run.end()

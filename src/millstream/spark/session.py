@@ -31,7 +31,7 @@ PYTHON = "spark.millstream.python."
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 MEASURED = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",
-    "spark.sql.streaming.realTimeMode.minBatchDuration": "100",
+    "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
     # Kafka transactions are committed together with checkpoints.
     "spark.sql.streaming.checkpointFileManagerClass": f"{jvm.PACKAGE}.CheckpointFiles",
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,

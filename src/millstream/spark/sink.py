@@ -33,8 +33,8 @@ def run_realtime(
     """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
 
     A null value is a tombstone. `producer_conf` are Kafka producer settings, bootstrap.servers among them; the
-    query's position is saved in `checkpoint` every `batch_duration`. A `run` (source.Run) that has transactions writes in
-    them, with their own settings. Raises pyspark's errors where it cannot start.
+    query's position is saved in `checkpoint` every `batch_duration`. A `run` (source.Run) that has transactions writes
+    in them, with their own settings. Raises pyspark's errors where it cannot start.
     """
     session = frame.sparkSession
     conf = jvm.java_map(session, {**PRODUCER, **producer_conf})

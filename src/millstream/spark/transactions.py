@@ -9,7 +9,7 @@ from millstream.spark import jvm
 from millstream.spark.sink import PRODUCER
 
 GUARANTEE = "exactly_once_v2"
-# ms. Spark's real-time mode is told to take batches as short as that (spark/session.py).
+# ms. The end of a batch takes about as long.
 SHORTEST = 100
 # ms. A transaction must not time out while its batch is late, and readers wait for one whose writer is dead.
 TIMEOUT, LONGEST_TIMEOUT = 60_000, 900_000
@@ -22,9 +22,19 @@ def wanted(settings: Mapping[str, str]) -> bool:
     return settings["processing.guarantee"].lower() == GUARANTEE
 
 
-def batch_duration(settings: Mapping[str, str], group: str) -> str:
-    """How long the batches of a query are; `group` is "" where it writes in no transactions."""
-    return f"{_interval(settings)} milliseconds" if group else settings["millstream.batch.duration"]
+def refusal(settings: Mapping[str, str], master: str) -> str:
+    """Why queries with these settings cannot run on a Spark master, "" where they can."""
+    if not wanted(settings) or not master or master.startswith("local"):
+        return ""
+    return (
+        f"processing.guarantee='{GUARANTEE}' needs all tasks of a query in the server's own process, and "
+        f"millstream.spark.master is {master}\n  hint: at_least_once, or a server without millstream.spark.master"
+    )
+
+
+def interval(settings: Mapping[str, str]) -> int:
+    """How long after its first record a batch ends, in ms."""
+    return max(SHORTEST, int(settings["commit.interval.ms"]))
 
 
 def begin(
@@ -38,13 +48,14 @@ def begin(
     """Before a run starts: end what earlier runs have left open, and finish in the checkpoint what they committed.
 
     `group` is the query's transactional id, and the consumer group of its positions; `producer` are settings of its
-    producer. Raises CheckpointBehind, and Py4JError where Kafka refuses.
+    producer. The run's batches then end after the commit interval. Raises CheckpointBehind, and Py4JError where Kafka
+    refuses.
     """
-    timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * _interval(settings) + TIMEOUT // 2))
+    timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * interval(settings) + TIMEOUT // 2))
     linger = max(LINGER, int(settings["linger.ms"]))
     own = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
     conf = jvm.java_map(session, {**PRODUCER, **producer, **own})
-    marker = jvm.module(session, "Transactions").begin(run, checkpoint, group, conf)
+    marker = jvm.module(session, "Transactions").begin(run, checkpoint, group, interval(settings), conf)
     checkpoints.finish(session, checkpoint, str(marker))
 
 
@@ -56,7 +67,3 @@ def end(session: SparkSession, run: str) -> None:
 def forget(session: SparkSession, group: str, client: Mapping[str, str]) -> None:
     """The query is gone: Kafka need not know its positions any more."""
     jvm.module(session, "Transactions").forget(group, jvm.java_map(session, client))
-
-
-def _interval(settings: Mapping[str, str]) -> int:
-    return max(SHORTEST, int(settings["commit.interval.ms"]))
