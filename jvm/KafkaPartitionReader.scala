@@ -35,6 +35,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
 
   override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus =
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
+      run.onRecord()
       row.record = consumer.next()
       Record
     } else End
@@ -44,6 +45,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     var left = until - System.currentTimeMillis
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
+      if (!consumer.hasNext) TableBootstrapBarriers.passed(range.place, consumer.position)
       left = until - System.currentTimeMillis
     }
     consumer.hasNext && !run.isFinishing

@@ -40,7 +40,7 @@ final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long)
 
 /** The source on the driver, for one run of a query; called by Spark's thread of that query. */
 private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {
-  private val run = QueryRuns.of(options.run)
+  private[millstream] val run = QueryRuns.of(options.run)
   private lazy val topics = Topics.of(options.conf)
   private var topic: KafkaTopic = _
   private var partitions = 0
@@ -48,6 +48,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
   /** Before each batch: no batch begins in a run that is finishing, nor over a topic that is another one. */
   override def latestOffset(): Offset = {
     run.awaitStop()
+    run.beginBatch()
     val (now, count) = topics.describe(options.topic)
     if (topic == null) TopicWatch.add(topics, now, run)
     else if (topic != now) throw Topics.replaced(topic.name)
@@ -71,8 +72,11 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     }
   }
 
-  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset =
-    KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
+    val end = KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+    Transactions.reached(run.id, end)
+    end
+  }
 
   override def deserializeOffset(json: String): Offset = KafkaOffset.parse(options.topic, json)
   override def createReaderFactory(): PartitionReaderFactory = KafkaReaders

@@ -5,7 +5,8 @@ import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, OffsetSpec}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
@@ -42,6 +43,17 @@ final class Topics private (admin: Admin) {
       retry(Hearsay)(admin.listOffsets(asked.asJava).all, gone(topic))
         .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
     }
+
+  /** The positions that a consumer group has committed. */
+  def committed(group: String): Map[TopicPartition, OffsetAndMetadata] = {
+    // Not before it is known whether a transaction that is under way has committed others.
+    val stable = new ListConsumerGroupOffsetsOptions().requireStable(true)
+    retry(Hearsay)(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata,
+      new IllegalStateException(s"consumer group $group is not known")).asScala.toMap.filter(_._2 != null)
+  }
+
+  /** Remove a consumer group; does not wait. */
+  def forget(group: String): Unit = admin.deleteConsumerGroups(Collections.singleton(group))
 
   /** The ids of topics now; "" for those that are not there. Nothing where Kafka does not answer. */
   private[millstream] def ids(names: Set[String]): Map[String, String] =

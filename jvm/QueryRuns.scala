@@ -23,15 +23,42 @@ final class QueryRun(val id: String) {
   import QueryRun._
 
   @volatile private var order: Order = Continue
+  /** How many ms after its first record a batch ends, so that the next one begins; 0: no earlier than Spark says. */
+  @volatile private[millstream] var interval = 0L
+  @volatile private var isReading, isBatchOver = false
+  private var batches = 0
   private val batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
 
   /** Whether source tasks are to report the end of their input. Throws where the run is to fail at once. */
   def isFinishing: Boolean = order match {
-    case Continue => false
+    case Continue => isBatchOver
     case Fail(reason) => throw new IllegalStateException(reason)
     case _ => true
+  }
+
+  /** A task has a record for the batch. */
+  def onRecord(): Unit = if (!isReading && interval > 0) synchronized {
+    if (!isReading) {
+      isReading = true
+      val batch = batches
+      QueryRuns.timer.schedule((() => endBatch(batch)): Runnable, interval, TimeUnit.MILLISECONDS)
+    }
+  }
+
+  private def endBatch(batch: Int): Unit = synchronized {
+    if (batch == batches) {
+      isBatchOver = true
+      waiting.forEach(_.run())
+    }
+  }
+
+  /** Before a batch, on the driver. */
+  def beginBatch(): Unit = synchronized {
+    batches += 1
+    isReading = false
+    isBatchOver = false
   }
 
   /** End the batch in an orderly way; then the query fails with `reason`, or is stopped by the caller (null). */
@@ -51,7 +78,7 @@ final class QueryRun(val id: String) {
   /** Call `wake` when the batch is to end, until it is forgotten: it interrupts a task's wait for records. */
   def onFinish(wake: Runnable): Unit = {
     waiting.add(wake)
-    if (order != Continue) wake.run()
+    if (order != Continue || isBatchOver) wake.run()
   }
   def forget(wake: Runnable): Unit = waiting.remove(wake)
 
@@ -126,6 +153,7 @@ object QueryRuns extends Logging {
   /** How long an executor waits for the driver's word before it asks again. */
   private val Patience = new RpcTimeout(1.hour, "millstream.runs")
   @volatile private var endpointOf: RpcEnv = _
+  private[millstream] lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("batch ends")
   // Not on the thread that brings answers: to ask again waits for one.
   private lazy val obeying = ExecutionContext.fromExecutor(ThreadUtils.newDaemonCachedThreadPool("query runs", 4))
 

@@ -69,20 +69,25 @@ object Sink {
 
   /**
    * Start a real-time query that writes rows (key binary, value binary, rowtime long, headers
-   * array<struct<key: string, value: binary>>) to a topic.
+   * array<struct<key: string, value: binary>>) to a topic. In a run with Transactions, they write.
    */
-  def start(rows: DataFrame, query: String, topic: String, conf: JavaMap[String, String], checkpoint: String,
-      batch: String): StreamingQuery = {
+  def start(rows: DataFrame, query: String, run: String, topic: String, conf: JavaMap[String, String],
+      checkpoint: String, batch: String): StreamingQuery = {
     val context = rows.sparkSession.sparkContext
     Counts.of(query).failure = null
     ProcessingLog.tellExecutors(context, query)
-    try SparkInternals.start(rows, query, new TopicWriter(query, topic, conf), checkpoint, batch)
+    // Transactions need a batch's offsets written before its commit.
+    val options = if (Transactions.of(run) == null) Map.empty[String, String] else SparkInternals.LogsInOrder
+    val writer = new TopicWriter(query, run, topic, conf)
+    try SparkInternals.start(rows, query, writer, checkpoint, batch, options)
     finally context.setLocalProperty(ProcessingLog.Property, null)
   }
 }
 
 /** Sends one partition's rows of an epoch; a failed send fails the epoch. */
-class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) extends ForeachWriter[InternalRow] {
+class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String])
+    extends ForeachWriter[InternalRow] {
+  @transient private var transactions: RunTransactions = _
   @transient private var producer: Producers.Producer = _
   @transient private var firstFailure: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
@@ -90,18 +95,21 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
   @transient private var fence: Fence = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
-    producer = Producers.get(conf)
+    transactions = Transactions.of(run)
+    if (transactions == null) producer = Producers.get(conf)
     counts = Counts.of(query)
     fence = Fences.of(query)
     firstFailure = new AtomicReference
     val (first, all) = (firstFailure, counts)
-    callback = Producers.onFailure(producer) { e => first.compareAndSet(null, e); all.fail(e) }
+    val failed = (e: Exception) => { first.compareAndSet(null, e); all.fail(e) }
+    callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
     true
   }
 
   override def process(row: InternalRow): Unit = {
     check()
     if (fence != null) fence.await()
+    if (transactions != null) producer = transactions.begin()
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)

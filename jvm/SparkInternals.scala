@@ -3,6 +3,7 @@ package org.apache.spark.sql.millstream
 import java.util.{Collections, UUID, WeakHashMap}
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -18,8 +19,10 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult}
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreOps}
@@ -64,16 +67,40 @@ object SparkInternals {
     classic(session).sessionState.functionRegistry
       .createOrReplaceTempFunction(function.name, function.build, "built-in")
 
+  /** Of a query without state too, a batch's offsets are written, then its commit, by the query's own thread. */
+  val LogsInOrder: Map[String, String] =
+    Map(AsyncProgressTrackingMicroBatchExecution.ASYNC_PROGRESS_TRACKING_ENABLED -> "false")
+
   /** Start a real-time query. DataStreamWriter.foreach would turn each row into a Row of Scala objects first. */
-  def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String,
-      batch: String): StreamingQuery = {
+  def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String, batch: String,
+      options: Map[String, String]): StreamingQuery = {
     val frame = rows.asInstanceOf[ClassicDataset[_]]
     val table = ForeachWriterTable[InternalRow](writer, scala.util.Right(identity[InternalRow] _))
     classic(frame.sparkSession).sessionState.streamingQueryManager.startQuery(userSpecifiedName = Some(name),
-      userSpecifiedCheckpointLocation = Some(checkpoint), df = frame, extraOptions = Map.empty, sink = table,
+      userSpecifiedCheckpointLocation = Some(checkpoint), df = frame, extraOptions = options, sink = table,
       outputMode = OutputMode.Update(), useTempCheckpointLocation = false, recoverFromCheckpointLocation = true,
       trigger = Trigger.RealTime(batch))
   }
+}
+
+// ---------------------------------------------------------------- checkpoints
+
+/**
+ * Writes the files of checkpoints. Spark writes a file under another name and then renames it; before the commit log's
+ * file of a batch gets its name, the batch's Kafka transaction is committed (Transactions.scala).
+ */
+class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCheckpointFileManager(path, conf) {
+  override def renameTempFile(from: Path, to: Path, overwrite: Boolean): Unit =
+    Transactions.committing(to) match {
+      case None => super.renameTempFile(from, to, overwrite)
+      case Some(commit) =>
+        // Not where Spark would delete it after a failure: Kafka may have committed all the same.
+        val marker = s"${to.getName}-${UUID.randomUUID}"
+        val prepared = new Path(to.getParent.getParent, s"prepared-$marker")
+        super.renameTempFile(from, prepared, overwrite)
+        commit(marker)
+        super.renameTempFile(prepared, to, overwrite)
+    }
 }
 
 // ---------------------------------------------------------------- rules
@@ -81,7 +108,7 @@ object SparkInternals {
 /** Named by `spark.sql.extensions`. Columnar rules run after Spark has given stateful operators their state numbers. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    Seq(StatefulOperatorRule, TableBootstrapRule, FirstBatchRule).foreach { rule =>
+    Seq(StatefulOperatorRule, TableBootstrapRule, FirstBatchesRule).foreach { rule =>
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     }
 }
@@ -109,20 +136,28 @@ object TableBootstrapRule extends Rule[SparkPlan] {
 }
 
 /**
- * A run's first batch is short: what a batch's end does is slow when the JVM does it for the first time, and better
- * done while the query still warms up. Where streams wait for tables, nothing would be warm yet, and waiting would be
- * cut up.
+ * A run's first batches are short, and each lasts as long as those before it together, until they are as long as they
+ * shall be: a query that crashes soon after each of its starts gets on all the same. What a batch's end does is also
+ * slow when the JVM does it for the first time, and better done while the query still warms up.
  */
-object FirstBatchRule extends Rule[SparkPlan] {
-  private val ShortMs = 15000L
-  private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Boolean])
+object FirstBatchesRule extends Rule[SparkPlan] {
+  private val FirstMs = 3000L
+  private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Long])
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case scan: RealTimeStreamScanExec if begun.put(scan.stream, true) == null && !plan.exists(isBarrier) =>
-      scan.copy(batchDurationMs = Math.min(ShortMs, scan.batchDurationMs))
+    case scan: RealTimeStreamScanExec if !endsItself(scan.stream) => shortened(scan)
   }
 
-  private def isBarrier(plan: SparkPlan): Boolean = plan.isInstanceOf[SourceExec]
+  private def endsItself(stream: MicroBatchStream) = stream match {
+    case kafka: KafkaStream => kafka.run.interval > 0
+    case _ => false
+  }
+
+  private def shortened(scan: RealTimeStreamScanExec): SparkPlan = {
+    val now = System.currentTimeMillis
+    val age = now - begun.computeIfAbsent(scan.stream, _ => now)
+    scan.copy(batchDurationMs = Math.min(Math.max(FirstMs, age), scan.batchDurationMs))
+  }
 }
 
 /** An operator over a source's scan that sees rows before anything else does. */

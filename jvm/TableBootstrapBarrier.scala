@@ -27,6 +27,7 @@ import org.apache.spark.sql.types.BooleanType
 final class TableBootstrapBarrier(query: String, tables: Int, ends: Map[String, Long]) extends Logging {
   import TableBootstrapBarrier._
   private val inputs = new ConcurrentHashMap[Int, TableInput]
+  private val places = new ConcurrentHashMap[KafkaPlace, TablePartition]
   @volatile private var lifted = tables == 0
   private var (position, since) = (-1L, 0L)
 
@@ -35,8 +36,13 @@ final class TableBootstrapBarrier(query: String, tables: Int, ends: Map[String, 
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
 
   /** A batch begins to read a table's partition at an offset. */
-  def begin(index: Int, topic: String, partition: Int, from: Long): Unit =
-    input(index).begin(partition, ends.getOrElse(s"$topic/$partition", from), from)
+  def begin(index: Int, place: KafkaPlace, from: Long): Unit = {
+    val end = ends.getOrElse(s"${place.topic.name}/${place.partition}", from)
+    places.put(place, input(index).begin(place.partition, end, from))
+  }
+
+  /** Kafka has no record of a place before an offset that was not read. */
+  def passed(place: KafkaPlace, offset: Long): Unit = Option(places.get(place)).foreach(_.passed(offset))
 
   /** Whether streams may go on, at a time in ms. */
   def isReady(now: Long): Boolean = {
@@ -48,7 +54,7 @@ final class TableBootstrapBarrier(query: String, tables: Int, ends: Map[String, 
     val all = inputs.values.asScala.toSeq
     val reached = all.map(_.position).sum
     if (reached != position) { position = reached; since = now }
-    if (all.size == tables && all.forall(_.isComplete(now))) lift()
+    if (all.size == tables && all.forall(_.isComplete)) lift()
     else if (now - since > StuckMs) {
       logError(s"query $query: its tables are not read to their ends, and no row has come for a minute; " +
         "its streams go on without them")
@@ -65,9 +71,6 @@ final class TableBootstrapBarrier(query: String, tables: Int, ends: Map[String, 
 }
 
 object TableBootstrapBarrier {
-  /** How long Kafka may take for a partition's first record, and for each after it. */
-  val FirstRecordMs = 20000L
-  val NextRecordMs = 5000L
   /** After how long without any progress the barrier is lifted. */
   val StuckMs = 60000L
   val PollMs = 10L
@@ -78,10 +81,11 @@ final class TableInput(barrier: TableBootstrapBarrier) {
   @volatile private var partitions = Array.empty[TablePartition]
   private val sentRows, arrivedRows = new LongAdder
 
-  def begin(partition: Int, end: Long, from: Long): Unit = {
+  def begin(partition: Int, end: Long, from: Long): TablePartition = {
     if (partitions.length <= partition) partitions = partitions.padTo(partition + 1, null)
     if (partitions(partition) == null) partitions(partition) = new TablePartition(end)
-    partitions(partition).begin(from)
+    partitions(partition).read(from)
+    partitions(partition)
   }
 
   def partition(number: Int): TablePartition = partitions(number)
@@ -93,34 +97,21 @@ final class TableInput(barrier: TableBootstrapBarrier) {
   def arrived(partition: Int, offset: Long): Unit = if (counts(partition, offset)) arrivedRows.increment()
   def isLifted: Boolean = barrier.isLifted
   // In this order: rows that are read were sent before.
-  def isComplete(now: Long): Boolean =
-    partitions.forall(p => p == null || p.isRead(now)) && arrivedRows.sum >= sentRows.sum
+  def isComplete: Boolean = partitions.forall(p => p == null || p.isRead) && arrivedRows.sum >= sentRows.sum
   def position: Long = arrivedRows.sum + partitions.filter(_ != null).map(_.readTo).sum
 }
 
 /** One partition of a table: `end` is the offset where it ended when the query started. */
 final class TablePartition(val end: Long) {
-  // All before `next` has left the scan. Kafka has been polled for more since `polled` (ms); 0: it is not polled.
-  @volatile private var next, polled = 0L
-  @volatile private var patience = TableBootstrapBarrier.FirstRecordMs
+  // All before `next` has left the scan. Before `empty` is no record that has not: the last offsets may be markers of a
+  // transaction, or records that were aborted.
+  @volatile private var next, empty = 0L
 
   def readTo: Long = next
-  def begin(from: Long): Unit = next = from
-
-  /** All before `from` has left the scan, and Kafka is polled for the next record. */
-  def poll(now: Long, from: Long): Unit = {
-    next = from
-    if (polled == 0) polled = now
-  }
-
-  /** Kafka has given a record. */
-  def received(): Unit = {
-    polled = 0
-    patience = TableBootstrapBarrier.NextRecordMs
-  }
-
-  /** Whether no record before the end can come: the last offsets may be markers of a transaction. */
-  def isRead(now: Long): Boolean = next >= end || { val since = polled; since > 0 && now - since > patience }
+  def read(to: Long): Unit = next = to
+  def passed(offset: Long): Unit = empty = offset
+  /** Whether no record before the end can come. */
+  def isRead: Boolean = next >= end || empty >= end
 }
 
 /** The barriers of the queries that run in this JVM; a table input is named "<input index> <query>". */
@@ -148,10 +139,14 @@ object TableBootstrapBarriers {
     if (name.isEmpty) null
     else { val (index, query) = split(name); of(query).map(_.input(index)).orNull }
 
-  def begin(input: String, topic: String, partition: Int, from: Long): Unit = {
+  def begin(input: String, place: KafkaPlace, from: Long): Unit = {
     val (index, query) = split(input)
-    of(query).foreach(_.begin(index, topic, partition, from))
+    of(query).foreach(_.begin(index, place, from))
   }
+
+  /** A task has read a place up to an offset, and all records that it has given have left the scan. */
+  def passed(place: KafkaPlace, offset: Long): Unit =
+    all.values.forEach(barrier => if (!barrier.isLifted) barrier.passed(place, offset))
 
   private def text(literal: Expression) = literal.eval().toString
 

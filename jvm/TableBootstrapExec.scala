@@ -54,7 +54,7 @@ case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPla
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, name, at) = (child.execute(), input, child.output.indexWhere(_.exprId == offset.exprId))
     val partitions = tasks.collect { case KafkaInputPartition(place, from, _) =>
-      TableBootstrapBarriers.begin(name, place.topic.name, place.partition, from)
+      TableBootstrapBarriers.begin(name, place, from)
       place.partition
     }
     rows.mapPartitionsWithIndexInternal { (task, in) =>
@@ -73,10 +73,8 @@ final class ReportedRows(rows: Iterator[InternalRow], table: TableInput, partiti
   override def hasNext: Boolean =
     if (table.isLifted) rows.hasNext
     else {
-      partition.poll(System.currentTimeMillis, if (last < 0) partition.readTo else last + 1)
-      val more = rows.hasNext
-      if (more) partition.received()
-      more
+      if (last >= 0) partition.read(last + 1)
+      rows.hasNext
     }
   override def next(): InternalRow = {
     val row = rows.next()

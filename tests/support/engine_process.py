@@ -86,6 +86,14 @@ class EngineProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
+    def freeze(self) -> None:
+        """Stop it in its tracks, with its JVM, as a suspended machine would."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it go on after `freeze`."""
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def close(self) -> None:
         """End it as a user would."""
         assert self._process.stdin is not None

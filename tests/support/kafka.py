@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from support.patience import PATIENCE
 
@@ -119,6 +119,27 @@ class BrokerClient:
         assert len(records) >= n, f"{topic} has {len(records)} of {n} records after {timeout} s: {records}"
         return records
 
+    def high_watermarks(self, topic: str) -> list[int]:
+        """The offset behind the last record of each partition, committed or not, markers of transactions counted."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        request = {TopicPartition(topic, p): latest for p in range(self.topics()[topic])}
+        return [answer.result().offset for answer in self.admin.list_offsets(request).values()]
+
+    def committed(self, topic: str) -> list[TopicRecord]:
+        """The records of a topic that a reader of committed records gets now."""
+        records, ended = list[TopicRecord](), set[int | None]()
+        with _reader(self.bootstrap, **{"enable.partition.eof": True}) as reader:
+            partitions = range(self.topics()[topic])
+            reader.assign([TopicPartition(topic, p, 0) for p in partitions])
+            while len(ended) < len(partitions):
+                for message in reader.consume(1000, 0.2):
+                    error = message.error()
+                    if error is None:
+                        records.append(_record(message))
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        ended.add(message.partition())
+        return records
+
 
 def _end(reader: Consumer, partition: TopicPartition) -> int:
     """The end of a partition; one that was created a moment ago may have no leader yet."""
@@ -141,8 +162,8 @@ def wait_for(ready: Callable[[], object], what: str, timeout: float = PATIENCE) 
 
 
 @contextmanager
-def _reader(bootstrap: str) -> Iterator[Consumer]:
-    settings = {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "enable.auto.commit": False}
+def _reader(bootstrap: str, **more: object) -> Iterator[Consumer]:
+    settings = {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "enable.auto.commit": False, **more}
     reader = Consumer(settings)
     try:
         yield reader

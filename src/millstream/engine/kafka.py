@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import (
     OFFSET_END,
     Consumer,
+    IsolationLevel,
     KafkaError,
     KafkaException,
     Message,
@@ -181,7 +182,9 @@ class KafkaClient:
         description = self._described(topic)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         request = {TopicPartition(topic, p.id): latest for p in description.partitions}
-        answers = self._admin.list_offsets(request, request_timeout=PATIENCE)
+        # Behind the last record that a reader of committed records gets: our readers wait for no other.
+        committed = IsolationLevel.READ_COMMITTED
+        answers = self._admin.list_offsets(request, isolation_level=committed, request_timeout=PATIENCE)
         return {at.partition: _answer(answer).offset for at, answer in answers.items()}
 
     def identity(self, topic: str) -> str:

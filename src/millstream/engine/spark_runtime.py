@@ -16,14 +16,15 @@ from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.state import DesiredQuery, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
+from millstream.model.errors import StatementError
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
-from millstream.spark import jvm, session, sink
+from millstream.spark import jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
-from millstream.spark.checkpoint import location
+from millstream.spark.checkpoint import files, location
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed, evaluate
 from millstream.spark.pipeline import side_spec
@@ -31,6 +32,7 @@ from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuer
 from millstream.tables import answer
 from millstream.tables.store import Store
 
+SAVEPOINT = "millstream.savepoint"
 # Key and value of a record.
 Pair = tuple[bytes | None, bytes | None]
 
@@ -41,14 +43,8 @@ CONF = {
     # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
-# Of checkpoints on this machine's own disk. Spark's usual way forks a process for each file that it asks after, and
-# writes a checksum beside each; both cost more than the batch itself.
-LOCAL = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-}
+# Of checkpoints on this machine's own disk: Spark's checksums beside each file cost more than the batch itself.
+LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +90,13 @@ class SparkRuntime:
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
-        self._shared, self._scope = shared is not None, settings["ksql.service.id"] if shared else ""
+        self._service, self._master = settings["ksql.service.id"], settings["millstream.spark.master"]
+        self._shared, self._scope = shared is not None, self._service if shared else ""
         self._kafka, self._log = kafka, log
         # Engines that share a JVM have fences of their own.
         self._fence = uuid4().hex
-        self._checkpoints = f"{location(folder)}/checkpoints/{settings['ksql.service.id']}"
+        self._savepoints = f"{location(folder)}/savepoints"
+        self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
         self._realtime = RealTimeQueries(
             self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
         )
@@ -145,18 +143,38 @@ class SparkRuntime:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
         topics = self._need_topics(desired)
         starts = self._possible(desired.starts)
-        job = self._job(desired.query.id, f"{desired.query.id}-{desired.birth[:12]}", desired.settings, starts)
+        job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
+        refusal = transactions.refusal(desired.settings, self._master)
+        if refusal:
+            raise CannotRun(refusal)
+        group = self._group(desired) if transactions.wanted(desired.settings) else ""
         shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
-        job = replace(job, tasks=shared, ends=self._ends(desired.plan))
+        job = replace(job, tasks=shared, ends=self._ends(desired.plan), group=group)
+        job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
         sink.guard(self._session, job.id, self._fence)
         try:
             return self._realtime.write(desired.plan, job)
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
 
+    def check_savepoint(self, name: str) -> None:
+        """Raises StatementError where there is no savepoint of that name ("" is none)."""
+        if name and not files(self._session, self._savepoint(name)):
+            raise StatementError(f"there is no savepoint {name}", hint=f"copy a checkpoint to {self._savepoint(name)}")
+
+    def _savepoint(self, name: str) -> str:
+        """Where a savepoint is, "" for none."""
+        return f"{self._savepoints}/{name}" if name else ""
+
     def forget(self, desired: DesiredQuery) -> None:
-        """Remove the checkpoint of a query that is no longer wanted."""
-        self._realtime.forget(f"{self._checkpoints}/{desired.query.id}-{desired.birth[:12]}")
+        """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""
+        self._realtime.forget(f"{self._checkpoints}/{_folder(desired)}")
+        if transactions.wanted(desired.settings):
+            transactions.forget(self._session, self._group(desired), self._kafka.client)
+
+    def _group(self, desired: DesiredQuery) -> str:
+        """The consumer group of a query with transactions; another query of the same name has another one."""
+        return f"_millstream-{self._service}-{_folder(desired)}"
 
     def push(
         self, plan: ClientOutput, id: str, topic: str, settings: Mapping[str, str], starts: Starts
@@ -254,6 +272,11 @@ class SparkRuntime:
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
         return topics
+
+
+def _folder(desired: DesiredQuery) -> str:
+    """The name of a query's checkpoint."""
+    return f"{desired.query.id}-{desired.birth[:12]}"
 
 
 Encoded = bytes | UnreadableRecord | None

@@ -1,5 +1,6 @@
 """The properties that a server and its sessions can set: names, defaults, scopes, who may change them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -60,6 +61,9 @@ class Setting:
 _anything, _flag, _whole = TEXT, FLAG, whole()
 _count = whole(0, INT_MAX)
 _formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
+_folder_name = ValueKind(
+    "a folder's name, without slashes", lambda text: None if re.search(r"[/\\\\\0]|^\.", text) else text
+)
 
 
 def _session(
@@ -89,11 +93,24 @@ _STREAMS = (
     _session(
         "processing.guarantee",
         "at_least_once",
-        f"{ACCEPTED}: delivery is at least once",
+        "at_least_once, or exactly_once_v2: what a query writes is committed with its positions, in Kafka transactions",
         one_of("at_least_once", "exactly_once_v2"),
         SettingScope.STREAMS,
     ),
-    _session("commit.interval.ms", "2000", f"{ACCEPTED}: see millstream.batch.duration", _whole, SettingScope.STREAMS),
+    _session(
+        "commit.interval.ms",
+        "1000",
+        "how often a query with exactly_once_v2 commits, at least 100 ms; else see millstream.batch.duration",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "isolation.level",
+        "read_committed",
+        "read_uncommitted: a query also reads records of transactions that are open, or were aborted",
+        one_of("read_committed", "read_uncommitted"),
+        SettingScope.STREAMS,
+    ),
     _session(
         "cache.max.bytes.buffering",
         "10000000",
@@ -247,8 +264,15 @@ _OWN = (
     _session(
         "millstream.batch.duration",
         "1 minute",
-        "how often a query's position is saved; the first time after 15 seconds",
+        "how often a query's position is saved; the first times after 3, 6, 12 … seconds",
         duration(1000, 86_400_000),
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.savepoint",
+        "",
+        "the savepoint that a new query begins with: a folder's name in savepoints/ under millstream.data.dir",
+        _folder_name,
         SettingScope.OWN,
     ),
     _server(

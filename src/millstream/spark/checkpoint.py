@@ -1,5 +1,8 @@
 """Checkpoints that a killed server left half written, made whole again before their query starts.
 
+`finish` is for queries that write in Kafka transactions: a batch that Kafka has committed, and the commit log has not.
+`mend` is for all.
+
 Real-time mode writes a batch's commit and its offsets at the same time: a kill may leave the commit without the
 offsets, or the file that was about to become either. Spark refuses to go on from there; without the odd files it
 begins where the last whole batch ended, and nothing is lost.
@@ -17,6 +20,9 @@ from pyspark.sql import SparkSession
 from millstream.spark import jvm
 
 LOGS = ("offsets", "commits")
+PREPARED = "prepared-"
+# Spark's file with the id of the query, which a copy must not share.
+IDENTITY = "metadata"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
 _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
 
@@ -26,12 +32,48 @@ def location(folder: str) -> str:
     return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
 
 
+class CheckpointBehind(Exception):
+    """A checkpoint that is older than what its query has committed in Kafka: what it writes next was written before."""
+
+
+def finish(session: SparkSession, url: str, marker: str) -> None:
+    """Have the commit log name the batch that Kafka committed last, as its `marker` says ("<batch>-…", "" for none).
+
+    Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared otherwise is removed.
+    """
+    prepared = [name for name in files(session, url) if name.startswith(PREPARED)]
+    committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
+    last, batch = max(committed, default=-1), int(marker.partition("-")[0] or -1)
+    if batch > last:
+        if PREPARED + marker not in prepared:
+            raise CheckpointBehind(
+                f"Kafka has committed batch {batch} of the query, of which the checkpoint {url} does not know: the "
+                "query would write again what it wrote; start it with its own checkpoint, or create it anew"
+            )
+        rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
+    for name in prepared:
+        delete(session, f"{url}/{name}")
+
+
 def mend(session: SparkSession, url: str) -> None:
     """Remove what a kill left half written in a checkpoint that no query uses now."""
     offsets, commits = (files(session, f"{url}/{log}") for log in LOGS)
     for log, names in zip(LOGS, half_written(offsets, commits), strict=True):
         for name in names:
             delete(session, f"{url}/{log}/{name}")
+
+
+def restore(session: SparkSession, savepoint: str, url: str) -> None:
+    """Begin a checkpoint that is not there yet with a copy of another one, which no query uses."""
+    if not savepoint or files(session, url):
+        return
+    part = f"{url}.part"
+    delete(session, part)
+    copy(session, savepoint, part)
+    for name in (IDENTITY, f".{IDENTITY}.crc"):
+        delete(session, f"{part}/{name}")
+    delete(session, url)
+    rename(session, part, url)
 
 
 def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -64,6 +106,24 @@ def delete(session: SparkSession, url: str) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def rename(session: SparkSession, old: str, new: str) -> None:
+    """Give a file another name, in one step."""
+    path, target = _local(old), _local(new)
+    if path is None or target is None:
+        jvm.rename(session, old, new)
+    else:
+        path.rename(target)
+
+
+def copy(session: SparkSession, old: str, new: str) -> None:
+    """Copy a folder with all that is in it. Raises OSError where it is not there."""
+    path, target = _local(old), _local(new)
+    if path is None or target is None:
+        jvm.copy(session, old, new)
+    else:
+        shutil.copytree(path, target)
 
 
 def _local(url: str) -> Path | None:

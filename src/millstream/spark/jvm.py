@@ -180,6 +180,24 @@ def delete(session: SparkSession, url: str) -> None:
     path.getFileSystem(session._jsc.hadoopConfiguration()).delete(path, True)
 
 
+def copy(session: SparkSession, old: str, new: str) -> None:
+    """Copy a folder of any Hadoop file system to another. Raises OSError where that cannot be."""
+    java: Any = session._jvm
+    path, target = java.org.apache.hadoop.fs.Path(old), java.org.apache.hadoop.fs.Path(new)
+    conf = session._jsc.hadoopConfiguration()
+    systems = path.getFileSystem(conf), target.getFileSystem(conf)
+    if not java.org.apache.hadoop.fs.FileUtil.copy(systems[0], path, systems[1], target, False, conf):
+        raise OSError(f"{old} cannot be copied to {new}")
+
+
+def rename(session: SparkSession, old: str, new: str) -> None:
+    """Give a file of any Hadoop file system another name. Raises OSError where that cannot be."""
+    java: Any = session._jvm
+    path, target = java.org.apache.hadoop.fs.Path(old), java.org.apache.hadoop.fs.Path(new)
+    if not path.getFileSystem(session._jsc.hadoopConfiguration()).rename(path, target):
+        raise OSError(f"{old} cannot be renamed to {new}")
+
+
 def files(session: SparkSession, url: str) -> list[str]:
     """The names of the files in a folder of any Hadoop file system, none where there is no such folder."""
     java: Any = session._jvm

@@ -16,10 +16,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.spark import checkpoint as checkpoints
-from millstream.spark import jvm, pipeline, sink, source, table_bootstrap
+from millstream.spark import jvm, pipeline, sink, source, table_bootstrap, transactions
 
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
+CONSUMER = ("fetch.max.wait.ms", "max.poll.records", "isolation.level")
 # An answer is read by one consumer that waits for it.
 ANSWER_PRODUCER = {"linger.ms": "0"}
 TELLING = 600
@@ -40,6 +41,8 @@ class StreamingJob:
     not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
     it may show records. `tasks`: how many share the query's groups, where the checkpoint does not say.
     `ends`: where the topics of tables end in which streams look rows up; the streams wait until they are read so far.
+    `group`: the consumer group of its positions, where it writes in transactions; "" where it does not. `savepoint`: a
+    copied checkpoint that its own begins with, "" for none.
     """
 
     id: str
@@ -50,6 +53,8 @@ class StreamingJob:
     log_rows: bool = False
     tasks: int = 2
     ends: Starts = field(default_factory=dict)
+    group: str = ""
+    savepoint: str = ""
 
 
 class StartedQuery:
@@ -108,6 +113,7 @@ class StartedQuery:
         jvm.module(self._query_session(), "Counts").forget(self.id)
         table_bootstrap.remove(self._query_session(), self.id)
         sink.release(self._query_session(), self.id)
+        transactions.end(self._query_session(), self._run.id)
         self._run.end()
 
     @staticmethod
@@ -147,7 +153,7 @@ class RealTimeQueries:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
         try:
-            rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends), job.id), plan)
+            rows = pipeline.as_records(pipeline.answered(plan, self._batch(ends, job), job.id), plan)
             if plan.limit is not None:
                 rows = rows.limit(plan.limit)
             for row in rows.select("value").toLocalIterator():
@@ -176,17 +182,21 @@ class RealTimeQueries:
     ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
-        duration = job.settings["millstream.batch.duration"]
-        checkpoints.mend(self._session, job.checkpoint)
-        table_bootstrap.hold(self._session, job.id, plan, job.ends)
         run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
         try:
+            checkpoints.restore(self._session, job.savepoint, job.checkpoint)
+            if job.group:
+                transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
+            checkpoints.mend(self._session, job.checkpoint)
+            table_bootstrap.hold(self._session, job.id, plan, job.ends)
+            duration = job.settings["millstream.batch.duration"]
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration)
-        except (PySparkException, Py4JError) as failure:
+                query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration, run.id)
+        except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
             table_bootstrap.remove(self._session, job.id)
+            transactions.end(self._session, run.id)
             run.end()
             raise QueryRefused(first_line(failure)) from failure
         started = StartedQuery(query, job.id, run, self._patience, self._forget_running)
@@ -205,7 +215,7 @@ class RealTimeQueries:
         def records(read: Read) -> DataFrame:
             name, number = read.origin.topic, next(numbers)
             # Two sources with the same options are one for Spark.
-            own = {name: job.settings[name] for name in ("fetch.max.wait.ms", "max.poll.records")}
+            own = {name: job.settings[name] for name in CONSUMER}
             own["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
             raw = source.stream(self._session, topic, run.id)
@@ -213,10 +223,12 @@ class RealTimeQueries:
 
         return records
 
-    def _batch(self, ends: Starts) -> Callable[[Read], DataFrame]:
+    def _batch(self, ends: Starts, job: StreamingJob) -> Callable[[Read], DataFrame]:
+        client = {**self._client, "isolation.level": job.settings["isolation.level"]}
+
         def records(read: Read) -> DataFrame:
             name = read.origin.topic
-            return source.bounded(self._session, source.Topic(name, self._client), ends[name])
+            return source.bounded(self._session, source.Topic(name, client), ends[name])
 
         return records
 

@@ -32,6 +32,8 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 MEASURED = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
+    # Kafka transactions are committed together with checkpoints.
+    "spark.sql.streaming.checkpointFileManagerClass": f"{jvm.PACKAGE}.CheckpointFiles",
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.shuffle.partitions": "2",
     # The fold counts its states itself, and a put need not read first whether there was one.

@@ -33,16 +33,18 @@ def run_realtime(
     checkpoint: str,
     query_id: str,
     batch_duration: str = "1 minute",
+    run: str = "",
 ) -> StreamingQuery:
     """Start writing the frame's key, value (binary), rowtime (bigint ms) and headers to `topic`, in real time.
 
     A null value is a tombstone. `producer_conf` are Kafka producer settings, bootstrap.servers among them; the
-    query's position is saved in `checkpoint` every `batch_duration`. Raises pyspark's errors where it cannot start.
+    query's position is saved in `checkpoint` every `batch_duration`. A `run` (source.Run) that has transactions writes
+    in them, with their own settings. Raises pyspark's errors where it cannot start.
     """
     session = frame.sparkSession
     conf = jvm.java_map(session, {**PRODUCER, **producer_conf})
     rows = jvm.java_frame(frame.select(*COLUMNS))
-    started = jvm.module(session, "Sink").start(rows, query_id, topic, conf, checkpoint, batch_duration)
+    started = jvm.module(session, "Sink").start(rows, query_id, run, topic, conf, checkpoint, batch_duration)
     return jvm.python_query(started)
 
 

@@ -1,0 +1,136 @@
+package org.apache.spark.sql.millstream
+
+import java.time.Duration
+import java.util.{Map => JavaMap, Properties}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
+import org.apache.kafka.clients.producer.KafkaProducer
+import org.apache.kafka.common.{KafkaException, TopicPartition}
+import org.apache.kafka.common.errors.TimeoutException
+import org.apache.kafka.common.serialization.ByteArraySerializer
+
+/**
+ * The Kafka transactions of one run of a query with the guarantee exactly_once_v2: one for each batch that has read or
+ * written something. All tasks write through one producer. Why nothing is lost or written twice:
+ * docs/design/013-exactly-once.md.
+ *
+ *   batch 7   begin, send, send, …                    the tasks; their states are committed as version 8
+ *             Spark's offset log has 7, the file of its commit log is written, and is kept as prepared-7-…
+ *             positions and the marker "7-…" go into the transaction, it is committed
+ *             prepared-7-… becomes the commit log's 7
+ */
+final class RunTransactions private[millstream] (group: String, conf: Map[String, String]) {
+  import Transactions._
+
+  private val producer: Producers.Producer = {
+    val properties = new Properties
+    conf.foreach { case (name, value) => properties.put(name, value) }
+    new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
+  }
+  // Of the thread of Spark that runs the query's batches.
+  private var positions, committed = Map.empty[TopicPartition, Long]
+  @volatile private var open = false
+
+  /** The producer, in a transaction. */
+  def begin(): Producers.Producer = {
+    if (!open) synchronized {
+      if (!open) {
+        producer.beginTransaction()
+        open = true
+      }
+    }
+    producer
+  }
+
+  /** End the transactions that earlier runs have left open, and whatever runs of them are still alive. */
+  private[millstream] def fence(): Unit = retry(producer.initTransactions())
+
+  /** How far the batch has read a topic. */
+  private[millstream] def reached(offset: KafkaOffset): Unit =
+    positions ++= offset.next.map { case (partition, next) => new TopicPartition(offset.topic.name, partition) -> next }
+
+  /** Commit what the batch has read and written; `marker` says which batch that was. Nothing, where it did nothing. */
+  private[millstream] def commit(marker: String): Unit = if (open || positions != committed) {
+    begin()
+    val offsets = positions.map { case (partition, next) => partition -> new OffsetAndMetadata(next, marker) }
+    retry(producer.sendOffsetsToTransaction(offsets.asJava, new ConsumerGroupMetadata(group)))
+    retry(producer.commitTransaction())
+    open = false
+    committed = positions
+  }
+
+  /** The marker of the last commit, of any run; "" where there is none. */
+  private[millstream] def lastMarker: String = {
+    val known = Topics.of(conf).committed(group).values.map(_.metadata)
+    known.filter(_.nonEmpty).maxByOption(batchOf).getOrElse("")
+  }
+
+  /** What is not committed is aborted, as far as Kafka can be told. */
+  private[millstream] def close(): Unit = {
+    try if (open) producer.abortTransaction()
+    catch { case _: KafkaException | _: IllegalStateException => } // it was fenced, or the next start aborts it
+    producer.close(Duration.ZERO)
+  }
+}
+
+object Transactions {
+  /** How long Kafka may not answer before the query fails, in ms. */
+  private val Outage = 120000L
+  private val byRun = new ConcurrentHashMap[String, RunTransactions]
+  private val byCheckpoint = new ConcurrentHashMap[String, RunTransactions]
+
+  /**
+   * Before a run of a query starts: end what earlier runs have left open. The answer is the marker of the last commit,
+   * "" for none. `group` is the consumer group of the query's positions and the transactional id of its producer; a batch
+   * ends `interval` ms after its first record.
+   */
+  def begin(run: String, checkpoint: String, group: String, interval: Long, conf: JavaMap[String, String]): String = {
+    QueryRuns.of(run).interval = interval
+    val transactions = new RunTransactions(group, conf.asScala.toMap + ("transactional.id" -> group))
+    byRun.put(run, transactions)
+    transactions.fence()
+    byCheckpoint.put(folder(new Path(checkpoint)), transactions)
+    transactions.lastMarker
+  }
+
+  /** Of a run; null where it has none. */
+  def of(run: String): RunTransactions = byRun.get(run)
+
+  /** A run's batch has read a topic so far. */
+  def reached(run: String, offset: KafkaOffset): Unit = Option(of(run)).foreach(_.reached(offset))
+
+  /** The run has ended. */
+  def end(run: String): Unit = Option(byRun.remove(run)).foreach { transactions =>
+    byCheckpoint.values.remove(transactions)
+    transactions.close()
+  }
+
+  /** The query is gone: its positions are removed, where Kafka answers. */
+  def forget(group: String, conf: JavaMap[String, String]): Unit = Topics.of(conf.asScala.toMap).forget(group)
+
+  /** What is to commit before a file gets its name; none unless it is a batch's in the commit log of a checkpoint here. */
+  private[millstream] def committing(file: Path): Option[String => Unit] =
+    if (file.getParent.getName != "commits" || !file.getName.forall(_.isDigit)) None
+    else Option(byCheckpoint.get(folder(file.getParent.getParent))).map(transactions => transactions.commit(_))
+
+  private def folder(path: Path): String = path.toUri.getPath
+  private[millstream] def batchOf(marker: String): Long = marker.takeWhile(_.isDigit).toLongOption.getOrElse(-1L)
+
+  /** The producer's calls may be made again after a timeout, and have the effect of one. */
+  private[millstream] def retry(call: => Unit): Unit = {
+    val until = System.currentTimeMillis + Outage
+    var done = false
+    while (!done)
+      try {
+        call
+        done = true
+      } catch {
+        case late: TimeoutException if System.currentTimeMillis > until => throw late
+        case _: TimeoutException =>
+      }
+  }
+}

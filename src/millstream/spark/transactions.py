@@ -1,0 +1,69 @@
+"""Queries that write in Kafka transactions (exactly_once_v2): their settings, and what is done before they start."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from millstream.spark import checkpoint as checkpoints
+from millstream.spark import jvm
+from millstream.spark.sink import PRODUCER
+
+GUARANTEE = "exactly_once_v2"
+# ms. The end of a batch takes about as long.
+SHORTEST = 100
+# ms. A transaction must not time out while its batch is late, and readers wait for one whose writer is dead.
+TIMEOUT, LONGEST_TIMEOUT = 60_000, 900_000
+# Nobody sees a record before its transaction is committed: records may wait for others.
+LINGER = 20
+
+
+def wanted(settings: Mapping[str, str]) -> bool:
+    """Whether the settings ask for exactly once."""
+    return settings["processing.guarantee"].lower() == GUARANTEE
+
+
+def refusal(settings: Mapping[str, str], master: str) -> str:
+    """Why queries with these settings cannot run on a Spark master, "" where they can."""
+    if not wanted(settings) or not master or master.startswith("local"):
+        return ""
+    return (
+        f"processing.guarantee='{GUARANTEE}' needs all tasks of a query in the server's own process, and "
+        f"millstream.spark.master is {master}\n  hint: at_least_once, or a server without millstream.spark.master"
+    )
+
+
+def interval(settings: Mapping[str, str]) -> int:
+    """How long after its first record a batch ends, in ms."""
+    return max(SHORTEST, int(settings["commit.interval.ms"]))
+
+
+def begin(
+    session: SparkSession,
+    run: str,
+    group: str,
+    checkpoint: str,
+    settings: Mapping[str, str],
+    producer: Mapping[str, str],
+) -> None:
+    """Before a run starts: end what earlier runs have left open, and finish in the checkpoint what they committed.
+
+    `group` is the query's transactional id, and the consumer group of its positions; `producer` are settings of its
+    producer. The run's batches then end after the commit interval. Raises CheckpointBehind, and Py4JError where Kafka
+    refuses.
+    """
+    timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * interval(settings) + TIMEOUT // 2))
+    linger = max(LINGER, int(settings["linger.ms"]))
+    own = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
+    conf = jvm.java_map(session, {**PRODUCER, **producer, **own})
+    marker = jvm.module(session, "Transactions").begin(run, checkpoint, group, interval(settings), conf)
+    checkpoints.finish(session, checkpoint, str(marker))
+
+
+def end(session: SparkSession, run: str) -> None:
+    """A run has ended, however it did: what it has not committed is aborted."""
+    jvm.module(session, "Transactions").end(run)
+
+
+def forget(session: SparkSession, group: str, client: Mapping[str, str]) -> None:
+    """The query is gone: Kafka need not know its positions any more."""
+    jvm.module(session, "Transactions").forget(group, jvm.java_map(session, client))

@@ -1,0 +1,55 @@
+"""A query that begins with the copied checkpoint of another one."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., EngineProcess]
+# Seconds; a machine may have other things to do.
+PATIENCE = 300
+COUNT = "CREATE TABLE {sink} AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id EMIT CHANGES;"
+
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp_path: Path, guarantee: str) -> None:
+    """Ten rows before the savepoint, ten behind it: the second count begins with the eleventh, as the first goes on."""
+    name = kafka.create_topic(kafka.unique("saved").replace("-", "_").upper(), partitions=2)
+    server = begin(guarantee, **{"millstream.data.dir": str(tmp_path), "ksql.service.id": name})
+    server.execute(
+        f"CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{name}', format='JSON');"
+        f"SET 'processing.guarantee'='{guarantee}';" + COUNT.format(sink=f"{name}_1", name=name)
+    )
+    write(kafka, name, f"{name}_1", 10)
+    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]]
+    server.execute(f"PAUSE {id};")
+    (checkpoint,) = (tmp_path / "checkpoints" / name).glob(f"{id}-*")
+    shutil.copytree(checkpoint, tmp_path / "savepoints" / "monday")
+    server.execute(f"RESUME {id};")
+    again = f"SET 'processing.guarantee'='{guarantee}'; SET 'millstream.savepoint'='{{}}';" + COUNT
+    with pytest.raises(RequestFailed, match="there is no savepoint tuesday"):
+        server.execute(again.format("tuesday", sink=f"{name}_2", name=name))
+    server.execute(again.format("monday", sink=f"{name}_2", name=name))
+    write(kafka, name, f"{name}_1", 10)
+    wait_for(lambda: len(kafka.committed(f"{name}_2")) >= 10, "the counts", PATIENCE)
+    assert [counts(kafka, f"{name}_{n}") for n in (1, 2)] == [list(range(1, 21)), list(range(11, 21))]
+    server.close()
+
+
+def write(kafka: BrokerClient, topic: str, sink: str, count: int) -> None:
+    """Write rows of one key, and wait for their counts."""
+    wanted = len(kafka.committed(sink)) + count if sink in kafka.topics() else count
+    for n in range(count):
+        kafka.send(topic, '"k"', {"v": n})
+    kafka.flush()
+    wait_for(lambda: len(kafka.committed(sink)) >= wanted, "the counts", PATIENCE)
+
+
+def counts(kafka: BrokerClient, topic: str) -> list[int]:
+    return [r.json["N"] for r in kafka.committed(topic)]  # type: ignore[index]

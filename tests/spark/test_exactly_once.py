@@ -1,0 +1,232 @@
+"""Queries that write in Kafka transactions, against a real broker: what readers of committed records get of them."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.model.settings import effective
+from millstream.spark import sink, source, transactions
+from millstream.spark.checkpoint import CheckpointBehind
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+ENOUGH = 60.0
+SETTINGS = effective({"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "500"})
+
+
+class Copy:
+    """A query that copies a topic and commits every half second."""
+
+    def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str) -> None:
+        self._spark, self._kafka, self.folder, self.topic = spark, kafka, folder, topic
+        self.out, self.group = kafka.create_topic(partitions=2), kafka.unique("group")
+        self._client = {"bootstrap.servers": kafka.bootstrap}
+        self.query: StreamingQuery | None = None
+        self._starts = 0
+
+    def start(self, interval: int = 500) -> None:
+        self._starts += 1
+        settings = {**SETTINGS, "commit.interval.ms": str(interval)}
+        self.run = source.Run(self._spark, f"{self.out}/{self._starts}")
+        transactions.begin(self._spark, self.run.id, self.group, str(self.folder), settings, self._client)
+        frame = source.stream(self._spark, source.Topic(self.topic, self._client), self.run.id)
+        name = f"{self.out}-{self._starts}"
+        self.query = sink.run_realtime(frame, self.out, self._client, str(self.folder), name, "1 minute", self.run.id)
+
+    def finish(self) -> None:
+        """Stop in an orderly way."""
+        self.run.finish()
+        assert self.run.await_batch_end(ENOUGH), self.failure()
+        self.crash()
+
+    def crash(self) -> None:
+        """Stop in the middle of whatever it does."""
+        if self.query is not None:
+            self.query.stop()
+            transactions.end(self._spark, self.run.id)
+            self.run.end()
+
+    def values(self) -> list[int]:
+        """What readers of committed records get, in order."""
+        return sorted(int(r.value or b"") for r in self._kafka.committed(self.out))
+
+    def reach(self, count: int) -> None:
+        """Wait until so many records are committed."""
+        wait_for(lambda: len(self._kafka.committed(self.out)) >= count or self.failure(), f"{count} records", ENOUGH)
+        assert not self.failure()
+
+    def failure(self) -> str:
+        assert self.query is not None
+        return "" if self.query.isActive else str(self.query.exception())
+
+    def marker(self) -> str:
+        """What Kafka says was committed last."""
+        asked = self._kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(self.group)])
+        places = asked[self.group].result().topic_partitions or ()
+        return max((p.metadata or "" for p in places), key=lambda m: int(m.split("-")[0]))
+
+    def batches(self, log: str) -> list[int]:
+        return sorted(int(f.name) for f in (self.folder / log).iterdir() if f.name.isdigit())
+
+
+Copying = Callable[[str], Copy]
+
+
+@pytest.fixture
+def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
+    """Makes copies that end with the test."""
+    made: list[Copy] = []
+
+    def make(topic: str) -> Copy:
+        made.append(Copy(spark, kafka, tmp_path / f"{len(made)}", topic))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.crash()
+
+
+def put(kafka: BrokerClient, topic: str, count: int, first: int = 0) -> None:
+    for n in range(first, first + count):
+        kafka.send(topic, str(n), str(n))
+    kafka.flush()
+
+
+class Load:
+    """Writes numbered records, 300 a second, until it is stopped."""
+
+    def __init__(self, kafka: BrokerClient, topic: str) -> None:
+        self.written = 0
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(kafka, topic), daemon=True)
+        self._thread.start()
+
+    def _run(self, kafka: BrokerClient, topic: str) -> None:
+        while not self._enough.wait(0.01):
+            put(kafka, topic, 3, self.written)
+            self.written += 3
+
+    def stop(self) -> int:
+        self._enough.set()
+        self._thread.join()
+        return self.written
+
+
+def test_each_input_has_one_output_through_crashes_and_orderly_stops(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic(partitions=2)
+    copy, load = copying(topic), Load(kafka, topic)
+    for turn in range(6):
+        copy.start()
+        copy.reach(len(kafka.committed(copy.out)) + 150 * (1 + turn % 3))
+        (copy.crash if turn % 3 else copy.finish)()
+    copy.start()
+    written = load.stop()
+    copy.reach(written)
+    copy.finish()
+    assert copy.values() == list(range(written))
+
+
+def test_what_a_crashed_batch_wrote_is_never_seen(kafka: BrokerClient, copying: Copying) -> None:
+    """The batch lasts for a minute, so that the crash is in the middle of it; the next run writes the rows again."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, 10)
+    copy.start(interval=60_000)
+    wait_for(lambda: kafka.ends(copy.out) >= 0 and written(kafka, copy.out) >= 10, "the rows", ENOUGH)
+    assert copy.values() == []
+    copy.crash()
+    assert copy.values() == []
+    copy.start()
+    copy.reach(10)
+    copy.finish()
+    assert copy.values() == list(range(10))
+    assert written(kafka, copy.out) > 20, "this test is about rows that were written twice"
+
+
+def written(kafka: BrokerClient, topic: str) -> int:
+    """How many records and markers stand in a topic, committed or not."""
+    return sum(kafka.high_watermarks(topic))
+
+
+def test_a_batch_that_kafka_committed_and_the_checkpoint_did_not_is_not_run_again(
+    kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic(partitions=2)
+    copy = copying(topic)
+    put(kafka, topic, 10)
+    copy.start()
+    copy.reach(10)
+    copy.finish()
+    # What a kill leaves between the commit in Kafka and the commit log's file.
+    marker = copy.marker()
+    last = int(marker.split("-")[0])
+    for batch in copy.batches("commits"):
+        if batch >= last:
+            (copy.folder / "commits" / f"{batch}").rename(copy.folder / f"prepared-{marker}")
+            (copy.folder / "commits" / f".{batch}.crc").unlink(missing_ok=True)
+    put(kafka, topic, 10, first=10)
+    copy.start()
+    copy.reach(20)
+    copy.finish()
+    assert copy.values() == list(range(20))
+
+
+def test_a_checkpoint_that_lacks_what_kafka_has_is_refused(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, 10)
+    copy.start()
+    copy.reach(10)
+    copy.finish()
+    copy.folder.rename(copy.folder.with_name("elsewhere"))
+    with pytest.raises(CheckpointBehind, match=r"Kafka has committed batch \d+ of the query"):
+        copy.start()
+
+
+def test_a_writer_that_was_replaced_commits_nothing_more(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    copy.start(interval=5_000)
+    put(kafka, topic, 10)
+    wait_for(lambda: written(kafka, copy.out) >= 10, "the rows", ENOUGH)
+    run = f"{copy.out}/another"
+    client = {"bootstrap.servers": kafka.bootstrap}
+    transactions.begin(spark, run, copy.group, str(copy.folder.with_name("another")), SETTINGS, client)
+    wait_for(copy.failure, "the failure", ENOUGH)
+    assert "transactionalId" in copy.failure() or "newer producer" in copy.failure()
+    transactions.end(spark, run)
+    assert copy.values() == []
+
+
+def test_the_positions_of_the_query_are_a_consumer_groups(kafka: BrokerClient, copying: Copying) -> None:
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, 10)
+    copy.start()
+    copy.reach(10)
+    copy.finish()
+    asked = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(copy.group)])
+    (place,) = asked[copy.group].result().topic_partitions or ()
+    assert (place.topic, place.partition, place.offset) == (topic, 0, 10)
+
+
+def test_a_batch_without_records_is_long_and_takes_no_transaction(kafka: BrokerClient, copying: Copying) -> None:
+    """It ends half a second after its first record, or when the query is stopped."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    for run in range(3):
+        copy.start()
+        if run == 0:
+            put(kafka, topic, 1)
+            copy.reach(1)
+        copy.finish()
+    assert max(copy.batches("commits")) <= 6, "empty batches were ended early"
+    assert int(copy.marker().split("-")[0]) < max(copy.batches("commits"))
+    assert copy.values() == [0]
