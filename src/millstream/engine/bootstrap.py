@@ -21,7 +21,16 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
-from millstream.model.settings import SettingRefused, as_texts, check, effective, is_on
+from millstream.engine.trimming import Trimmer
+from millstream.model.settings import (
+    CLIENT_PREFIXES,
+    SPARK_PREFIX,
+    SettingRefused,
+    as_texts,
+    check,
+    effective,
+    is_on,
+)
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
 from millstream.spark.session import Session
@@ -76,8 +85,11 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         except LogUnreadable as failure:
             raise EngineCannotStart(str(failure)) from failure
         started.callback(follower.close)
+        trimmer = Trimmer(kafka, supervisor.desired)
+        trimmer.loop.start()
+        started.callback(trimmer.close)
         loops = Loops()
-        loops.add(follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
         return EngineContext(
             server=settings,
             given=frozenset(server),
@@ -113,7 +125,7 @@ def _server(properties: Mapping[str, str]) -> dict[str, str]:
     server = as_texts(properties)
     for name, value in server.items():
         try:
-            if not name.startswith(("ssl.", "sasl.", "security.", "kafka.")):
+            if not name.startswith((*CLIENT_PREFIXES, SPARK_PREFIX)):
                 check(name, value)
         except SettingRefused as refused:
             raise EngineCannotStart(str(refused)) from refused

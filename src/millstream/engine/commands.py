@@ -23,7 +23,7 @@ class Command:
 
     `id` is its own, `origin` the server that took it, `path` what it is known by in /status. `settings` are
     those that are not the defaults, `facts` what planning was told, `starts` where its query begins to read
-    (topic → partition → offset; a topic that is absent is read from its beginning).
+    (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how many cores tasks had.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Command:
     settings: Mapping[str, str]
     facts: Facts
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    cores: int = 2
 
     @property
     def effective(self) -> dict[str, str]:
@@ -47,9 +48,10 @@ def new(
     settings: Mapping[str, str],
     facts: Facts,
     starts: Mapping[str, Mapping[int, int]],
+    cores: int = 2,
 ) -> Command:
     """A command that is about to be appended; `settings` are all that are in effect."""
-    return Command(uuid.uuid4().hex, origin, path, text, _remarkable(settings), facts, starts)
+    return Command(uuid.uuid4().hex, origin, path, text, _remarkable(settings), facts, starts, cores)
 
 
 def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
@@ -76,6 +78,7 @@ def dump(command: Command) -> bytes:
         "settings": dict(command.settings),
         "facts": to_plain(command.facts),
         "starts": to_plain(command.starts),
+        "cores": command.cores,
     }
     return json.dumps(body, ensure_ascii=False).encode()
 
@@ -93,4 +96,6 @@ def _load(body: dict[str, Any]) -> Command:
         raise CommandUnreadable(f"a newer millstream wrote this command (version {body['version']})")
     facts = from_plain(Facts, body["facts"])
     starts = {topic: {int(p): o for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
-    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts)
+    # Commands of earlier versions do not have it.
+    cores = int(body.get("cores", 2))
+    return Command(body["id"], body["origin"], body["path"], body["statement"], body["settings"], facts, starts, cores)

@@ -9,6 +9,8 @@ from millstream.model.names import did_you_mean
 STREAMS_PREFIX = "ksql.streams."
 # Settings of Kafka clients that a server's owner may give: they go to every client as they are.
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
+# Settings of Spark that a server's owner may give: they go to its session as they are.
+SPARK_PREFIX = "spark."
 CHECKED = "is not a valid value"
 # What the text of a setting begins with that is known and checked, and that nothing reads.
 ACCEPTED = "accepted, without effect"
@@ -53,6 +55,10 @@ def _flag_or_nothing(text: str) -> bool:
 
 def _whole(text: str) -> bool:
     return text.removeprefix("-").isdigit()
+
+
+def _count_or_nothing(text: str) -> bool:
+    return text == "" or (text.isdecimal() and int(text) > 0)
 
 
 def _one_of(*words: str) -> Callable[[str], bool]:
@@ -217,6 +223,13 @@ _OWN = (
         "1 minute",
         "how often a query's position is saved; the first time after 15 seconds",
         _anything,
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.tasks",
+        "",
+        "how many tasks share the groups of a new query; one a partition read if empty, at most one a core",
+        _count_or_nothing,
         SettingScope.OWN,
     ),
     _server(
