@@ -21,8 +21,8 @@ from support.kafka import BrokerClient
 from support.registry_proxy import USER, RegistryProxy, registry_proxy
 from support.shared import ABSENT
 
-# Half of the processor time of a JVM that lives for minutes goes into its second compiler. What is measured for speed is
-# measured by bench/, without this.
+# Half of the processor time of a JVM that lives for minutes goes into its second compiler. bench/, which measures, has
+# both.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 # A submission is judged on examples that are the same each time; developers' runs look for new ones.

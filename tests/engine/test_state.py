@@ -1,5 +1,6 @@
 """The fold of the command log: catalog, wanted queries, statuses, without Kafka or Spark."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -47,6 +48,41 @@ def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
     (wanted,) = state.desired.values()
     assert (wanted.query.id, wanted.starts, wanted.slots, wanted.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
     assert state.slots == 3
+
+
+COUNTED = "CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;"
+
+
+def tasks(partitions: int, cores: int, **settings: str) -> tuple[int, int]:
+    """How many tasks share the groups of a query over so many partitions, and how many slots it takes."""
+    topics = {"s": TopicFacts(partitions)}
+    command = replace(said(COUNTED, topics, **settings), cores=cores)
+    state = applied(after(SOURCE), 1, command).state
+    (query,) = state.desired.values()
+    return query.tasks, state.slots
+
+
+def test_groups_have_as_many_tasks_as_there_are_partitions_at_most_one_a_core() -> None:
+    assert tasks(1, cores=8) == (1, 2)
+    assert tasks(6, cores=8) == (6, 12)
+    assert tasks(6, cores=4) == (4, 10)
+    assert tasks(6, cores=1) == (2, 8)
+    assert tasks(6, cores=4, **{"millstream.tasks": "5"}) == (5, 11)
+
+
+def test_a_query_that_is_replaced_keeps_its_tasks() -> None:
+    state = applied(after(SOURCE), 1, said(COUNTED, **{"millstream.tasks": "5"})).state
+    again = said(COUNTED.replace("CREATE", "CREATE OR REPLACE"), **{"millstream.tasks": "3"})
+    (query,) = applied(state, 2, again).state.desired.values()
+    assert query.tasks == 5
+
+
+def test_a_command_of_an_earlier_version_has_two_tasks_at_most() -> None:
+    body = json.loads(commands.dump(replace(said(COUNTED), cores=8)))
+    assert commands.load(json.dumps(body).encode()).cores == 8
+    del body["cores"]
+    (query,) = applied(after(SOURCE), 1, commands.load(json.dumps(body).encode())).state.desired.values()
+    assert query.tasks == 2
 
 
 def test_topics_are_made_and_deleted_by_steps() -> None:

@@ -21,6 +21,7 @@ from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
+from millstream.engine.trimming import Trimmer
 from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
@@ -81,8 +82,11 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         except LogUnreadable as failure:
             raise EngineCannotStart(str(failure)) from failure
         started.callback(follower.close)
+        trimmer = Trimmer(kafka, supervisor.desired)
+        trimmer.loop.start()
+        started.callback(trimmer.close)
         loops = Loops()
-        loops.add(follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
         return EngineContext(
             server=settings,
             given=frozenset(server),

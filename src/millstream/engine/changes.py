@@ -33,7 +33,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     if meant.warning:
         return build.warning(context.text, meant.message)
     starts = _starts(meant, settings, engine)
-    command = commands.new(engine.name, meant.path, context.text, settings, facts, starts)
+    command = commands.new(engine.name, meant.path, context.text, settings, facts, starts, engine.spark.cores)
     _check(meant, command, state, settings, engine)
     answer = _entity(context, command, engine.log.append(command), engine)
     engine.schemas.forget(meant.steps)

@@ -30,7 +30,7 @@ class Command:
 
     `id` is its own, `origin` the server that took it, `path` what it is known by in /status. `settings` are
     those that are not the defaults, `facts` what planning was told, `starts` where its query begins to read
-    (topic → partition → offset; a topic that is absent is read from its beginning).
+    (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how many cores tasks had.
     """
 
     id: str
@@ -40,6 +40,7 @@ class Command:
     settings: Mapping[str, str]
     facts: Facts
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    cores: int = 2
 
     @property
     def effective(self) -> dict[str, str]:
@@ -60,9 +61,10 @@ def new(
     settings: Mapping[str, str],
     facts: Facts,
     starts: Mapping[str, Mapping[int, int]],
+    cores: int = 2,
 ) -> Command:
     """A command that is about to be appended; `settings` are all that are in effect."""
-    return Command(uuid.uuid4().hex, origin, path, masked(text), _remarkable(settings), facts, starts)
+    return Command(uuid.uuid4().hex, origin, path, masked(text), _remarkable(settings), facts, starts, cores)
 
 
 def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
@@ -89,6 +91,7 @@ def dump(command: Command) -> bytes:
         "settings": dict(command.settings),
         "facts": to_plain(command.facts),
         "starts": to_plain(command.starts),
+        "cores": command.cores,
     }
     return json.dumps(body, ensure_ascii=False).encode()
 
@@ -108,7 +111,9 @@ def _load(body: dict[str, Any]) -> Command:
     starts = {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
     id, origin, path, text = (_text(body[name]) for name in ("id", "origin", "path", "statement"))
     settings = {_text(name): _text(value) for name, value in body["settings"].items()}
-    return Command(id, origin, path, text, settings, facts, starts)
+    # Commands of earlier versions do not have it.
+    cores = int(body.get("cores", 2))
+    return Command(id, origin, path, text, settings, facts, starts, cores)
 
 
 def _text(value: Any) -> str:

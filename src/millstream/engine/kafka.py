@@ -23,6 +23,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
+    ListOffsetsResultInfo,
     NewTopic,
     OffsetSpec,
     ResourceType,
@@ -186,6 +187,27 @@ class KafkaClient:
         committed = IsolationLevel.READ_COMMITTED
         answers = self._admin.list_offsets(request, isolation_level=committed, request_timeout=PATIENCE)
         return {at.partition: _answer(answer).offset for at, answer in answers.items()}
+
+    def trim(self, topic: str, keep_ms: int) -> Offsets:
+        """Remove what is older than the newest record of its partition by more than `keep_ms`, by the records' times.
+
+        Of each partition the records before the first one that is kept; from where on, by partition, where there was
+        anything to remove. Raises KafkaException.
+        """
+        partitions = [TopicPartition(topic, p.id) for p in self._described(topic).partitions]
+        newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
+        oldest = {p: at.timestamp - keep_ms for p, at in newest.items() if at.offset >= 0 and at.timestamp >= keep_ms}
+        since = {p: OffsetSpec.for_timestamp(at) for p, at in oldest.items()}
+        kept = {p: found.offset for p, found in self._listed(since).items()}
+        first = self._listed(dict.fromkeys(kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        old = [TopicPartition(topic, p.partition, at) for p, at in kept.items() if at > first[p].offset]
+        for answer in self._admin.delete_records(old, request_timeout=PATIENCE).values() if old else ():
+            _answer(answer)
+        return {place.partition: place.offset for place in old}
+
+    def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
+        answers = self._admin.list_offsets(dict(specs), request_timeout=PATIENCE) if specs else {}
+        return {place: _answer(answer) for place, answer in answers.items()}
 
     def identity(self, topic: str) -> str:
         """What tells a topic from a later one of the same name. Raises KafkaException."""

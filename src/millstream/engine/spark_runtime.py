@@ -13,10 +13,11 @@ from confluent_kafka import KafkaError, KafkaException
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
 from millstream.engine.kafka import KafkaClient, reason
-from millstream.engine.state import DesiredQuery, tasks
+from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.errors import StatementError
+from millstream.model.settings import SPARK_PREFIX
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
@@ -86,7 +87,11 @@ class SparkRuntime:
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
-            conf=CONF | ({} if "://" in folder else LOCAL) | _reaching(registry) | session.python(settings),
+            conf=CONF
+            | ({} if "://" in folder else LOCAL)
+            | _reaching(registry)
+            | session.python(settings)
+            | {name: value for name, value in settings.items() if name.startswith(SPARK_PREFIX)},
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
@@ -115,12 +120,17 @@ class SparkRuntime:
     @property
     def loops(self) -> Sequence[Loop[None]]:
         """What watches over the JVM and its queries."""
-        return [self._jvm_watch]
+        return [self._jvm_watch, self._realtime.loop]
 
     def _check_jvm(self, _: None) -> None:
         if not jvm.alive(self._session):
             raise JvmDied("Spark's JVM has ended")
         self._closing.wait(1)
+
+    @property
+    def cores(self) -> int:
+        """How many cores the tasks of queries have: this machine's, or those of the cluster's executors so far."""
+        return session.cores(self._session)
 
     def kill(self) -> None:
         """End the JVM at once."""
@@ -141,15 +151,14 @@ class SparkRuntime:
 
     def start(self, desired: DesiredQuery) -> StartedQuery:
         """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
-        topics = self._need_topics(desired)
+        self._need_topics(desired)
         starts = self._possible(desired.starts)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
         refusal = transactions.refusal(desired.settings, self._master)
         if refusal:
             raise CannotRun(refusal)
         group = self._group(desired) if transactions.wanted(desired.settings) else ""
-        shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
-        job = replace(job, tasks=shared, ends=self._ends(desired.plan), group=group)
+        job = replace(job, tasks=desired.tasks, ends=self._ends(desired.plan), group=group)
         job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
         sink.guard(self._session, job.id, self._fence)
         try:
@@ -259,8 +268,8 @@ class SparkRuntime:
         except KafkaException as failure:
             raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
 
-    def _need_topics(self, desired: DesiredQuery) -> Mapping[str, Sequence[int]]:
-        """The topics that exist, those that the query reads and writes among them. Raises CannotRun."""
+    def _need_topics(self, desired: DesiredQuery) -> None:
+        """See that the topics exist that the query reads and writes. Raises CannotRun."""
         try:
             topics = self._kafka.topics()
         except KafkaException as failure:
@@ -271,7 +280,6 @@ class SparkRuntime:
             self._make(desired.topic)
         elif missing:
             raise CannotRun(f"waiting for topic {missing[0]}, which does not exist")
-        return topics
 
 
 def _folder(desired: DesiredQuery) -> str:

@@ -22,8 +22,9 @@ from millstream.plan.steps import (
 from millstream.syntax.parser import parse_one
 from millstream.tables.materializer import MaterializedTable
 
-# How many tasks share the groups of a query, at most. The first checkpoint of a query fixes it.
-SHUFFLE_PARTITIONS = 2
+TASKS = "millstream.tasks"
+# The cores that a query is given tasks for, at least; and those of commands that do not say how many there were.
+FEWEST_CORES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class DesiredQuery:
 
     `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
     same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes,
-    `topic` the sink's, where it was made for the query and may be made again.
+    `topic` the sink's, where it was made for the query and may be made again. `tasks` is how many share its groups: its
+    checkpoint has so many partitions of state.
     """
 
     query: PersistentQuery
@@ -41,6 +43,7 @@ class DesiredQuery:
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     slots: int = 1
     topic: CreateTopic | None = None
+    tasks: int = 1
 
     @property
     def running(self) -> bool:
@@ -123,7 +126,9 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
             old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
             topic = old.topic if old else _created_topic(plan.sink.topic, meant)
-            desired[query.id] = DesiredQuery(query, plan, birth, starts, slots(plan, command.facts.topics), topic)
+            shared = old.tasks if old else _tasks(plan, command)
+            taken = slots(plan, command.facts.topics, shared)
+            desired[query.id] = DesiredQuery(query, plan, birth, starts, taken, topic, shared)
         case StopQuery(id):
             desired.pop(id, None)
         case PauseQuery(id) if id in desired:
@@ -147,22 +152,34 @@ def materialized_tables(state: EngineState) -> list[MaterializedTable]:
     return [MaterializedTable(s, s.read_only, retentions.get(str(s.created_by))) for s in tables]
 
 
-def slots(plan: PlanNode, topics: Mapping[str, TopicFacts]) -> int:
-    """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped."""
+def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None = None) -> int:
+    """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped.
+
+    `shared` is how many tasks share its groups, those of a push query where it is not given.
+    """
     read = {source.name: partitions(source, topics) for source in reads(plan)}
-    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + tasks(read.values()) * _shuffles(plan)
+    groups = default_tasks(read.values(), FEWEST_CORES) if shared is None else shared
+    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + groups * _shuffles(plan)
 
 
 def _shuffles(plan: PlanNode) -> int:
     return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join))
 
 
-def tasks(partitions: Iterable[int]) -> int:
-    """How many tasks share the groups of a query that reads topics with so many partitions: no more than read them.
+def _tasks(plan: PlanNode, command: Command) -> int:
+    """How many tasks share the groups of a new query."""
+    chosen = command.effective[TASKS]
+    read = [partitions(source, command.facts.topics) for source in reads(plan)]
+    return int(chosen) if chosen else default_tasks(read, command.cores)
 
-    Kafka Streams has as many. The groups of one partition's rows then have one order, and one stream time.
+
+def default_tasks(partitions: Iterable[int], cores: int) -> int:
+    """How many tasks share the groups of a query that reads topics with so many partitions, where nobody says.
+
+    As many as the topic with the most partitions has, as in Kafka Streams: the groups of one partition's rows then have
+    one order, and one stream time; and no more than there are cores.
     """
-    return max(1, min(SHUFFLE_PARTITIONS, max(partitions, default=1)))
+    return max(1, min(max(FEWEST_CORES, cores), max(partitions, default=1)))
 
 
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:

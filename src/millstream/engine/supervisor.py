@@ -138,6 +138,10 @@ class Supervisor:
         query = self._queries.get(id)
         return query.health if query else None
 
+    def desired(self) -> list[DesiredQuery]:
+        """The queries that this server is to run."""
+        return [query.desired for query in list(self._queries.values())]
+
     def progress(self, id: str) -> Mapping[str, Any]:
         """Spark's last report of a query."""
         query = self._queries.get(id)

@@ -2,6 +2,7 @@
 
 from confluent_kafka import KafkaException
 
+from millstream.engine import trimming
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.model.errors import StatementError
 from millstream.plan.steps import CreateTopic, DeleteTopic, Step
@@ -10,8 +11,8 @@ from millstream.plan.steps import CreateTopic, DeleteTopic, Step
 def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
     """Make the topic be there, or not. Raises KafkaException."""
     match step:
-        case CreateTopic(name, partitions, replicas, config):
-            kafka.create(name, partitions, replicas, config)
+        case CreateTopic(name, partitions, replicas):
+            kafka.create(name, partitions, replicas, trimming.config(step))
         case DeleteTopic(name):
             kafka.delete(name)
 

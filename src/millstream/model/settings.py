@@ -24,6 +24,8 @@ from millstream.model.setting_kinds import (
 STREAMS_PREFIX = "ksql.streams."
 # Settings of Kafka clients that a server's owner may give: they go to every client as they are.
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
+# Settings of Spark that a server's owner may give: they go to its session as they are.
+SPARK_PREFIX = "spark."
 CHECKED = "is not a valid value"
 # What the text of a setting begins with that is known and checked, and that nothing reads.
 ACCEPTED = "accepted, without effect"
@@ -62,7 +64,7 @@ _anything, _flag, _whole = TEXT, FLAG, whole()
 _count = whole(0, INT_MAX)
 _formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
 _folder_name = ValueKind(
-    "a folder's name, without slashes", lambda text: None if re.search(r"[/\\\\\0]|^\.", text) else text
+    "a folder's name, without slashes", lambda text: None if re.search(r"[/\\]|^[.]", text) else text
 )
 
 
@@ -275,6 +277,13 @@ _OWN = (
         _folder_name,
         SettingScope.OWN,
     ),
+    _session(
+        "millstream.tasks",
+        "",
+        "how many tasks share the groups of a new query; one a partition read if empty, at most one a core",
+        whole(1, INT_MAX).or_nothing(),
+        SettingScope.OWN,
+    ),
     _server(
         "millstream.data.dir",
         "millstream-data",
@@ -434,9 +443,10 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
 def checked(properties: Mapping[str, object]) -> dict[str, str]:
     """Properties under their canonical names, each value as it is stored. Raises SettingRefused for a wrong one.
 
-    Settings of Kafka clients (CLIENT_PREFIXES) are for Kafka's own libraries to check.
+    Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are for their own libraries to check.
     """
-    free = {name: text_of(value) for name, value in properties.items() if name.startswith(CLIENT_PREFIXES)}
+    prefixes = (*CLIENT_PREFIXES, SPARK_PREFIX)
+    free = {name: text_of(value) for name, value in properties.items() if name.startswith(prefixes)}
     own = ((check(name, value), value) for name, value in properties.items() if name not in free)
     return {**{setting.name: setting.stored(value) or "" for setting, value in own}, **free}
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
+from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm, pipeline, sink, source, table_bootstrap, transactions
 
@@ -131,9 +132,8 @@ class RealTimeQueries:
         self._session, self._client, self._patience = session, dict(client), patience
         self._running: set[StartedQuery] = set()
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="query watch", daemon=True)
-        self._watcher.start()
+        self.loop = Loop("queries", self._watch, no_resource)
+        self.loop.start()
 
     def write(self, plan: Write, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its sink's topic. Raises QueryRefused."""
@@ -165,8 +165,7 @@ class RealTimeQueries:
 
     def close(self) -> None:
         """Stop watching; the queries are for their owners to stop."""
-        self._closing.set()
-        self._watcher.join()
+        self.loop.stop()
 
     def forget(self, checkpoint: str) -> None:
         """Remove a checkpoint."""
@@ -190,10 +189,12 @@ class RealTimeQueries:
             checkpoints.mend(self._session, job.checkpoint)
             table_bootstrap.hold(self._session, job.id, plan, job.ends)
             duration = job.settings["millstream.batch.duration"]
+            # Planned side by side with other queries: it is most of a start's work.
+            frame = rows(run)
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(rows(run), topic, producer, job.checkpoint, job.id, duration, run.id)
+                query = sink.run_realtime(frame, topic, producer, job.checkpoint, job.id, duration, run.id)
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
             table_bootstrap.remove(self._session, job.id)
             transactions.end(self._session, run.id)
@@ -232,19 +233,15 @@ class RealTimeQueries:
 
         return records
 
-    def _watch(self) -> None:
+    def _watch(self, _: None) -> None:
         """Notice the end of queries; one call a second, however many there are."""
-        while not self._closing.is_set():
-            try:
-                ended = bool(self._session.streams.awaitAnyTermination(1))
-            except StreamingQueryException:
-                ended = True
-            except (PySparkException, Py4JError) as failure:
-                LOG.warning("cannot watch the queries: %s", first_line(failure))
-                ended = self._closing.wait(1)
-            if ended and not self._closing.is_set():
-                self._session.streams.resetTerminated()
-                self._look()
+        try:
+            ended = bool(self._session.streams.awaitAnyTermination(1))
+        except StreamingQueryException:
+            ended = True
+        if ended and not self.loop.stopping:
+            self._session.streams.resetTerminated()
+            self._look()
 
     def _look(self) -> None:
         with self._lock:

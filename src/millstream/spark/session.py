@@ -4,6 +4,7 @@ Rules: docs/reference/execution.md.
 """
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from millstream.model.settings import effective
 from millstream.services import shipped
 from millstream.spark import class_archive, jvm
 from millstream.udf.bundle import program
+
+UTC = "-Duser.timezone=UTC"
 
 # What the rooms above call the session that they hand on.
 Session = SparkSession
@@ -111,7 +114,7 @@ def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
     # A million states in our heap of a GiB: 1.2 times the rate of Java's own choice, which is better for large heaps.
     lasting = [] if "spark.driver.memory" in options.conf else ["-XX:+UseParallelGC"]
     archive = class_archive.options(class_path) if options.archive is None else class_archive.writing(options.archive)
-    return ["-Duser.timezone=UTC", *(brief if options.brief else lasting), *archive]
+    return [UTC, *(brief if options.brief else lasting), *archive]
 
 
 def beside(session: Session) -> Session:
@@ -139,10 +142,26 @@ def settings(options: SessionOptions) -> dict[str, str]:
         ),
         "spark.sql.warehouse.dir": str(options.folder / "warehouse"),
         "spark.local.dir": str(options.folder / "spark"),
-        # Executors of a cluster get the jars over the wire; the local one has the driver's class path.
-        **({"spark.jars": ",".join(jars)} if options.master and not options.master.startswith("local") else {}),
         **options.conf,
+        **(_executors(options, jars) if is_cluster(options.master) else {}),
     }
+
+
+def is_cluster(master: str) -> bool:
+    """Whether tasks run in other processes than the driver's, as under `spark://…` and `local-cluster[2,16,1024]`."""
+    return master not in ("", "local") and not master.startswith("local[")
+
+
+def cores(session: Session) -> int:
+    """How many cores tasks have: this machine's, or those that the cluster has given so far."""
+    context = session.sparkContext
+    return context.defaultParallelism if is_cluster(context.master or "") else os.cpu_count() or 1
+
+
+def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
+    """What executors need: the jars, which Spark sends them (the local one has the driver's class path), and UTC."""
+    own = options.conf.get("spark.jars", "")
+    return {"spark.jars": ",".join([*jars, own] if own else jars), "spark.executor.defaultJavaOptions": UTC}
 
 
 def python(settings: Mapping[str, str]) -> dict[str, str]:

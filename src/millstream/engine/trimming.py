@@ -1,0 +1,69 @@
+"""How long a windowed table's topic keeps its rows: by stream time, as the table does, and not by the rows' age.
+
+Kafka's retention.ms counts from the clock: the rows of a window of last year would be removed minutes after they are
+written, while the table still has them. So the engine creates the topics of windowed tables with retention.ms=-1, and
+the server that runs the queries removes what is behind stream time by more than the retention that the statement asks
+for:
+
+    partition 0   times of its records           newest   RETENTION 10 s: kept from
+                  1 s, 9 s, 4 s, 30 s, 25 s, 17 s   30 s     the first at or after 20 s: the fourth record
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from confluent_kafka import KafkaException
+
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.state import DesiredQuery
+from millstream.plan.steps import CreateTopic
+from millstream.services.loop import Loop, no_resource
+
+RETENTION, POLICY = "retention.ms", "cleanup.policy"
+# What Kafka calls log.retention.check.interval.ms.
+PERIOD = 300.0
+PULSE = 1.0
+
+
+def keep_ms(topic: CreateTopic) -> int | None:
+    """For how long in stream time a topic keeps its rows; None for all but windowed tables'."""
+    if topic.config.get(POLICY) != "compact,delete" or RETENTION not in topic.config:
+        return None
+    return int(topic.config[RETENTION])
+
+
+def config(topic: CreateTopic) -> Mapping[str, str]:
+    """The settings that a topic is created with."""
+    return topic.config if keep_ms(topic) is None else {**topic.config, RETENTION: "-1"}
+
+
+class Trimmer:
+    """Trims the topics of the queries that this server runs, `queries`, every `period` seconds."""
+
+    def __init__(
+        self, kafka: KafkaClient, queries: Callable[[], Iterable[DesiredQuery]], period: float = PERIOD
+    ) -> None:
+        self._kafka, self._queries, self._period = kafka, queries, period
+        self._closing = threading.Event()
+        self._trimmed: dict[str, float] = {}
+        self.loop = Loop("retention", self._step, no_resource, outages=(KafkaException,))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closing.set()
+        self.loop.stop()
+
+    def _step(self, _: None) -> None:
+        self.step()
+        self._closing.wait(PULSE)
+
+    def step(self) -> None:
+        """Trim the topics whose turn it is. Raises KafkaException."""
+        topics = {q.topic.name: ms for q in self._queries() if q.topic and (ms := keep_ms(q.topic)) is not None}
+        self._trimmed = {name: at for name, at in self._trimmed.items() if name in topics}
+        now = time.monotonic()
+        for name, ms in topics.items():
+            if now - self._trimmed.get(name, -self._period) >= self._period:
+                self._trimmed[name] = now
+                self._kafka.trim(name, ms)
