@@ -70,7 +70,7 @@ def freeze(world: World, chance: random.Random) -> None:
 
 def take_over(world: World, chance: random.Random) -> None:
     """A second server comes, the first is frozen until the second leads; it is thawed, and the second leaves."""
-    first, second = world.server(), world.start_server("two")
+    first, second = world.server(), world.start_second()
     first.signal(signal.SIGSTOP)
     time.sleep(chance.uniform(12, 25))
     first.signal(signal.SIGCONT)
@@ -80,9 +80,9 @@ def take_over(world: World, chance: random.Random) -> None:
 
 def hand_over(world: World, chance: random.Random) -> None:
     """A second server comes, and the first is killed; from now on the second is the server."""
-    second = world.start_server("two" if world.server() is world.servers.get("one") else "one")
+    first, _ = world.server(), world.start_second()
     time.sleep(chance.uniform(0, 5))
-    next(server for server in world.servers.values() if server is not second).kill()
+    first.kill()
 
 
 def pause(world: World, chance: random.Random) -> None:

@@ -1,14 +1,11 @@
 """What the storm rages over: a broker, one or two servers of one service, and the load."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
 from millstream.services.broker import BrokerProcess
-from support.kafka import BrokerClient, wait_for
+from support.kafka import BrokerClient
 from support.server_process import ServerProcess
 
 SERVICE = "chaos_"
@@ -30,7 +27,7 @@ class World:
         return BrokerClient(self.broker.bootstrap)
 
     def server(self) -> ServerProcess:
-        """A server that runs; of two, the one that was started first."""
+        """A server that runs; beside another, whichever it is."""
         return next(server for server in self.servers.values() if server.running)
 
     def start_server(self, name: str) -> ServerProcess:
@@ -40,19 +37,9 @@ class World:
         self.servers[name] = server
         return server
 
-    def end_server(self, name: str) -> None:
-        """A server leaves in an orderly way and does not come back."""
-        self.servers.pop(name).stop()
-
-    def healthy(self) -> bool:
-        """Whether a server says that it is well."""
-        with contextlib.suppress(httpx.HTTPError):
-            return bool(httpx.get(f"{self.server().url}/healthcheck", timeout=30).json()["isHealthy"])
-        return False
-
-    def wait_healthy(self) -> None:
-        """Wait until the server says so."""
-        wait_for(self.healthy, "a server that is well", self.patience)
+    def start_second(self) -> ServerProcess:
+        """Start another server beside the one that runs."""
+        return self.start_server("two" if self.server() is self.servers.get("one") else "one")
 
     def queries(self) -> dict[str, str]:
         """The state of each persistent query by id."""
