@@ -8,7 +8,7 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench lock clean
+.PHONY: help setup run test test-fast check bench attack lock clean
 
 help: ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -32,6 +32,9 @@ check: $(READY) ## lint, format, types, layers
 
 bench: $(READY) ## measure against Kafka Streams and print the ratios
 	@$(BIN)/python -m bench
+
+attack: $(READY) ## send hostile requests to a server and print what it should not have done
+	@$(BIN)/python -m attack
 
 lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --generate-hashes \
