@@ -8,7 +8,7 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench chaos lock clean
+.PHONY: help setup run cluster test test-fast check bench chaos attack lock clean
 
 help: ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -35,6 +35,9 @@ bench: $(READY) ## measure against Kafka Streams and print the ratios
 
 chaos: $(READY) ## kill, freeze and starve what runs, and compare every row; half an hour. ROUNDS=25 SEED=1
 	@cd tests && ../$(BIN)/python -m chaos --rounds $(or $(ROUNDS),25) --seed $(or $(SEED),1)
+
+attack: $(READY) ## send hostile requests to a server and print what it should not have done
+	@$(BIN)/python -m attack
 
 lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --generate-hashes \

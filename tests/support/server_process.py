@@ -59,6 +59,12 @@ class ServerProcess:
         self.kill()
 
     @property
+    def pid(self) -> int:
+        """The process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         """Whether the process has not ended."""
         return self._process is not None and self._process.poll() is None

@@ -37,7 +37,7 @@ def add(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help="where the REST API listens (default 127.0.0.1:8088); https://HOST:PORT for TLS",
+        help="default 127.0.0.1:8088; https://… for TLS",
     )
     parser.add_argument("--insecure", action="store_true", help="listen on a network without asking for a login")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")

@@ -1,4 +1,4 @@
-"""A middleware that writes a line of the audit log for each request that asks for something, or is refused."""
+"""A middleware that writes the audit log: a line for each request that asks for something or is refused."""
 
 import time
 from datetime import UTC, datetime

@@ -1,0 +1,1 @@
+"""Hostile requests against a server: `make attack`, docs/security.md#attack."""
