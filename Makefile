@@ -8,7 +8,7 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench lock clean
+.PHONY: help setup run cluster test test-fast check bench lock clean
 
 help: ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -17,6 +17,9 @@ setup: $(READY) ## put Python packages and millstream itself into .venv
 
 run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch rows
 	@$(BIN)/millstream demo
+
+cluster: $(READY) ## the same, with the queries on a Spark cluster of two workers
+	@$(BIN)/millstream demo --cluster
 
 test: $(READY) ## run every test, against real services; ten minutes
 	@$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup

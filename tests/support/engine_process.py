@@ -82,6 +82,14 @@ class EngineProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
+    def freeze(self) -> None:
+        """Stop it, with the JVM that it started, until it is thawed."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it go on."""
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def close(self) -> None:
         """End it as a user would."""
         assert self._process.stdin is not None
