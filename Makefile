@@ -18,6 +18,9 @@ setup: $(READY) ## put Python packages and millstream itself into .venv
 run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch rows
 	@$(BIN)/millstream demo
 
+cluster: $(READY) ## the same, with the queries on a Spark cluster of two workers
+	@$(BIN)/millstream demo --cluster
+
 test: $(READY) ## run every test, against real services; ten minutes
 	@$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
 

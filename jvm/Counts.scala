@@ -1,12 +1,19 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.{AtomicLongArray, LongAdder}
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
 
-/** What one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write. */
-final class Counts {
+import org.apache.spark.util.ThreadUtils
+
+/**
+ * What one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write. An executor
+ * counts what its own tasks write, and reports it to the driver once a second.
+ */
+final class Counts(query: String) {
   import Counts.Seconds
   private val records, written, bytes = new LongAdder
+  private val reported, reportedBytes = new AtomicLong
+  private var silent = 0
   @volatile private var last = 0L
   @volatile private[millstream] var failure: Throwable = _
   // The records written in each of the last seconds, and of which second a place is.
@@ -14,17 +21,35 @@ final class Counts {
 
   def read(count: Long): Unit = records.add(count)
 
-  def write(size: Int): Unit = {
-    val now = System.currentTimeMillis
+  def write(size: Int): Unit = write(1, size, System.currentTimeMillis)
+
+  /** So many records, and their bytes, were written, the last one at a time in ms. */
+  private def write(records: Long, size: Long, now: Long): Unit = {
     last = now
-    written.increment()
+    written.add(records)
     bytes.add(size)
     val place = (now / 1000 % Seconds).toInt
     if (second.getAndSet(place, now / 1000) != now / 1000) inSecond.set(place, 0)
-    inSecond.incrementAndGet(place)
+    inSecond.addAndGet(place, records)
   }
 
-  def fail(e: Throwable): Unit = synchronized { if (failure == null) failure = e }
+  def fail(e: Throwable): Unit = synchronized {
+    if (failure == null) {
+      failure = e
+      if (DriverEndpoint.isRemote) DriverEndpoint.tell("failure", query, e.toString)
+    }
+  }
+
+  /** On an executor, once a second: what was written since the last report; and now and then that it is nothing. */
+  private def report(): Unit = {
+    val (records, size) = (written.sum, bytes.sum)
+    val news = records - reported.getAndSet(records)
+    val more = size - reportedBytes.getAndSet(size)
+    silent = if (news > 0) 0 else silent + 1
+    if (silent % Seconds == 0) DriverEndpoint.onAnswer[Boolean]("counts", query, news, more, last) { known =>
+      if (known.contains(false)) Counts.forget(query)
+    }
+  }
 
   private def perSecond: Double = {
     val since = System.currentTimeMillis / 1000 - Seconds
@@ -40,10 +65,30 @@ object Counts {
   private val Seconds = 60
   private val all = new ConcurrentHashMap[String, Counts]
 
-  def of(query: String): Counts = all.computeIfAbsent(query, _ => new Counts)
+  private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
+    () => all.values.forEach(_.report()), 1, 1, TimeUnit.SECONDS)
+
+  /** A write's failure in another JVM, which is told by its text. */
+  private final class ToldFailure(text: String) extends Exception(text) { override def toString: String = text }
+
+  /** The counts of a query that starts, or that a task of this JVM runs. */
+  def of(query: String): Counts = {
+    if (DriverEndpoint.isRemote) reports
+    all.computeIfAbsent(query, new Counts(_))
+  }
 
   /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last's time. */
-  def json(query: String): String = of(query).json
+  def json(query: String): String = running(query).getOrElse(new Counts(query)).json
+
+  /** On the driver: what an executor has written since its last report; false where the query has ended. */
+  def report(query: String, written: Long, bytes: Long, last: Long): Boolean = {
+    val counts = running(query)
+    if (written > 0) counts.foreach(_.write(written, bytes, last))
+    counts.isDefined
+  }
+
+  /** On the driver: why a query's first failed write on an executor failed. */
+  def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ToldFailure(why)))
 
   /** The counts of a query that has started and not ended. */
   def running(query: String): Option[Counts] = Option(all.get(query))

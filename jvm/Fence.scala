@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 
 import org.apache.spark.TaskContext
 
@@ -11,24 +11,73 @@ import org.apache.spark.TaskContext
  * another server has taken over, and writes nothing. One that only cannot reach Kafka for a while waits, and goes on
  * when the lease is confirmed.
  */
-final class Fence {
+class Fence {
   private val deadline = new AtomicLong(System.nanoTime)
 
-  def extend(seconds: Double): Unit = {
-    val until = System.nanoTime + (seconds * 1e9).toLong
+  def extend(seconds: Double): Unit = extendFrom(System.nanoTime, seconds)
+
+  /** Move the deadline to so many seconds after a time (System.nanoTime), if that is later than it is. */
+  private[millstream] def extendFrom(start: Long, seconds: Double): Unit = {
+    val until = start + (seconds * 1e9).toLong
     deadline.accumulateAndGet(until, (a, b) => if (b - a > 0) b else a)
   }
 
+  /** For how many seconds writing is allowed; negative after the deadline. */
+  def remaining: Double = (deadline.get - System.nanoTime) / 1e9
+
+  /** Have the deadline moved where that is due; does not wait. */
+  protected def renew(): Unit = ()
+
   /** Wait until writing is allowed; ends with the task where the query is ended meanwhile. */
-  def await(): Unit =
+  def await(): Unit = {
+    renew()
     while (System.nanoTime - deadline.get > 0) {
       Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
-      Thread.sleep(Fences.Pulse)
+      Thread.sleep(Fence.Pulse)
+      renew()
+    }
+  }
+}
+
+object Fence {
+  val Pulse = 10L
+}
+
+/**
+ * The fence of a query in an executor. It asks the driver how many seconds are left, and counts them from when it asked:
+ * its deadline is on its own monotonic clock, and never later than the driver's. It asks again once a second, while
+ * there are rows to write.
+ *
+ *   driver    deadline 7.0   asked at 2.1: 4.9 s are left
+ *   executor  asks at 2.0; until 6.9     frozen from 3.0 to 60: 6.9 is past
+ *
+ * `ask` calls back with the driver's seconds, None where it does not answer.
+ */
+final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
+  @volatile private var renewAt = System.nanoTime
+  private val asking = new AtomicBoolean
+
+  override protected def renew(): Unit =
+    if (System.nanoTime - renewAt >= 0 && asking.compareAndSet(false, true)) {
+      val asked = System.nanoTime
+      ask { answer =>
+        answer.foreach(extendFrom(asked, _))
+        // Soon again where writing is not allowed now.
+        val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
+        renewAt = System.nanoTime + (pause * 1e9).toLong
+        asking.set(false)
+      }
     }
 }
 
+object ExecutorFence {
+  /** After how many seconds it asks again, at most and at least. */
+  private val Period = 1.0
+  private val Soon = 0.05
+}
+
+/** The fences of this JVM: on the driver by the names of servers, and by the queries that they guard. */
 object Fences {
-  val Pulse = 10L
   private val fences = new ConcurrentHashMap[String, Fence]
   private val guarded = new ConcurrentHashMap[String, Fence]
 
@@ -43,6 +92,17 @@ object Fences {
   /** The query has ended. */
   def release(query: String): Unit = guarded.remove(query)
 
-  /** The fence of a query in this JVM, null where it has none. */
-  def of(query: String): Fence = guarded.get(query)
+  /** The fence of a query, null where it has none. */
+  def of(query: String): Fence =
+    if (!DriverEndpoint.isRemote) guarded.get(query)
+    else if (DriverEndpoint.ask[Double]("fence", query).isInfinite) null
+    else new ExecutorFence(DriverEndpoint.onAnswer[Double]("fence", query)(_))
+
+  /** On the driver: for how many seconds a query may write; infinite for one without a fence, -1 for one that has ended. */
+  def remaining(query: String): Double = {
+    val fence = guarded.get(query)
+    if (fence != null) fence.remaining
+    else if (Counts.running(query).isDefined) Double.PositiveInfinity
+    else -1.0
+  }
 }

@@ -24,6 +24,8 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   consumer.assign(partitions)
   private var records: java.util.Iterator[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyIterator
   private var at = -1L
+  /** All before it was given to a task that has done with it, or has no record. */
+  @volatile private[millstream] var doneTo = -1L
   @volatile private[millstream] var usedAt = System.nanoTime
 
   /** The offset that is read next: all before it were given, or have no record. */
@@ -34,6 +36,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
     consumer.seek(partition, offset)
     records = Collections.emptyIterator
     at = offset
+    doneTo = -1
   }
 
   /** Whether `next` has a record without asking Kafka. */
@@ -54,8 +57,13 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   /** Ask Kafka for records where none are there; it may take ms, and is interrupted by `wakeup`. */
   def poll(ms: Long): Unit =
     try {
+      // Who asks for more has done with what was given.
+      doneTo = at
       records = consumer.poll(Duration.ofMillis(ms)).iterator
-      if (!records.hasNext) skip()
+      if (!records.hasNext) {
+        skip()
+        doneTo = at
+      }
     } catch {
       case _: WakeupException =>
       case lost: OffsetOutOfRangeException => findPlace(lost)
@@ -109,16 +117,26 @@ final case class KafkaPlace(run: String, conf: Map[String, String], topic: Kafka
 object Consumers {
   private val Idle = TimeUnit.MINUTES.toNanos(3)
   private val free = new ConcurrentHashMap[KafkaPlace, List[PartitionConsumer]]
+  private val reading = new ConcurrentHashMap[Long, PartitionConsumer]
   private lazy val reaper = {
     val made = ThreadUtils.newDaemonSingleThreadScheduledExecutor("idle kafka consumers")
     made.scheduleWithFixedDelay(() => closeIf(System.nanoTime - _.usedAt > Idle), 1, 1, TimeUnit.MINUTES)
   }
 
-  def take(place: KafkaPlace): PartitionConsumer = {
+  /** For a task, which has a number of its own. */
+  def take(place: KafkaPlace, task: Long): PartitionConsumer = {
     var taken: PartitionConsumer = null
     free.computeIfPresent(place, (_, all) => { taken = all.head; if (all.tail.isEmpty) null else all.tail })
-    if (taken == null) new PartitionConsumer(place) else taken
+    if (taken == null) taken = new PartitionConsumer(place)
+    reading.put(task, taken)
+    taken
   }
+
+  /** A task ends. */
+  def leave(task: Long): Unit = reading.remove(task)
+
+  /** Up to where a task of this JVM has done with its partition, as far as its consumer knows; -1 for no such task. */
+  def doneTo(task: Long): Long = Option(reading.get(task)).fold(-1L)(_.doneTo)
 
   def give(consumer: PartitionConsumer): Unit = {
     reaper

@@ -23,7 +23,8 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   import KafkaPartitionReader._
 
   private val run = QueryRuns.of(range.place.run)
-  private val consumer = Consumers.take(range.place)
+  private val task = TaskContext.get().taskAttemptId()
+  private val consumer = Consumers.take(range.place, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
@@ -45,7 +46,6 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     var left = until - System.currentTimeMillis
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
-      if (!consumer.hasNext) TableBootstrapBarriers.passed(range.place, consumer.position)
       left = until - System.currentTimeMillis
     }
     consumer.hasNext && !run.isFinishing
@@ -72,6 +72,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   /** At the task's end. After a failure a consumer may be in any state. */
   private def release(well: Boolean): Unit = {
     run.forget(wake)
+    Consumers.leave(task)
     if (well) Consumers.give(consumer) else consumer.close()
   }
 }

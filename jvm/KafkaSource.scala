@@ -25,7 +25,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
  *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
  *  - RealTimeStreamScanExec (SparkInternals.scala): `inputPartitions` has the tasks in the order of their numbers.
- *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (QueryRuns.scala): one endpoint on the driver.
+ *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (DriverEndpoint.scala): one endpoint on the driver.
+ *  - ExecutorCacheTaskLocation (SparkInternals.scala): how a task names the executor that it prefers.
  */
 
 /** Makes the table of a topic. Options: see KafkaOptions. */

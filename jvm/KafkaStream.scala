@@ -35,8 +35,16 @@ object KafkaOffset {
 /** How far a task has read its partition. */
 private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
 
-/** What a task reads: a partition from an offset on, up to another (Long.MaxValue: without end). */
-final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long) extends InputPartition
+/**
+ * What a task reads: a partition from an offset on, up to another (Long.MaxValue: without end). Of the executors of a
+ * cluster it prefers the same one in each batch of a run, which has a consumer for it.
+ */
+final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long) extends InputPartition {
+  override def preferredLocations(): Array[String] = SparkInternals.executors match {
+    case Seq() => Array.empty
+    case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))
+  }
+}
 
 /** The source on the driver, for one run of a query; called by Spark's thread of that query. */
 private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {

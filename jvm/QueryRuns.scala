@@ -2,14 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
-import scala.concurrent.ExecutionContext
-import scala.concurrent.duration._
-import scala.util.{Failure, Success}
-
-import org.apache.spark.{SparkContext, SparkEnv}
-import org.apache.spark.internal.Logging
-import org.apache.spark.rpc.{RpcCallContext, RpcEndpoint, RpcEnv, RpcTimeout}
-import org.apache.spark.util.{RpcUtils, ThreadUtils}
+import org.apache.spark.util.ThreadUtils
 
 /**
  * One run of a query as a JVM knows it: whether its current batch is to end now. On the driver it is made when the
@@ -121,10 +114,7 @@ object QueryRun {
   final case class Fail(reason: String) extends Order(2)
   case object Stopped extends Order(3)
 
-  /**
-   * An order as it goes to an executor, and back. Spark's RPC has the classes of Spark and Scala alone there: those of
-   * `spark.jars` are known to tasks only, and an answer that cannot be read costs the executor its driver.
-   */
+  /** An order as it goes to an executor, and back (DriverEndpoint). */
   private[millstream] def wire(order: Order): (Int, String) = order match {
     case Finish(reason) => (order.rank, reason)
     case Fail(reason) => (order.rank, reason)
@@ -148,20 +138,12 @@ object QueryRun {
 }
 
 /** The runs of queries that read in this JVM. */
-object QueryRuns extends Logging {
+object QueryRuns {
   private val all = new ConcurrentHashMap[String, QueryRun]
-  /** How long an executor waits for the driver's word before it asks again. */
-  private val Patience = new RpcTimeout(1.hour, "millstream.runs")
-  @volatile private var endpointOf: RpcEnv = _
   private[millstream] lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("batch ends")
-  // Not on the thread that brings answers: to ask again waits for one.
-  private lazy val obeying = ExecutionContext.fromExecutor(ThreadUtils.newDaemonCachedThreadPool("query runs", 4))
 
   /** On the driver, before a query starts: its run, by an id that no other run has. */
-  def begin(id: String): Unit = {
-    if (!SparkContext.getActive.get.isLocal) listen(SparkEnv.get.rpcEnv)
-    all.put(id, new QueryRun(id))
-  }
+  def begin(id: String): Unit = all.put(id, new QueryRun(id))
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` says when it has. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())
@@ -176,7 +158,7 @@ object QueryRuns extends Logging {
   def of(id: String): QueryRun = {
     val known = all.get(id)
     if (known != null) known
-    else if (id.isEmpty || SparkEnv.get.executorId == SparkContext.DRIVER_IDENTIFIER) new QueryRun(id)
+    else if (id.isEmpty || !DriverEndpoint.isRemote) new QueryRun(id)
     else {
       val run = new QueryRun(id)
       val other = all.putIfAbsent(id, run)
@@ -190,29 +172,16 @@ object QueryRuns extends Logging {
     if (run == null) tell(QueryRun.Stopped) else run.onOrder(known, tell)
   }
 
-  private def listen(env: RpcEnv): Unit = synchronized {
-    if (endpointOf ne env) {
-      env.setupEndpoint(RunsEndpoint.Name, new RunsEndpoint(env))
-      endpointOf = env
-    }
-  }
-
   /** An executor's question to the driver, which is answered when there is something to say. */
-  private def ask(run: QueryRun, known: Int): Unit = {
-    val env = SparkEnv.get
-    val driver = RpcUtils.makeDriverRef(RunsEndpoint.Name, env.conf, env.rpcEnv)
-    driver.ask[(Int, String)]((run.id, known), Patience).onComplete {
-      case Success((rank, reason)) =>
-        val order = QueryRun.unwire(rank, reason)
-        if (order == QueryRun.Stopped) over(run)
-        else {
-          run.obey(order)
-          ask(run, rank)
-        }
-      case Failure(why) =>
-        logWarning(s"the driver does not say what run ${run.id} is to do; its next task asks again", why)
-        all.remove(run.id, run)
-    }(obeying)
+  private def ask(run: QueryRun, known: Int): Unit = DriverEndpoint.whenAnswered[(Int, String)]("order", run.id, known) {
+    case Some((rank, reason)) =>
+      val order = QueryRun.unwire(rank, reason)
+      if (order == QueryRun.Stopped) over(run)
+      else {
+        run.obey(order)
+        ask(run, rank)
+      }
+    case None => all.remove(run.id, run)
   }
 
   private def over(run: QueryRun): Unit = {
@@ -220,18 +189,4 @@ object QueryRuns extends Logging {
     run.stop()
     Consumers.close(run.id)
   }
-}
-
-/**
- * Tells executors when batches are to end: asked for a run and the rank of the order that is known, it answers with the
- * next order of a higher rank. That may take as long as the run.
- */
-private class RunsEndpoint(override val rpcEnv: RpcEnv) extends RpcEndpoint {
-  override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
-    case (run: String, known: Int) => QueryRuns.onOrder(run, known, order => context.reply(QueryRun.wire(order)))
-  }
-}
-
-private object RunsEndpoint {
-  val Name = "millstream-runs"
 }

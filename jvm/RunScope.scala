@@ -1,42 +1,89 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.TimeUnit.DAYS
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+import java.util.concurrent.atomic.AtomicLong
 
-import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
+import org.apache.spark.{SparkContext, TaskContext}
 
 /**
  * What the tasks of one run of a query share in this JVM, from batch to batch: stream time, punctuations, cached
- * states. The driver drops it when Spark reports the run's end (SessionSetup). An executor in another JVM hears of no
- * end: it drops runs of which no task has begun for a day when it meets a new one.
+ * states. The driver drops it when Spark reports the run's end (SessionSetup); an executor in another JVM is told so.
  */
 object RunScope {
   private final class Scope {
     val values = new ConcurrentHashMap[Any, AnyRef]
-    @volatile var used: Long = System.nanoTime
+  }
+
+  /** A run on the driver: the stream times that its tasks have reached, by key, and who waits for its end. */
+  private final class LiveRun {
+    val times = new ConcurrentHashMap[String, AtomicLong]
+    val waiting = new ConcurrentLinkedQueue[() => Unit]
   }
 
   private val scopes = new ConcurrentHashMap[String, Scope]
+  private val live = new ConcurrentHashMap[String, LiveRun]
+
+  // Spark runs all jobs of a run in a job group that has the run's id.
+  private def currentRun: String = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
 
   /** The shared values of the current task's run, by keys of their users. */
   def values: ConcurrentHashMap[Any, AnyRef] = {
-    // Spark runs all jobs of a run in a job group that has the run's id.
-    val run = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
-    val scope = scopes.computeIfAbsent(run, _ => { dropUnused(); new Scope })
-    scope.used = System.nanoTime
-    scope.values
+    val run = currentRun
+    val known = scopes.get(run)
+    if (known != null) known.values
+    else {
+      val scope = new Scope
+      val other = scopes.putIfAbsent(run, scope)
+      if (other == null && DriverEndpoint.isRemote)
+        DriverEndpoint.whenAnswered[Boolean]("run end", run)(_ => scopes.remove(run, scope))
+      if (other == null) scope.values else other.values
+    }
   }
 
   /** The value of the current task's run under a key, made where there is none. */
   def shared[A <: AnyRef](key: Any)(make: => A): A = values.computeIfAbsent(key, _ => make).asInstanceOf[A]
 
-  /** A run, by the id that Spark gave it, has ended. */
-  def end(run: String): Unit = scopes.remove(run)
+  /**
+   * A time that only grows, for all tasks of the run: a task that moves to another executor between two batches finds the
+   * time that the one before it has left with the driver.
+   */
+  def sharedTime(key: String): AtomicLong =
+    if (!DriverEndpoint.isRemote) shared(key)(new AtomicLong(Long.MinValue))
+    else {
+      val run = currentRun
+      val time = shared(key)(new AtomicLong(DriverEndpoint.ask[Long]("stream time", run, key)))
+      TaskContext.get().addTaskCompletionListener[Unit](_ => DriverEndpoint.tell("stream time", run, key, time.get))
+      time
+    }
+
+  /** On the driver: a run, by the id that Spark gave it, begins. */
+  def begin(run: String): Unit = live.put(run, new LiveRun)
+
+  /** A run has ended. */
+  def end(run: String): Unit = {
+    scopes.remove(run)
+    Option(live.remove(run)).foreach(ended => tellEnd(ended.waiting))
+  }
+
+  /** On the driver: call `ended` when the run has ended, at once where it is not known. */
+  def onEnd(run: String, ended: () => Unit): Unit = {
+    val waiting = Option(live.get(run)).fold(new ConcurrentLinkedQueue[() => Unit])(_.waiting)
+    waiting.add(ended)
+    if (!live.containsKey(run)) tellEnd(waiting)
+  }
+
+  private def tellEnd(waiting: ConcurrentLinkedQueue[() => Unit]): Unit =
+    Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(_.apply())
+
+  /** On the driver: the time that tasks of a run have left under a key, Long.MinValue for none. */
+  def time(run: String, key: String): Long =
+    Option(live.get(run)).flatMap(r => Option(r.times.get(key))).fold(Long.MinValue)(_.get)
+
+  /** On the driver: a task has reached a time. */
+  def keepTime(run: String, key: String, time: Long): Unit = Option(live.get(run)).foreach { known =>
+    known.times.computeIfAbsent(key, _ => new AtomicLong(time)).accumulateAndGet(time, (a, b) => Math.max(a, b))
+  }
 
   /** How many values are held of a run. */
   def size(run: String): Int = Option(scopes.get(run)).fold(0)(_.values.size)
-
-  private def dropUnused(): Unit =
-    if (SparkEnv.get.executorId != SparkContext.DRIVER_IDENTIFIER)
-      scopes.forEach((run, scope) => if (System.nanoTime - scope.used > DAYS.toNanos(1)) scopes.remove(run, scope))
 }

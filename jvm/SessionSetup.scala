@@ -26,11 +26,12 @@ object SessionSetup {
   def apply(session: SparkSession): Unit = {
     functions.foreach(SparkInternals.register(session, _))
     session.streams.addListener(RunListener)
+    DriverEndpoint.open(session.sparkContext)
   }
 
   /** Counts what named queries read, and drops what the tasks of a run have shared. */
   private object RunListener extends StreamingQueryListener {
-    override def onQueryStarted(event: QueryStartedEvent): Unit = ()
+    override def onQueryStarted(event: QueryStartedEvent): Unit = RunScope.begin(event.runId.toString)
     override def onQueryProgress(event: QueryProgressEvent): Unit =
       Option(event.progress.name).flatMap(Counts.running).foreach(_.read(event.progress.numInputRows))
     override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunScope.end(event.runId.toString)

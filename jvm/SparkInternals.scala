@@ -5,8 +5,9 @@ import java.util.{Collections, UUID, WeakHashMap}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
+import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.{Column, DataFrame, Encoders, ForeachWriter, Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
@@ -70,6 +71,13 @@ object SparkInternals {
   /** Of a query without state too, a batch's offsets are written, then its commit, by the query's own thread. */
   val LogsInOrder: Map[String, String] =
     Map(AsyncProgressTrackingMicroBatchExecution.ASYNC_PROGRESS_TRACKING_ENABLED -> "false")
+
+  /** The executors of a cluster, in one order, as tasks name those that they prefer; none in local mode. */
+  def executors: Seq[String] = {
+    val blocks = SparkEnv.get.blockManager
+    blocks.master.getPeers(blocks.blockManagerId).sortBy(id => (id.host, id.executorId))
+      .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString)
+  }
 
   /** Start a real-time query. DataStreamWriter.foreach would turn each row into a Row of Scala objects first. */
   def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String, batch: String,
@@ -218,19 +226,20 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // the driver makes them
+    val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
-      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => run(spec, store, rows) }
+      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => run(spec, store, rows, reference.get) }
   }
 
-  private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore,
-      rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+  private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
+      tableInput: TableInput): Iterator[InternalRow] = {
     val families = new StateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec)
     val task = spec.task(cache)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
-    val (ordered, tableInput) = (inOrder, TableBootstrapBarriers.input(spec.tableInput))
+    val ordered = inOrder
     val all = rows.flatMap { row =>
       val in = ordered(row)
       // A copy: where the bytes of a projection's row fill its buffer they are the buffer, and the cache keeps them.

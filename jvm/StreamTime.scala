@@ -23,7 +23,7 @@ case class StreamTime(id: String) {
   /** Stream time of a partition, with a row's time. */
   def advance(partition: Int, rowtime: Long): Long = {
     val time =
-      partitions.getOrElseUpdate(partition, RunScope.shared((id, partition))(new AtomicLong(Long.MinValue)))
+      partitions.getOrElseUpdate(partition, RunScope.sharedTime(s"$id/$partition"))
     time.accumulateAndGet(rowtime, (a, b) => Math.max(a, b))
   }
 }

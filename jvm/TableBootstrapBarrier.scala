@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.{Map => JavaMap}
+import java.util.{Map => JavaMap, UUID}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.LongAdder
 
@@ -10,6 +10,24 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.BooleanType
+
+/** What holds the streams of a query: the barrier itself on the driver, its mirror in an executor. */
+abstract class Barrier {
+  private val inputs = new ConcurrentHashMap[Int, TableInput]
+
+  def isLifted: Boolean
+  /** Whether streams may go on, at a time in ms. */
+  def isReady(now: Long): Boolean
+  def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
+  protected def known: Map[Int, TableInput] = inputs.asScala.toMap
+
+  /** Wait until streams may go on, or a time (ms) has come. */
+  def await(until: Long): Unit =
+    while (!isReady(System.currentTimeMillis) && System.currentTimeMillis < until) {
+      TaskContext.get().killTaskIfInterrupted()
+      Thread.sleep(TableBootstrapBarrier.PollMs)
+    }
+}
 
 /**
  * Holds the streams of one run of a query until the tables that they look rows up in have been read as far as they went
@@ -22,73 +40,85 @@ import org.apache.spark.sql.types.BooleanType
  *   offset 2 is left out by a filter             read to 3       sent 2, arrived 0  holds: rows are on their way
  *   both rows are in the join's states           read to 3       sent 2, arrived 2  is lifted, for good
  *
- * `ends`, by "topic/partition", has the offsets; `tables` is how many tables there are.
+ * `topicEnds`, by "topic/partition", has the offsets; `tables` is how many tables there are. Tasks in other JVMs reach it by
+ * its `id`, and report to it (BarrierMirror.scala).
  */
-final class TableBootstrapBarrier(query: String, tables: Int, ends: Map[String, Long]) extends Logging {
+final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map[String, Long])
+    extends Barrier with Logging {
   import TableBootstrapBarrier._
-  private val inputs = new ConcurrentHashMap[Int, TableInput]
-  private val places = new ConcurrentHashMap[KafkaPlace, TablePartition]
+  val id: String = UUID.randomUUID.toString
   @volatile private var lifted = tables == 0
   private var (position, since) = (-1L, 0L)
 
-  def isLifted: Boolean = lifted
+  override def isLifted: Boolean = lifted
   def lift(): Unit = lifted = true
-  def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
 
   /** A batch begins to read a table's partition at an offset. */
-  def begin(index: Int, place: KafkaPlace, from: Long): Unit = {
-    val end = ends.getOrElse(s"${place.topic.name}/${place.partition}", from)
-    places.put(place, input(index).begin(place.partition, end, from))
-  }
+  def begin(index: Int, topic: String, partition: Int, from: Long): Unit =
+    input(index).begin(partition, topicEnds.getOrElse(s"$topic/$partition", from), from)
 
-  /** Kafka has no record of a place before an offset that was not read. */
-  def passed(place: KafkaPlace, offset: Long): Unit = Option(places.get(place)).foreach(_.passed(offset))
-
-  /** Whether streams may go on, at a time in ms. */
-  def isReady(now: Long): Boolean = {
+  override def isReady(now: Long): Boolean = {
     if (!lifted) check(now)
     lifted
   }
 
+  /** Where the tables' partitions end, as TableInput.ends of each index. */
+  private[millstream] def ends: Array[Long] = known.toArray.flatMap { case (index, input) => input.ends(index) }
+
+  /** What a mirror has seen (BarrierMirror.report); then whether streams may go on. */
+  private[millstream] def report(reporter: String, read: Array[Long], counts: Array[Long]): Boolean = {
+    synchronized {
+      read.grouped(5).foreach { case Array(index, partition, attempt, readTo, isRead) =>
+        input(index.toInt).partition(partition.toInt).report(attempt, readTo, isRead != 0)
+      }
+      counts.grouped(3).foreach { case Array(index, sent, arrived) =>
+        input(index.toInt).report(reporter, sent, arrived)
+      }
+    }
+    isReady(System.currentTimeMillis)
+  }
+
   private def check(now: Long): Unit = synchronized {
-    val all = inputs.values.asScala.toSeq
+    val all = known.values.toSeq
     val reached = all.map(_.position).sum
     if (reached != position) { position = reached; since = now }
     if (all.size == tables && all.forall(_.isComplete)) lift()
     else if (now - since > StuckMs) {
-      logError(s"query $query: its tables are not read to their ends, and no row has come for a minute; " +
-        "its streams go on without them")
+      val inputs = known.toSeq.sortBy(_._1).map { case (index, input) => s"table $index: $input" }
+      logError(s"query $query: its tables are not read to their ends, and no row has come for ten minutes; " +
+        s"its streams go on without them (${inputs.mkString("; ")})")
       lift()
     }
   }
-
-  /** Wait until streams may go on, or a time (ms) has come. */
-  def await(until: Long): Unit =
-    while (!isReady(System.currentTimeMillis) && System.currentTimeMillis < until) {
-      TaskContext.get().killTaskIfInterrupted()
-      Thread.sleep(PollMs)
-    }
 }
 
 object TableBootstrapBarrier {
   /** After how long without any progress the barrier is lifted. */
-  val StuckMs = 60000L
+  val StuckMs = 600000L
   val PollMs = 10L
 }
 
 /** One table of a join: its partitions, and how many rows before their ends were sent to its operator and are there. */
-final class TableInput(barrier: TableBootstrapBarrier) {
+final class TableInput(barrier: Barrier) {
   @volatile private var partitions = Array.empty[TablePartition]
   private val sentRows, arrivedRows = new LongAdder
+  // Of the mirrors in executors, by their names.
+  private val sentThere, arrivedThere = new ConcurrentHashMap[String, Long]
 
-  def begin(partition: Int, end: Long, from: Long): TablePartition = {
+  def begin(partition: Int, end: Long, from: Long): Unit = synchronized {
     if (partitions.length <= partition) partitions = partitions.padTo(partition + 1, null)
     if (partitions(partition) == null) partitions(partition) = new TablePartition(end)
-    partitions(partition).read(from)
-    partitions(partition)
+    partitions(partition).reach(from)
   }
 
   def partition(number: Int): TablePartition = partitions(number)
+
+  /** A task of this JVM begins to read a partition at an offset. A mirror does not know one that is new: it has no end. */
+  def read(number: Int, from: Long): TablePartition = {
+    if (partitions.length <= number || partitions(number) == null) begin(number, Long.MinValue, from)
+    partitions(number).take(from)
+    partitions(number)
+  }
 
   private def counts(partition: Int, offset: Long) = !barrier.isLifted && partition < partitions.length &&
     partitions(partition) != null && offset < partitions(partition).end
@@ -96,25 +126,67 @@ final class TableInput(barrier: TableBootstrapBarrier) {
   def sent(partition: Int, offset: Long): Unit = if (counts(partition, offset)) sentRows.increment()
   def arrived(partition: Int, offset: Long): Unit = if (counts(partition, offset)) arrivedRows.increment()
   def isLifted: Boolean = barrier.isLifted
+  /** How many rows before the ends were sent to the operator, and have arrived there, as far as this JVM knows. */
+  def sentSum: Long = sentRows.sum + sentThere.values.asScala.sum
+  def arrivedSum: Long = arrivedRows.sum + arrivedThere.values.asScala.sum
   // In this order: rows that are read were sent before.
-  def isComplete: Boolean = partitions.forall(p => p == null || p.isRead) && arrivedRows.sum >= sentRows.sum
-  def position: Long = arrivedRows.sum + partitions.filter(_ != null).map(_.readTo).sum
+  def isComplete: Boolean =
+    partitions.forall(p => p == null || p.isRead) && arrivedSum >= sentSum
+  def position: Long = arrivedSum + partitions.filter(_ != null).map(_.readTo).sum
+
+  /** The index, partition number and end of each partition. */
+  private[millstream] def ends(index: Int): Array[Long] =
+    each.flatMap { case (partition, number) => Array(index.toLong, number.toLong, partition.end) }
+
+  /** How far partitions were read by tasks of this JVM, in the form of BarrierMirror.report. */
+  private[millstream] def progress(index: Int): Array[Long] = each.filter(_._1.attempt >= 0).flatMap {
+    case (partition, number) =>
+      Array(index.toLong, number.toLong, partition.attempt, partition.readTo, if (partition.isRead) 1L else 0L)
+  }
+
+  /** What a mirror has counted so far. */
+  private[millstream] def report(reporter: String, sent: Long, arrived: Long): Unit = {
+    sentThere.put(reporter, sent)
+    arrivedThere.put(reporter, arrived)
+  }
+
+  override def toString: String = {
+    val places = each.map { case (partition, number) => s"partition $number read to ${partition.readTo} of ${partition.end}" }
+    s"${places.mkString(", ")}, $sentSum rows sent, $arrivedSum arrived"
+  }
+
+  private def each: Array[(TablePartition, Int)] = partitions.zipWithIndex.filter(_._1 != null)
 }
 
 /** One partition of a table: `end` is the offset where it ended when the query started. */
 final class TablePartition(val end: Long) {
-  // All before `next` has left the scan. Before `empty` is no record that has not: the last offsets may be markers of a
-  // transaction, or records that were aborted.
-  @volatile private var next, empty = 0L
+  // All before `next` has left the scan. `readThere`: a task of another JVM says that it is read to its end.
+  @volatile private var next = 0L
+  @volatile private var readThere = false
+  /** The task that reads it, in this JVM or of the last report; a later one has a greater number. */
+  @volatile private[millstream] var attempt = -1L
 
   def readTo: Long = next
-  def read(to: Long): Unit = next = to
-  def passed(offset: Long): Unit = empty = offset
-  /** Whether no record before the end can come. */
-  def isRead: Boolean = next >= end || empty >= end
+  /** All before `from` has left the scan. */
+  def reach(from: Long): Unit = next = from
+
+  /** The current task reads it, from an offset on. */
+  def take(from: Long): Unit = {
+    reach(from)
+    attempt = TaskContext.get().taskAttemptId()
+  }
+
+  private[millstream] def report(by: Long, reached: Long, isRead: Boolean): Unit = if (by >= attempt) {
+    attempt = by
+    next = reached
+    readThere = isRead
+  }
+
+  /** Whether no record before the end can come. Its last offsets may be without one, as a transaction's marker is. */
+  def isRead: Boolean = next >= end || readThere || Consumers.doneTo(attempt) >= end
 }
 
-/** The barriers of the queries that run in this JVM; a table input is named "<input index> <query>". */
+/** The barriers of the queries that this JVM is the driver of; a table input is named "<input index> <query>". */
 object TableBootstrapBarriers {
   private val all = new ConcurrentHashMap[String, TableBootstrapBarrier]
 
@@ -129,24 +201,31 @@ object TableBootstrapBarriers {
   /** A run has ended. */
   def remove(query: String): Unit = Option(all.remove(query)).foreach(_.lift())
 
-  /** The barrier that holds a query now. */
-  def of(query: String): Option[TableBootstrapBarrier] = Option(all.get(query)).filter(!_.isLifted)
+  private def of(query: String): Option[TableBootstrapBarrier] = Option(all.get(query)).filter(!_.isLifted)
+  private[millstream] def withId(id: String): Option[TableBootstrapBarrier] =
+    all.values.asScala.find(_.id == id).filter(!_.isLifted)
 
   private def split(input: String) = { val Array(index, query) = input.split(" ", 2); (index.toInt, query) }
 
-  /** A table input by its name; null for none, and where no barrier holds its query. */
-  def input(name: String): TableInput =
-    if (name.isEmpty) null
-    else { val (index, query) = split(name); of(query).map(_.input(index)).orNull }
+  /** How tasks reach the barrier that holds a query now. */
+  def reference(query: String): BarrierReference = BarrierReference(of(query).fold("")(_.id))
 
-  def begin(input: String, place: KafkaPlace, from: Long): Unit = {
+  /** How tasks reach a table input by its name, "" for none. */
+  def inputReference(name: String): TableInputReference =
+    if (name.isEmpty) TableInputReference(BarrierReference(""), 0)
+    else { val (index, query) = split(name); TableInputReference(reference(query), index) }
+
+  def begin(input: String, topic: String, partition: Int, from: Long): Unit = {
     val (index, query) = split(input)
-    of(query).foreach(_.begin(index, place, from))
+    of(query).foreach(_.begin(index, topic, partition, from))
   }
 
-  /** A task has read a place up to an offset, and all records that it has given have left the scan. */
-  def passed(place: KafkaPlace, offset: Long): Unit =
-    all.values.forEach(barrier => if (!barrier.isLifted) barrier.passed(place, offset))
+  /** For a mirror: the ends of the tables' partitions, null where the barrier is lifted or gone. */
+  def ends(id: String): Array[Long] = withId(id).map(_.ends).orNull
+
+  /** What a mirror has seen; whether the barrier is lifted or gone. */
+  def report(id: String, reporter: String, read: Array[Long], counts: Array[Long]): Boolean =
+    withId(id).forall(_.report(reporter, read, counts))
 
   private def text(literal: Expression) = literal.eval().toString
 
@@ -154,13 +233,14 @@ object TableBootstrapBarriers {
     SqlFunction("ms_barrier_hold", { case Seq(query) => BarrierMark(Nil, text(query)) }),
     SqlFunction("ms_barrier_read", { case Seq(input, offset) => BarrierMark(Seq(offset), text(input)) }),
     SqlFunction("ms_barrier_sent", { case Seq(input, partition, offset) =>
-      SqlFunction.method(BarrierSent(text(input)), "count", BooleanType, Seq(partition, offset))
+      val sent = BarrierSent(inputReference(text(input)))
+      SqlFunction.method(sent, "count", BooleanType, Seq(partition, offset))
     }))
 }
 
 /** Counts the rows of a table input that are sent to its operator. */
-case class BarrierSent(input: String) {
-  @transient private lazy val tableInput = TableBootstrapBarriers.input(input)
+case class BarrierSent(input: TableInputReference) {
+  @transient private lazy val tableInput = input.get
 
   /** Count a row; true. */
   def count(partition: Int, offset: Long): Boolean = {

@@ -27,16 +27,16 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
  */
 case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
-    val (rows, name) = (child.execute(), query)
+    val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
     // The scan has set its own end; this one is a little later.
     val end = batchMs.fold(0L)(System.currentTimeMillis + _)
-    rows.mapPartitionsInternal(in => TableBootstrapBarriers.of(name).fold(in)(new HeldRows(in, _, end)))
+    rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, end)))
   }
 
   override protected def withNewChildInternal(child: SparkPlan): BarrierHoldExec = copy(child = child)
 }
 
-final class HeldRows(rows: Iterator[InternalRow], barrier: TableBootstrapBarrier, end: Long)
+final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, end: Long)
     extends Iterator[InternalRow] {
   private var released = false
   override def hasNext: Boolean = {
@@ -52,14 +52,15 @@ final class HeldRows(rows: Iterator[InternalRow], barrier: TableBootstrapBarrier
 /** Reports to the barrier how far each partition of a table has been read. */
 case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
-    val (rows, name, at) = (child.execute(), input, child.output.indexWhere(_.exprId == offset.exprId))
+    val (rows, at) = (child.execute(), child.output.indexWhere(_.exprId == offset.exprId))
     val partitions = tasks.collect { case KafkaInputPartition(place, from, _) =>
-      TableBootstrapBarriers.begin(name, place, from)
-      place.partition
+      TableBootstrapBarriers.begin(input, place.topic.name, place.partition, from)
+      (place.partition, from)
     }
+    val reference = TableBootstrapBarriers.inputReference(input)
     rows.mapPartitionsWithIndexInternal { (task, in) =>
-      val table = TableBootstrapBarriers.input(name)
-      if (table == null) in else new ReportedRows(in, table, table.partition(partitions(task)), at)
+      val (table, (partition, from)) = (reference.get, partitions(task))
+      if (table == null) in else new ReportedRows(in, table, table.read(partition, from), at)
     }
   }
 
@@ -73,7 +74,7 @@ final class ReportedRows(rows: Iterator[InternalRow], table: TableInput, partiti
   override def hasNext: Boolean =
     if (table.isLifted) rows.hasNext
     else {
-      if (last >= 0) partition.read(last + 1)
+      if (last >= 0) partition.reach(last + 1)
       rows.hasNext
     }
   override def next(): InternalRow = {

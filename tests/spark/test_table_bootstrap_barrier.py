@@ -12,36 +12,25 @@ from pyspark.sql import SparkSession
 from millstream.spark import jvm
 
 NOW = 1_000_000
-STUCK = 60_000
+STUCK = 600_000
 
 
 class Table:
     """A table that a barrier waits for, whose topic is `t`."""
 
-    def __init__(self, spark: SparkSession, barrier: Any, index: int, begins: Mapping[int, int]) -> None:
-        self._barrier, self._places = barrier, {p: _place(spark, index, p) for p in begins}
+    def __init__(self, barrier: Any, index: int, begins: Mapping[int, int]) -> None:
         for partition, offset in begins.items():
-            barrier.begin(index, self._places[partition], offset)
+            barrier.begin(index, "t", partition, offset)
         self._input = barrier.input(index)
 
     def read(self, partition: int, offset: int, sent: bool = True) -> None:
-        """A record is read, and is sent to the operator or left out."""
+        """A record is read, is sent to the operator or left out, and Kafka is polled for the next one."""
         if sent:
             self._input.sent(partition, offset)
-        self._input.partition(partition).read(offset + 1)
-
-    def passed(self, partition: int, offset: int) -> None:
-        """Kafka has no more records before an offset."""
-        self._barrier.passed(self._places[partition], offset)
+        self._input.partition(partition).reach(offset + 1)
 
     def arrive(self, partition: int, offset: int) -> None:
         self._input.arrived(partition, offset)
-
-
-def _place(spark: SparkSession, index: int, partition: int) -> Any:
-    topic = jvm.module(spark, "KafkaTopic").apply("t", "")
-    nothing = getattr(getattr(jvm.machine(spark).scala.collection.immutable, "Map$"), "MODULE$").empty()
-    return jvm.module(spark, "KafkaPlace").apply(f"Q/{index}", nothing, topic, partition)
 
 
 @pytest.fixture
@@ -57,10 +46,10 @@ def hold(spark: SparkSession) -> Iterator[Any]:
     barriers.remove("Q")
 
 
-def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(spark: SparkSession, hold: Any) -> None:
+def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(hold: Any) -> None:
     barrier = hold(1, {0: 2, 1: 11})
     assert not barrier.isReady(NOW), "nobody has begun to read"
-    table = Table(spark, barrier, 1, {0: 0, 1: 10})
+    table = Table(barrier, 1, {0: 0, 1: 10})
     table.read(0, 0)
     table.read(0, 1, sent=False)
     table.read(1, 10)
@@ -74,57 +63,80 @@ def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(spark: S
     assert barrier.isReady(NOW)
 
 
-def test_empty_partitions_and_such_as_are_read_already_are_not_waited_for(spark: SparkSession, hold: Any) -> None:
+def test_empty_partitions_and_such_as_are_read_already_are_not_waited_for(hold: Any) -> None:
     barrier = hold(1, {0: 0, 1: 7})
-    Table(spark, barrier, 1, {0: 0, 1: 7})
+    Table(barrier, 1, {0: 0, 1: 7})
     assert barrier.isReady(NOW)
 
 
-def test_all_tables_are_waited_for(spark: SparkSession, hold: Any) -> None:
+def test_all_tables_are_waited_for(hold: Any) -> None:
     barrier = hold(2, {0: 1})
-    Table(spark, barrier, 1, {0: 1})
+    Table(barrier, 1, {0: 1})
     assert not barrier.isReady(NOW)
-    second = Table(spark, barrier, 2, {0: 0})
+    second = Table(barrier, 2, {0: 0})
     assert not barrier.isReady(NOW)
     second.read(0, 0, sent=False)
     assert barrier.isReady(NOW)
 
 
-def test_offsets_without_records_are_passed(spark: SparkSession, hold: Any) -> None:
-    """The markers of transactions at the ends of the partitions, and a partition of aborted records alone."""
+def test_a_partition_of_which_nothing_is_known_is_waited_for(hold: Any) -> None:
     barrier = hold(1, {0: 3, 1: 3})
-    table = Table(spark, barrier, 1, {0: 0, 1: 0})
-    table.read(0, 1)
-    table.passed(0, 3)
-    table.passed(1, 2)
-    assert not barrier.isReady(NOW), "a row is on its way, and partition 1 is not read to its end"
-    table.arrive(0, 1)
+    table = Table(barrier, 1, {0: 0, 1: 0})
+    table.read(0, 2)
+    table.arrive(0, 2)
     assert not barrier.isReady(NOW)
-    table.passed(1, 3)
+    table.read(1, 2, sent=False)
     assert barrier.isReady(NOW)
 
 
-def test_a_place_of_another_table_over_the_same_topic_does_not_count(spark: SparkSession, hold: Any) -> None:
-    barrier = hold(2, {0: 3})
-    first, second = Table(spark, barrier, 1, {0: 0}), Table(spark, barrier, 2, {0: 0})
-    first.passed(0, 3)
-    assert not barrier.isReady(NOW)
-    second.passed(0, 3)
-    assert barrier.isReady(NOW)
-
-
-def test_a_new_batch_goes_on_where_the_last_one_was(spark: SparkSession, hold: Any) -> None:
+def test_a_new_batch_goes_on_where_the_last_one_was(hold: Any) -> None:
     barrier = hold(1, {0: 3})
-    Table(spark, barrier, 1, {0: 0}).read(0, 1, sent=False)
-    table = Table(spark, barrier, 1, {0: 2})
+    Table(barrier, 1, {0: 0}).read(0, 1, sent=False)
+    table = Table(barrier, 1, {0: 2})
     assert not barrier.isReady(NOW)
     table.read(0, 2, sent=False)
     assert barrier.isReady(NOW)
 
 
-def test_a_row_that_never_arrives_is_waited_for_a_minute(spark: SparkSession, hold: Any) -> None:
+@pytest.mark.parametrize("order", [("A", "B"), ("B", "A")])
+def test_mirrors_in_executors_add_up(hold: Any, spark: SparkSession, order: tuple[str, str]) -> None:
+    """One reads all three rows and folds one of them, the other folds two; whoever reports first, the sums decide."""
+    barrier = hold(1, {0: 3})
+    Table(barrier, 1, {0: 0})
+    reports = {"A": ([1, 0, 7, 3, 1], [1, 3, 1]), "B": ([], [1, 0, 2])}
+    barriers = jvm.module(spark, "TableBootstrapBarriers")
+
+    def report(name: str, read: list[int], counts: list[int]) -> bool:
+        return bool(barriers.report(barrier.id(), name, longs(spark, read), longs(spark, counts)))
+
+    assert list(barriers.ends(barrier.id())) == [1, 0, 3]
+    assert not report("A", [1, 0, 7, 2, 0], [1, 2, 1])
+    assert not report(order[0], *reports[order[0]])
+    assert report(order[1], *reports[order[1]])
+    assert barriers.ends(barrier.id()) is None, "who comes later does not wait"
+
+
+def test_a_report_of_a_batch_that_is_over_changes_nothing(hold: Any, spark: SparkSession) -> None:
+    barrier = hold(1, {0: 3})
+    Table(barrier, 1, {0: 0})
+    barriers = jvm.module(spark, "TableBootstrapBarriers")
+    for task, reached in ((8, 2), (7, 3)):
+        assert not barriers.report(barrier.id(), "A", longs(spark, [1, 0, task, reached, 0]), longs(spark, []))
+    assert barriers.report("an earlier run", "A", longs(spark, []), longs(spark, [])), "its tasks wait for nothing"
+
+
+def longs(spark: SparkSession, values: list[int]) -> Any:
+    """A Java array of them."""
+    machine = jvm.machine(spark)
+    array = spark.sparkContext._gateway.new_array(machine.long, len(values))  # type: ignore[union-attr]
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
+
+
+def test_a_row_that_never_arrives_is_waited_for_ten_minutes(hold: Any) -> None:
     barrier = hold(1, {0: 1})
-    table = Table(spark, barrier, 1, {0: 0})
+    table = Table(barrier, 1, {0: 0})
     table.read(0, 0)
     assert not barrier.isReady(NOW)
     assert not barrier.isReady(NOW + STUCK)

@@ -87,11 +87,11 @@ class EngineProcess:
         self._process.wait()
 
     def freeze(self) -> None:
-        """Stop it in its tracks, with its JVM, as a suspended machine would."""
+        """Stop it, with the JVM that it started, until it is thawed."""
         os.killpg(self._process.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Have it go on after `freeze`."""
+        """Have it go on."""
         os.killpg(self._process.pid, signal.SIGCONT)
 
     def close(self) -> None:

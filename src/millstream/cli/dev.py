@@ -20,6 +20,8 @@ from millstream.server.run import PORT
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+WORKERS = 2
+
 ABOUT = """\
 Starts a real Apache Kafka broker, a schema registry, the engine on Spark and its REST API on this machine, and opens
 the shell. Jars that are missing are downloaded once. Leaving the shell (Ctrl-D), or Ctrl-C without one, stops
@@ -42,6 +44,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--registry-port", type=int, default=REGISTRY_PORT, metavar="PORT", help=f"default {REGISTRY_PORT}"
     )
     parser.add_argument("--no-registry", action="store_true", help="without a schema registry")
+    parser.add_argument(
+        "--cluster", action="store_true", help="run the queries on a Spark cluster of two workers, each a process"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
 
 
@@ -54,6 +59,7 @@ def stack_options(args: argparse.Namespace) -> StackOptions:
         registry_port=args.registry_port,
         registry=not args.no_registry,
         settings=settings_of(args.set),
+        workers=WORKERS if args.cluster else 0,
     )
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from millstream.cli.service import LISTENERS, serving
 from millstream.server.run import PORT
 from millstream.services.broker import BrokerProcess
+from millstream.services.cluster import SparkCluster
 from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
@@ -30,7 +31,7 @@ Tell = Callable[[str, str], None]
 class StackOptions:
     """What is to be started: where data lives, the ports (0 = any free one), with or without the registry.
 
-    `settings` are the engine's, `kafka` the broker's.
+    `settings` are the engine's, `kafka` the broker's. `workers`: of a Spark cluster that runs the queries, 0 for none.
     """
 
     data: Path
@@ -41,6 +42,7 @@ class StackOptions:
     host: str = LOCAL
     settings: Mapping[str, str] = field(default_factory=dict)
     kafka: Mapping[str, object] = field(default_factory=dict)
+    workers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,9 @@ def running(wish: StackOptions, report: Tell) -> Iterator[RunningStack]:
             stack.callback(broker.stop)
             broker.start()
         registry = stack.enter_context(_registry(wish, report)) if wish.registry else ""
+        spark = _cluster(wish, report, stack) if wish.workers else {}
         with _timed(report, "engine and REST server", lambda: server.url):
-            server = stack.enter_context(serving(_properties(wish, broker.bootstrap, registry)))
+            server = stack.enter_context(serving({**spark, **_properties(wish, broker.bootstrap, registry)}))
         yield RunningStack(server.url, broker.bootstrap, registry, wish.data)
 
 
@@ -96,6 +99,14 @@ def _properties(wish: StackOptions, bootstrap: str, registry: str) -> dict[str, 
         LISTENERS: f"http://{wish.host}:{wish.port}",
         **wish.settings,
     }
+
+
+def _cluster(wish: StackOptions, report: Tell, stack: ExitStack) -> dict[str, str]:
+    """Start a Spark cluster, which ends with `stack`; the server's properties by which its queries run there."""
+    cluster = SparkCluster(wish.data, wish.workers, host=wish.host)
+    with _timed(report, f"Spark, {wish.workers} workers", lambda: cluster.master):
+        stack.enter_context(cluster)
+    return cluster.settings
 
 
 @contextmanager

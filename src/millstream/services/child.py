@@ -44,6 +44,13 @@ class Child:
         """Whether the process was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def group(self) -> int:
+        """The process group of the child and of all that it has started; SetupError before the start."""
+        if self._process is None:
+            raise SetupError(f"{self.name} does not run")
+        return self._process.pid
+
     def start(self, hold: Sequence[int] = ()) -> None:
         """Start the process, which keeps the file descriptors `hold` open; it does not see our terminal's Ctrl-C."""
         self.log.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from millstream.services import shipped
+from millstream.services.cluster import spark_home
 from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder, fetch, one_process
 from millstream.services.java import java
@@ -62,7 +62,7 @@ def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> N
     """Compile into a file of this process's own, then give it its name: others see a whole jar or none."""
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
         part = Path(folder) / jar.name
-        path = ":".join([f"{_spark_home()}/jars/*", *map(str, libraries)])
+        path = ":".join([f"{spark_home()}/jars/*", *map(str, libraries)])
         # The compiler's trees are deep; one JIT tier makes a short run shorter.
         command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
         options: list[str | Path] = ["-usejavacp", "-nowarn", "-d", part]
@@ -70,13 +70,6 @@ def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> N
         if done.returncode:
             raise SetupError(f"the Scala module does not compile: {done.stdout}{done.stderr}")
         os.replace(part, jar)
-
-
-def _spark_home() -> Path:
-    spec = find_spec("pyspark")
-    if spec is None or not spec.submodule_search_locations:
-        raise SetupError("pyspark is not installed")
-    return Path(spec.submodule_search_locations[0])
 
 
 def module(session: SparkSession, name: str) -> Any:

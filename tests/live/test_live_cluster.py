@@ -1,0 +1,198 @@
+"""A server whose queries run on a standalone Spark cluster of two workers: what tasks share goes over processes."""
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from millstream.services.cluster import SparkCluster
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = [pytest.mark.live, pytest.mark.crash]
+Begin = Callable[..., EngineProcess]
+# Seconds; a machine may have other things to do.
+PATIENCE = 300
+LEASE_MS = 6000
+NAMES, ROWS = 2_000, 4_000
+DECLARED = """
+CREATE STREAM {0} (id STRING KEY, v INT) WITH (kafka_topic='{0}', format='JSON');
+CREATE TABLE {0}_NAMES (id STRING PRIMARY KEY, name STRING) WITH (kafka_topic='{0}_NAMES', format='JSON');
+"""
+NAMED = """
+CREATE STREAM {0}_NAMED AS SELECT s.id AS id, s.v AS v, n.name AS name
+  FROM {0} s LEFT JOIN {0}_NAMES n ON s.id = n.id EMIT CHANGES;
+"""
+COUNT = "CREATE TABLE {0}_COUNT AS SELECT id, COUNT(*) AS n FROM {0} GROUP BY id EMIT CHANGES;"
+COPY = "CREATE STREAM {0}_COPY AS SELECT id, v FROM {0} EMIT CHANGES;"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with SparkCluster(tmp_path_factory.mktemp("cluster"), slots=24, memory="768m") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(begin: Begin, cluster: SparkCluster) -> EngineProcess:
+    lease = {"millstream.lease.timeout.ms": str(LEASE_MS), "ksql.query.retry.backoff.initial.ms": "500"}
+    return begin("cluster", **cluster.settings, **lease, **{"millstream.batch.duration": "5 seconds"})
+
+
+@pytest.fixture
+def name(server: EngineProcess, kafka: BrokerClient) -> Iterator[str]:
+    """A stream's name and topic, with a table of its ids' names; the queries end with the test."""
+    stream = kafka.create_topic(kafka.unique("cluster").replace("-", "_").upper(), partitions=2)
+    kafka.create_topic(f"{stream}_NAMES", partitions=2)
+    server.execute(DECLARED.format(stream))
+    yield stream
+    server.clear()
+
+
+def send(kafka: BrokerClient, topic: str, first: int, count: int, keys: int) -> None:
+    """Rows v = first, …, of ids k0, k1, …."""
+    for v in range(first, first + count):
+        kafka.send(topic, f'"k{v % keys}"', {"v": v}, 1_000)
+    kafka.flush()
+
+
+def name_all(kafka: BrokerClient, stream: str) -> None:
+    for i in range(NAMES):
+        kafka.send(f"{stream}_NAMES", f'"k{i}"', {"name": f"name{i}"}, 1_000)
+    kafka.flush()
+
+
+def rows(kafka: BrokerClient, topic: str) -> list[Any]:
+    return [record.json for record in kafka.consume_all(topic, kafka.ends(topic))]
+
+
+def wait_for_rows(kafka: BrokerClient, topic: str, wanted: int) -> None:
+    wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
+
+
+def query(server: EngineProcess, topic: str) -> str:
+    """The id of the query that writes a topic."""
+    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if topic in q["sinks"]]
+    return str(id)
+
+
+def executors(cluster: SparkCluster) -> list[int]:
+    """The processes of the executors that the workers run now."""
+    groups = {worker.group for worker in cluster.workers}
+    listed = subprocess.run(["ps", "-ewwo", "pid=,pgid=,args="], capture_output=True, text=True, check=True).stdout
+    lines = [line.split(None, 2) for line in listed.splitlines() if "CoarseGrainedExecutorBackend" in line]
+    return [int(pid) for pid, group, _ in lines if int(group) in groups]
+
+
+def test_streams_wait_for_their_tables_and_figures_come_from_executors(
+    server: EngineProcess, cluster: SparkCluster, kafka: BrokerClient, name: str
+) -> None:
+    send(kafka, name, 0, ROWS, NAMES)
+    name_all(kafka, name)
+    server.execute(NAMED.format(name))
+    wait_for_rows(kafka, f"{name}_NAMED", ROWS)
+    joined = rows(kafka, f"{name}_NAMED")
+    assert sorted((row["V"], row["NAME"]) for row in joined) == [(v, f"name{v % NAMES}") for v in range(ROWS)]
+    assert len(executors(cluster)) == 2
+
+    def written() -> float:
+        (described,) = server.execute(f"DESCRIBE {name}_NAMED EXTENDED;")
+        figures = described["sourceDescription"]["clusterStatistics"]
+        return float(next((f["value"] for f in figures if f["name"].endswith(" total-messages")), -1))
+
+    wait_for(lambda: written() == ROWS, "the figures of both executors", PATIENCE)
+
+
+def test_later_rows_of_one_group_close_the_windows_of_all(
+    server: EngineProcess, kafka: BrokerClient, name: str
+) -> None:
+    server.execute(
+        f"CREATE TABLE {name}_WINDOWS AS SELECT id, COUNT(*) AS n FROM {name} "
+        "WINDOW TUMBLING (SIZE 10 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS) GROUP BY id EMIT FINAL;"
+    )
+    for start in range(0, 50_000, 10_000):
+        for group in "abcdefgh":
+            kafka.send(name, f'"{group}"', {"v": 1}, start + 1_000, partition=0)
+        kafka.send(name, '"a"', {"v": 1}, start + 12_000, partition=0)
+        kafka.flush()
+        # Every group's window, though later rows are of one group; batches of two seconds end between.
+        wait_for(
+            lambda start=start: (
+                {r.key[:3] for r in closed(kafka, f"{name}_WINDOWS", start)}  # type: ignore[misc,index]
+                == {f'"{group}"'.encode() for group in "abcdefgh"}
+            ),
+            f"the windows at {start}",
+            PATIENCE,
+        )
+
+
+def closed(kafka: BrokerClient, topic: str, start: int) -> list[Any]:
+    records = kafka.consume_all(topic, kafka.ends(topic))
+    return [r for r in records if int.from_bytes((r.key or b"")[3:11], "big") == start]
+
+
+def test_a_record_at_fault_is_in_the_processing_log(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    server.execute(COPY.format(name))
+    kafka.produce(name, '"k"', "no JSON")
+
+    def logged() -> bool:
+        entries = rows(kafka, server.processing_log)
+        return any(query(server, f"{name}_COPY") in entry["logger"] for entry in entries)
+
+    wait_for(logged, "the entry", PATIENCE)
+
+
+def test_a_frozen_driver_has_its_executors_write_no_more(server: EngineProcess, kafka: BrokerClient, name: str) -> None:
+    server.execute(COPY.format(name))
+    send(kafka, name, 0, 100, 10)
+    wait_for_rows(kafka, f"{name}_COPY", 100)
+    server.freeze()
+    try:
+        time.sleep(LEASE_MS / 1000 + 1)
+        reached = kafka.ends(f"{name}_COPY")
+        send(kafka, name, 100, 100, 10)
+        time.sleep(3)
+        assert kafka.ends(f"{name}_COPY") == reached, "rows were written after the lease was over"
+    finally:
+        server.thaw()
+    wait_for_rows(kafka, f"{name}_COPY", 200)
+
+
+def test_orderly_stops_and_an_executor_that_is_killed(
+    server: EngineProcess, cluster: SparkCluster, kafka: BrokerClient, name: str
+) -> None:
+    name_all(kafka, name)
+    server.execute("".join(text.format(name) for text in (COPY, COUNT, NAMED)))
+    sinks = [f"{name}_{kind}" for kind in ("COPY", "COUNT", "NAMED")]
+    ids = [query(server, sink) for sink in sinks]
+    for turn in range(3):
+        send(kafka, name, turn * 1000, 1000, 50)
+        for sink in sinks:
+            wait_for_rows(kafka, sink, turn * 1000 + 500)
+        server.execute("".join(f"PAUSE {id};" for id in ids))
+        server.execute("".join(f"RESUME {id};" for id in ids))
+    for sink in sinks:
+        wait_for_rows(kafka, sink, 3000)
+    assert sorted(row["V"] for row in rows(kafka, f"{name}_COPY")) == list(range(3000)), (
+        "an orderly stop repeats nothing"
+    )
+    assert Counter(row["N"] for row in rows(kafka, f"{name}_COUNT")) == dict.fromkeys(range(1, 61), 50)
+    send(kafka, name, 3000, 1000, 50)
+    wait_for_rows(kafka, f"{name}_COPY", 3500)
+    os.kill(executors(cluster)[0], signal.SIGKILL)
+    send(kafka, name, 4000, 1000, 50)
+    wait_for(lambda: final(kafka, f"{name}_COUNT") == {f'"k{i}"': 100 for i in range(50)}, "exact counts", PATIENCE)
+    wait_for(lambda: {row["V"] for row in rows(kafka, f"{name}_COPY")} == set(range(5000)), "every row", PATIENCE)
+    wait_for(lambda: {row["V"] for row in rows(kafka, f"{name}_NAMED")} == set(range(5000)), "every join", PATIENCE)
+    assert all(row["NAME"] == f"name{row['V'] % 50}" for row in rows(kafka, f"{name}_NAMED"))
+
+
+def final(kafka: BrokerClient, topic: str) -> dict[str, int]:
+    """The last row of each key."""
+    records = kafka.consume_all(topic, kafka.ends(topic))
+    return {(r.key or b"").decode(): r.json["N"] for r in records}  # type: ignore[index]
