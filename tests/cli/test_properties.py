@@ -7,7 +7,7 @@ import pytest
 from millstream.cli import server
 from millstream.cli.main import main
 from millstream.cli.properties import address_of, read_properties, settings_of
-from millstream.cli.service import check_exposure
+from millstream.cli.service import check_exposure, engine_properties
 from millstream.services.errors import SetupError
 
 
@@ -104,3 +104,10 @@ def test_a_server_on_a_network_asks_for_a_login_or_is_told_not_to(host: str) -> 
         check_exposure(host, {}, login=False)
     check_exposure(host, {"millstream.insecure": "true"}, login=False)
     check_exposure(host, {}, login=True)
+
+
+def test_functions_in_python_are_off_where_anyone_may_make_them() -> None:
+    name = "millstream.python.functions.enabled"
+    assert engine_properties({}, anyone=True) == {name: "false"}
+    assert engine_properties({name: "true"}, anyone=True) == {name: "true"}
+    assert engine_properties({}, anyone=False) == {}

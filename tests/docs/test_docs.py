@@ -78,7 +78,14 @@ def test_every_setting_is_documented() -> None:
 
 def citations() -> Iterator[tuple[str, str]]:
     """Each page that code, tests and pages name, as `docs/….md` with or without an anchor, and where."""
-    for room, ends in (("src", ".py"), ("jvm", ".scala"), ("tests", ".py"), ("tests", ".toml"), ("bench", ".py")):
+    for room, ends in (
+        ("src", ".py"),
+        ("jvm", ".scala"),
+        ("tests", ".py"),
+        ("tests", ".toml"),
+        ("bench", ".py"),
+        ("attack", ".py"),
+    ):
         for path in sorted((ROOT / room).rglob(f"*{ends}")):
             for cited in CITED.findall(path.read_text(encoding="utf-8")):
                 yield str(path.relative_to(ROOT)), cited

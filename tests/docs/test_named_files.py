@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
-FILES = (path for room in ("src", "jvm", "tests", "bench") for path in (ROOT / room).rglob("*"))
+FILES = (path for room in ("src", "jvm", "tests", "bench", "attack") for path in (ROOT / room).rglob("*"))
 CODE = [path for path in FILES if path.suffix in (".py", ".scala")]
 CLASS = re.compile(r"\b(?:class|object|trait) (\w+)")
 # Spark's and other libraries' own.

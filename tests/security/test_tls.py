@@ -73,10 +73,12 @@ def test_what_makes_no_tls(authority: Authority, changed: dict[str, str], fact: 
 
 def test_kafka_gets_the_store_where_it_speaks_tls_too() -> None:
     store = {"ssl.keystore.location": "x", "ssl.client.authentication": "NONE", "bootstrap.servers": "k"}
-    assert engine_properties(store) == {"bootstrap.servers": "k"}
+    assert engine_properties(store, anyone=False) == {"bootstrap.servers": "k"}
     kafka = {**store, "security.protocol": "SASL_SSL"}
-    assert engine_properties(kafka) == {n: v for n, v in kafka.items() if n != "ssl.client.authentication"}
-    assert PASSWORD not in engine_properties({"ssl.keystore.password": PASSWORD}).values()
+    assert engine_properties(kafka, anyone=False) == {
+        n: v for n, v in kafka.items() if n != "ssl.client.authentication"
+    }
+    assert PASSWORD not in engine_properties({"ssl.keystore.password": PASSWORD}, anyone=False).values()
 
 
 def test_a_certificate_that_cannot_be_read(tmp_path: Path) -> None:

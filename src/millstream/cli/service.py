@@ -20,6 +20,7 @@ from millstream.services.ports import check_free
 
 LISTENERS = "listeners"
 INSECURE = "millstream.insecure"
+PYTHON = "millstream.python.functions.enabled"
 RECURSION = 3000
 WATCH = 1.0
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -41,19 +42,22 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
         with undisturbed():
-            engine = _started(engine_properties(properties))
+            anyone = options.login is None and not is_loopback(host)
+            engine = _started(engine_properties(properties, anyone))
             stack.callback(engine.close)
         yield stack.enter_context(Server(engine, host, port, options))
 
 
-def engine_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties for the engine: its Kafka clients get ssl.… of the REST server only where they speak TLS too.
+def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, str]:
+    """The properties for the engine, which differ from the server's in two.
 
-    ksqlDB has one name for both: ssl.keystore.location is the listener's and the clients'.
+    Its Kafka clients get ssl.… of the REST server only where they speak TLS too: ksqlDB has one name for the listener's
+    and the clients'. Where `anyone` in a network may send statements, functions in Python are off unless they are set.
     """
     of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
     own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
-    return {name: value for name, value in properties.items() if not name.startswith(own)}
+    python = {PYTHON: "false"} if anyone else {}
+    return python | {name: value for name, value in properties.items() if not name.startswith(own)}
 
 
 def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:
