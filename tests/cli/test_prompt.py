@@ -14,6 +14,7 @@ from rich.console import Console
 
 from millstream.cli.client import RestClient
 from millstream.cli.completion import KnownNames, SqlCompleter
+from millstream.cli.display import Grid
 from millstream.cli.output import Output, OutputFormat
 from millstream.cli.prompt import Prompt, is_finished
 from millstream.cli.session import ShellSession
@@ -154,3 +155,45 @@ def test_completion(typed: str, first: list[str]) -> None:
     words.known = KNOWN
     found = words.get_completions(Document(typed), CompleteEvent())
     assert [completion.text for completion in found][: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("\\q", "exit leaves this one"),
+        (":quit", "exit leaves this one"),
+        (":Q", "exit leaves this one"),
+        ("\\h", "help lists the commands"),
+        (":help", "help lists the commands"),
+        ("?", "help lists the commands"),
+        ("\\dt", "SHOW TABLES;"),
+    ],
+)
+def test_commands_of_other_shells_say_what_to_type(desk: Desk, engine: FakeEngine, typed: str, hint: str) -> None:
+    shown = desk.type(f"{typed}\rshow streams;\r")
+    assert f"error: {typed.lower()} " in shown
+    assert hint in shown
+    assert "ORDERS  orders" in shown
+    assert not [request for request in engine.requests if typed in request.text]
+
+
+WIDE = Grid(("Consumer groups", "Partition replicas", "N"), [("one two", "three", "1")])
+
+
+@pytest.mark.parametrize("width", [80, 40, 30, 24])
+def test_a_narrow_terminal_breaks_no_header_inside_a_word(desk: Desk, width: int) -> None:
+    desk.session.output.console.width = width
+    desk.session.output.show([WIDE])
+    words = desk.screen.getvalue().split()
+    assert {"Consumer", "groups", "Partition", "replicas", "N"} <= set(words)
+
+
+def test_a_listing_that_is_longer_than_the_screen_is_shown_page_by_page(desk: Desk) -> None:
+    pages: list[str] = []
+    desk.session.output.pager = pages.append
+    desk.session.output.show([Grid(("a",), [(str(n),) for n in range(10)])])
+    assert pages == []
+    desk.session.output.show([Grid(("a",), [(str(n),) for n in range(100)])])
+    (page,) = pages
+    assert page.split()[-3:] == ["97", "98", "99"]
+    assert "97" not in desk.screen.getvalue()

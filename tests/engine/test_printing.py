@@ -1,10 +1,16 @@
 """PRINT's guesses."""
 
 import struct
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from millstream.engine.printing import candidates
+from millstream.engine.kafka import KafkaClient
+from millstream.engine.printing import candidates, lines
+from millstream.engine.schema_id_records import SchemaIdRecords
+from millstream.syntax import tree
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,20 @@ def test_the_likeliest_format_comes_first() -> None:
     assert next(iter(candidates(b"[1]"))) == "JSON"
     assert next(iter(candidates(struct.pack(">q", 3)))) == "KAFKA_BIGINT"
     assert next(iter(candidates(b"text"))) == "KAFKA_STRING"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "first"),
+    [
+        ({0: (0, 0), 1: (7, 7)}, "Topic 'things' is empty: its records are shown as they come"),
+        ({0: (0, 0), 1: (6, 7)}, None),
+    ],
+)
+def test_an_empty_topic_is_said_to_be_empty(bounds: dict[int, tuple[int, int]], first: str | None) -> None:
+    reader = SimpleNamespace(assign=lambda places: None, poll=lambda seconds: None)
+    kafka: Any = SimpleNamespace(
+        bounds=lambda topic: bounds, ends=lambda topic: dict.fromkeys(bounds, 0), reader=lambda: nullcontext(reader)
+    )
+    statement = tree.Print("things", from_beginning=True, interval=None, limit=None)
+    printed = lines(statement, cast(KafkaClient, kafka), cast(SchemaIdRecords, SimpleNamespace()))
+    assert next(printed) == first

@@ -65,6 +65,9 @@ def test_variables_are_defined_and_undefined_without_case() -> None:
     heard = session()
     assert hear(heard, "DEFINE Where = 'here';")
     assert heard.variables == {"WHERE": "here"}
+    assert heard.written_variables == {"Where": "here"}
+    assert hear(heard, "DEFINE where = 'there';")
+    assert heard.written_variables == {"where": "there"}
     assert hear(heard, "UNDEFINE where;")
     with pytest.raises(SettingRefused, match="where"):
         hear(heard, "UNDEFINE where;")

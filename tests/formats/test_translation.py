@@ -50,6 +50,15 @@ def test_a_bare_column_is_a_bare_type() -> None:
     assert json.loads(TRANSLATORS["JSON_SR"].text(declared("a INT"), False, "", None))["oneOf"][0] == {"type": "null"}
 
 
+def test_records_in_a_bare_struct_are_named_as_those_in_a_record_of_its_columns() -> None:
+    """A key that is a struct, as PARTITION BY a struct makes it, and the same fields as columns of their own."""
+    struct = TRANSLATORS["AVRO"].text(declared("k STRUCT<a INT, b STRUCT<c ARRAY<STRUCT<d INT>>>>"), False, "n.R", None)
+    columns_of_it = declared("a INT, b STRUCT<c ARRAY<STRUCT<d INT>>>")
+    assert json.loads(struct) == json.loads(TRANSLATORS["AVRO"].text(columns_of_it, True, "n.R", None))
+    nested = json.loads(struct)["fields"][1]["type"][1]
+    assert [nested[part] for part in ("name", "namespace", "connect.name")] == ["R_B", "n", "n.R_B"]
+
+
 @pytest.mark.parametrize(
     ("nulls", "field"),
     [(None, "int32 A = 1;"), ("OPTIONAL", "optional int32 A = 1;"), ("WRAPPER", "google.protobuf.Int32Value A = 1;")],

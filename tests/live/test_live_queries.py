@@ -209,3 +209,36 @@ def test_a_sink_topic_that_somebody_deleted_is_made_again(server: EngineProcess,
     kafka.produce(topic, "2", {"v": "b"})
     wait_for(lambda: f"{name}_OUT" in kafka.topics() and kafka.ends(f"{name}_OUT"), "output")
     server.execute(f"DROP STREAM {name}_OUT;")
+
+
+def test_records_of_1970_keep_their_time(server: EngineProcess, kafka: BrokerClient) -> None:
+    """ROWTIME 0 is a time like any other: it is written, carried on, pushed and pulled."""
+    name, topic = declare(server, kafka, partitions=1)
+    derive(server, f"{name}_OUT", f"SELECT id, v FROM {name} EMIT CHANGES")
+    server.execute(f"CREATE TABLE {name}_N AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id;")
+    for id, time in ((1, 0), (2, 1), (3, 0)):
+        server.execute(f"INSERT INTO {name} (ROWTIME, id, v) VALUES ({time}, {id}, 'x');")
+    assert [record.timestamp for record in kafka.consume_all(topic, 3)] == [0, 1, 0]
+    assert [record.timestamp for record in kafka.consume_all(f"{name}_OUT", 3)] == [0, 1, 0]
+    kafka.consume_all(f"{name}_N", 3)
+    times = [[1, 0], [2, 1], [3, 0]]
+    assert server.rows(f"SELECT id, ROWTIME AS t FROM {name} EMIT CHANGES LIMIT 3;", 3) == times
+    assert server.rows(f"SELECT id, ROWTIME AS t FROM {name};", 3) == times
+    assert sorted(server.rows(f"SELECT id, ROWTIME AS t FROM {name}_N;", 3)) == times
+
+
+def test_tables_of_different_numbers_of_partitions_are_joined(server: EngineProcess, kafka: BrokerClient) -> None:
+    one, other = (kafka.create_topic(partitions=partitions) for partitions in (1, 3))
+    for topic in (one, other):
+        table = topic.replace("-", "_")
+        server.execute(
+            f"CREATE TABLE {table} (id INT PRIMARY KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');"
+        )
+    left, right = (topic.replace("-", "_").upper() for topic in (one, other))
+    select = f"SELECT l.id AS id, l.v AS lv, r.v AS rv FROM {left} l JOIN {right} r ON l.id = r.id"
+    server.execute(f"CREATE TABLE {left}_J AS {select};")
+    for id in range(6):
+        kafka.produce(one, str(id), {"v": f"l{id}"}, 1000)
+        kafka.produce(other, str(id), {"v": f"r{id}"}, 1000)
+    joined = {record.key: record.json for record in kafka.consume_all(f"{left}_J", 6)}
+    assert joined == {str(id).encode(): {"LV": f"l{id}", "RV": f"r{id}"} for id in range(6)}

@@ -41,7 +41,7 @@ def run_command(line: str, session: "ShellSession") -> bool:
 def find(line: str) -> tuple[ShellCommand | None, Sequence[str]]:
     """The command that a line is, if any, and the words after its name."""
     words = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
-    for command in COMMANDS:
+    for command in (*COMMANDS, *FOREIGN):
         name = tuple(word.lower() for word in words[: len(command.words)])
         if name == command.words:
             return command, words[len(name) :]
@@ -151,6 +151,28 @@ COMMANDS = (
         ("set", "cli", "column-width"), "set cli column-width N", "width of all columns, 0 = to fit", _column_width
     ),
     ShellCommand(("request-pipelining",), "request-pipelining", "known from ksqlDB; has no effect", _pipelining),
+)
+
+
+def _elsewhere(written: str, fact: str, hint: str) -> ShellCommand:
+    """What is a command in other shells: it says what to type here."""
+
+    def refuse(_: "ShellSession", __: Sequence[str]) -> None:
+        raise ClientError(f"{written} {fact}", hint)
+
+    return ShellCommand((written,), written, "", refuse)
+
+
+_LEAVE = ("leaves other shells", "exit leaves this one; Ctrl-D does too")
+_HELP = ("asks other shells for help", "help lists the commands and statements of this one")
+_LIST = (
+    "lists tables in other shells",
+    "SHOW TABLES; and SHOW STREAMS; list them, DESCRIBE name; shows the columns of one",
+)
+FOREIGN = (
+    *(_elsewhere(word, *_LEAVE) for word in ("\\q", ":q", ":q!", ":quit", ":exit", ".exit", ".quit", "/exit", "/quit")),
+    *(_elsewhere(word, *_HELP) for word in ("?", "\\h", "\\?", ":h", ":help", ":?", ".help", "/help", "/?", "--help")),
+    *(_elsewhere(word, *_LIST) for word in ("\\d", "\\dt", "\\l", ".tables", ".schema")),
 )
 
 STATEMENTS = (

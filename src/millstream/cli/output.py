@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TextIO
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text as RichText
@@ -20,7 +20,7 @@ from millstream.cli.entities import parts
 from millstream.cli.error_report import ErrorReport
 from millstream.cli.highlighting import SqlLexer
 from millstream.cli.live_rows import LiveRows, screen_rows, watch
-from millstream.cli.widths import BETWEEN, comfortable, fitted, natural
+from millstream.cli.widths import BETWEEN, comfortable, fitted, natural, words_whole
 from millstream.server.text import dumps
 
 STYLES = {"title": "bold", "good": "green", "warning": "yellow", "dim": "dim"}
@@ -42,6 +42,8 @@ class Output:
 
     def __init__(self, console: Console, errors: Console, format: OutputFormat) -> None:
         self.console, self.errors, self.format = console, errors, format
+        # Shows what is longer than the screen, where a person can turn pages.
+        self.pager: Callable[[str], None] | None = None
         self._spool: TextIO | None = None
 
     @property
@@ -74,12 +76,21 @@ class Output:
 
     def show(self, shown: Iterable[Part]) -> None:
         """Pieces of an answer, one after the other."""
-        for part in shown:
+        pieces = list(shown)
+        for part in pieces:
             self.spool(_plain(part))
-            if self.on_terminal:
-                self.console.print(self._drawn(part))
-            else:
+        if not self.on_terminal:
+            for part in pieces:
                 self._write(_plain(part))
+            return
+        with self.console.capture() as captured:
+            for part in pieces:
+                self._draw(part)
+        text = captured.get()
+        if self.pager is not None and text.count("\n") >= self.console.height:
+            self.pager(text)
+        else:
+            self._write(text, end="")
 
     def line(self, text: str) -> None:
         """A line as it is; on a terminal its control characters are shown and not obeyed."""
@@ -149,7 +160,7 @@ class Output:
 
     def _cut(self, head: Grid, rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Table:
         """A line for each row, whatever that costs: long cells are cut, and columns left out that do not fit."""
-        count = comfortable(widths, self._room - 2)
+        count = comfortable(widths, self._room - 2, words_whole(head.columns))
         if count == len(widths):
             return self._table(head, rows, widths, wrap=False)
         fewer = Grid([*head.columns[:count], "…"], (), head.right)
@@ -161,7 +172,7 @@ class Output:
         while page := [[printable(cell(value)) for value in row] for row in islice(source, PAGE)]:
             first = not widths
             widths = widths or natural(head.columns, page)
-            if self.format.wrap and not self.format.width and comfortable(widths, self._room) < len(widths):
+            if self.format.wrap and not self._fits(head, widths):
                 self._records(head, page)
             else:
                 self.console.print(self._table(head, page, widths, show_header=first))
@@ -180,15 +191,24 @@ class Output:
     def _room(self) -> int:
         return self.console.width - 1
 
-    def _drawn(self, part: Part) -> RenderableType:
+    def _fits(self, head: Grid, widths: Sequence[int]) -> bool:
+        """Whether the columns fit side by side, no name broken inside a word; a width that was chosen always does."""
+        return bool(self.format.width) or comfortable(widths, self._room, words_whole(head.columns)) == len(widths)
+
+    def _draw(self, part: Part) -> None:
         match part:
             case Grid():
                 cells = [[printable(cell(value)) for value in row] for row in part.rows]
-                return self._table(part, cells, natural(part.columns, cells))
+                widths = natural(part.columns, cells)
+                if any(part.columns) and self.format.wrap and cells and not self._fits(part, widths):
+                    self._records(part, cells)
+                else:
+                    self.console.print(self._table(part, cells, widths))
             case Sql():
-                return Syntax(part.text, SqlLexer(), theme="ansi_dark", background_color="default", word_wrap=True)
+                shown = Syntax(part.text, SqlLexer(), theme="ansi_dark", background_color="default", word_wrap=True)
+                self.console.print(shown)
             case Text():
-                return RichText(printable(part.text), STYLES.get(part.style, ""))
+                self.console.print(RichText(printable(part.text), STYLES.get(part.style, "")))
 
     def _table(
         self,
@@ -199,7 +219,8 @@ class Output:
         wrap: bool = True,
     ) -> Table:
         room = self._room - BETWEEN * (len(widths) - 1)
-        widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, room)
+        least = words_whole(head.columns)
+        widths = [self.format.width] * len(widths) if self.format.width else fitted(widths, room, least)
         table = Table(
             box=box.SIMPLE_HEAD,
             show_header=show_header and any(head.columns),
@@ -220,10 +241,10 @@ class Output:
             table.add_row(*(RichText(text, "dim" if text == "null" else "") for text in row))
         return table
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: str, end: str = "\n") -> None:
         # Not through rich: a pipe gets the text as it is, however long its lines are.
         with contextlib.suppress(BrokenPipeError):
-            print(text, file=self.console.file, flush=True)
+            print(text, end=end, file=self.console.file, flush=True)
 
 
 class CountedRows:

@@ -2,6 +2,8 @@
 
 import argparse
 import getpass
+import os
+import pydoc
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -95,6 +97,8 @@ def interact(session: ShellSession, prompt: Prompt | None = None) -> int:
     words = SqlCompleter(lambda: session.client)
     prompt = prompt or Prompt(words, history_file())
     session.interactive, session.on_change, session.typed = True, words.refresh, prompt.typed
+    if sys.stdin.isatty() and session.output.console.file is sys.stdout:
+        session.output.pager = page
     banner(session)
     words.start()
     try:
@@ -103,6 +107,12 @@ def interact(session: ShellSession, prompt: Prompt | None = None) -> int:
     except (EOFError, QuitShell):
         session.output.spool_to(None)
         return 0
+
+
+def page(text: str) -> None:
+    """Show a text screen by screen: by $PAGER, else less (with its colours, and left at the end), else more."""
+    os.environ.setdefault("LESS", "-FRX")
+    pydoc.pager(text)
 
 
 def _once(session: ShellSession, prompt: Prompt) -> None:

@@ -17,19 +17,30 @@ def natural(names: Sequence[str], rows: Sequence[Sequence[str]], at_least: Seque
     return [max(pair) for pair in zip(widths, at_least, strict=True)] if at_least else widths
 
 
-def fitted(widths: Sequence[int], room: int) -> list[int]:
+def fitted(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> list[int]:
     """The widths, the widest of them cut to one measure so that their sum is at most `room`.
 
-    No column gets narrower than a few characters: a table of very many columns stays wider than its room.
+    No column gets narrower than its `least`, or else a few characters: a table of very many columns stays wider than
+    its room.
     """
-    measure = next((m for m in range(max(widths, default=0), 0, -1) if sum(min(w, m) for w in widths) <= room), 0)
-    return [min(width, max(measure, NARROWEST)) for width in widths]
+    bounds = least or [NARROWEST] * len(widths)
+
+    def cut(measure: int) -> list[int]:
+        return [min(width, max(measure, bound)) for width, bound in zip(widths, bounds, strict=True)]
+
+    return next((cut(m) for m in range(max(widths, default=0), 0, -1) if sum(cut(m)) <= room), cut(0))
 
 
-def comfortable(widths: Sequence[int], room: int) -> int:
+def comfortable(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> int:
     """How many columns fit side by side, each at its width or at one that is still good to read."""
-    taken = [min(width, COMFORT) + BETWEEN for width in widths]
+    bounds = least or [0] * len(widths)
+    taken = [min(width, max(COMFORT, bound)) + BETWEEN for width, bound in zip(widths, bounds, strict=True)]
     return sum(total - BETWEEN <= room for total in accumulate(taken))
+
+
+def words_whole(names: Sequence[str]) -> list[int]:
+    """How narrow columns of these names may be: a name is not broken inside a word."""
+    return [max(NARROWEST, *(cell_len(word) for word in name.split() or [""])) for name in names]
 
 
 def _widest_line(text: str) -> int:

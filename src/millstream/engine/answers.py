@@ -52,7 +52,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
         case Listing.TYPES:
             return listings.types(text, catalog)
         case Listing.VARIABLES:
-            return listings.variables(text, context.session.variables)
+            return listings.variables(text, context.session.written_variables)
     raise NotSupported(f"SHOW {statement.what.value} is not supported yet", statement.span)
 
 

@@ -31,7 +31,12 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
 
 
 def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> Iterator[str | None]:
-    """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes."""
+    """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes.
+
+    Of a topic without records the first line says that.
+    """
+    if all(low == end for low, end in kafka.bounds(statement.topic).values()):
+        yield f"Topic '{statement.topic}' is empty: its records are shown as they come"
     every, left = statement.interval or 1, statement.limit
     key, value = _Guess("Key", coded), _Guess("Value", coded)
     with kafka.reader() as reader:

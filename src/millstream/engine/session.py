@@ -17,7 +17,10 @@ class RequestSession:
     def __init__(self, request: Request, server: Mapping[str, str]) -> None:
         """Raises RequestFailed where a property of the request cannot be set."""
         self.server = server
-        self.variables: dict[str, str] = {name.upper(): value for name, value in request.variables.items()}
+        self.variables: dict[str, str] = {}
+        self._written: dict[str, str] = {}
+        for name, value in request.variables.items():
+            self._define(name, value)
         self.properties: dict[str, str] = {}
         for name, value in request.properties.items():
             try:
@@ -29,6 +32,11 @@ class RequestSession:
     def settings(self) -> dict[str, str]:
         """Every setting as it is in effect."""
         return effective(self.server, self.properties)
+
+    @property
+    def written_variables(self) -> dict[str, str]:
+        """The variables by their names as they were last written; they are looked up in upper case."""
+        return {self._written[name]: value for name, value in self.variables.items()}
 
     def put(self, name: str, value: Any) -> None:
         """SET. Raises SettingRefused."""
@@ -46,7 +54,7 @@ class RequestSession:
             case tree.UnsetProperty(name):
                 self._unset(name)
             case tree.Define(name, value):
-                self.variables[name.upper()] = value
+                self._define(name, value)
             case tree.Undefine(name):
                 self._undefine(name)
             case _:
@@ -56,6 +64,10 @@ class RequestSession:
     def _unset(self, name: str) -> None:
         check_session(name, None, self.server)
         self.properties.pop(canonical(name), None)
+
+    def _define(self, name: str, value: str) -> None:
+        self.variables[name.upper()] = value
+        self._written[name.upper()] = name
 
     def _undefine(self, name: str) -> None:
         if self.variables.pop(name.upper(), None) is None:

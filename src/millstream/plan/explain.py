@@ -129,7 +129,7 @@ def _source(source: Source, way: str) -> str:
 
 
 def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> str:
-    """How a pull query is answered: its plan, and how it reaches the rows. Raises StatementError where it cannot be."""
+    """How a pull query is answered: its plan, and how it reaches the rows. Raises StatementError if it may not."""
     check_enabled(query, settings, at)
     source = query.sources[0]
     if source.kind is RelationKind.STREAM:

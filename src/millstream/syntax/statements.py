@@ -6,7 +6,7 @@ from typing import NoReturn
 from millstream.model.errors import Span
 from millstream.syntax import tree
 from millstream.syntax.cursor import Cursor
-from millstream.syntax.errors import SqlSyntaxError
+from millstream.syntax.errors import SqlSyntaxError, misspelled_keyword
 from millstream.syntax.expressions import value
 from millstream.syntax.functions import create_function
 from millstream.syntax.literals import literal, whole_number
@@ -263,7 +263,12 @@ def _describe(c: Cursor) -> tree.Statement:
     if c.at("FUNCTION") and c.ahead(1).is_name:
         c.take()
         return tree.DescribeFunction(c.name(), span=at)
-    return tree.Describe(c.name("the name of a stream or table"), c.accept("EXTENDED"), span=at)
+    word, named = c.token, c.name("the name of a stream or table")
+    extended = c.accept("EXTENDED")
+    near = misspelled_keyword(word.value, ("FUNCTION", "CONNECTOR")) if word.kind is TokenKind.WORD else ""
+    if near and (c.token.is_name or c.token.kind is TokenKind.STRING):
+        raise SqlSyntaxError(f"unexpected {c.token} behind DESCRIBE {word.value}", word.span, f"did you mean {near}?")
+    return tree.Describe(named, extended, span=at)
 
 
 def _print(c: Cursor) -> tree.Statement:

@@ -327,3 +327,18 @@ SELECT a FROM x LIMIT 2.5;
 
 SELECT a FROM x LIMIT heh;
 -- → line 1:23: unexpected heh; expected a whole number of rows
+
+DESCRIBE FUNCTON lcase;
+-- → line 1:10: unexpected lcase behind DESCRIBE FUNCTON
+-- →   hint: did you mean FUNCTION?
+
+DESCRIBE FUNKTION 'lcase';
+-- → line 1:10: unexpected 'lcase' behind DESCRIBE FUNKTION
+-- →   hint: did you mean FUNCTION?
+
+DESCRIBE CONECTOR c;
+-- → line 1:10: unexpected c behind DESCRIBE CONECTOR
+-- →   hint: did you mean CONNECTOR?
+
+DESCRIBE functions_of_mine extra;
+-- → line 1:28: unexpected extra; expected EXTENDED or the end of the statement
