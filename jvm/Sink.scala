@@ -81,8 +81,11 @@ object Sink {
   }
 }
 
-/** Sends one partition's rows of an epoch; a failed send fails the epoch. */
+/** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
 class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) extends ForeachWriter[InternalRow] {
+  // Made on the driver, which knows the query.
+  private val skips = ProductionErrors.areSkipped(query)
+  private val limit = conf.getOrDefault("max.request.size", "1048576").toInt
   @transient private var producer: Producers.Producer = _
   @transient private var firstFailure: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
@@ -95,7 +98,9 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
     fence = Fences.of(query)
     firstFailure = new AtomicReference
     val (first, all) = (firstFailure, counts)
-    callback = Producers.onFailure(producer) { e => first.compareAndSet(null, e); all.fail(e) }
+    callback = Producers.onFailure(producer) { e =>
+      if (!skips || !ProductionErrors.logged(query, topic, e)) { first.compareAndSet(null, e); all.fail(e) }
+    }
     true
   }
 
@@ -105,8 +110,10 @@ class TopicWriter(query: String, topic: String, conf: JavaMap[String, String]) e
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)
-    Producers.send(producer, record, callback)
-    counts.write(size(key) + size(value))
+    if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
+      Producers.send(producer, record, callback)
+      counts.write(size(key) + size(value))
+    }
   }
 
   private def bytes(row: InternalRow, i: Int): Array[Byte] = if (row.isNullAt(i)) null else row.getBinary(i)

@@ -16,6 +16,7 @@ from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.state import DesiredQuery, tasks
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
+from millstream.model.settings import is_on
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
@@ -35,6 +36,7 @@ from millstream.tables.store import Store
 Pair = tuple[bytes | None, bytes | None]
 
 
+FAIL_ON_REFUSAL = "ksql.fail.on.production.error"
 CONF = {
     # A query that cannot be interrupted must not hold up the others for ever.
     "spark.sql.streaming.stopTimeout": "30s",
@@ -149,6 +151,8 @@ class SparkRuntime:
         shared = tasks(len(topics[source.topic]) for source in reads(desired.plan))
         job = replace(job, tasks=shared, ends=self._ends(desired.plan))
         sink.guard(self._session, job.id, self._fence)
+        if not is_on(desired.settings, FAIL_ON_REFUSAL):
+            sink.skip_refused(self._session, job.id)
         try:
             return self._realtime.write(desired.plan, job)
         except QueryRefused as refused:
