@@ -88,11 +88,12 @@ class SparkRuntime:
     ) -> None:
         folder = settings["millstream.data.dir"]
         local = Path("/tmp") if "://" in folder else Path(folder).resolve()
+        bounds = session.python(settings) | session.functions(settings)
         options = session.SessionOptions(
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
-            conf=CONF | ({} if "://" in folder else LOCAL) | _reaching(registry) | session.python(settings),
+            conf=CONF | ({} if "://" in folder else LOCAL) | _reaching(registry) | bounds,
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
