@@ -101,7 +101,9 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
     while (parser.nextToken() == START_ARRAY) {
       if (!first) text.byte(',')
       first = false
-      write(apply(read(parser), if (number < entering.length) entering(number) else 0), text)
+      Faults.budgeted {
+        write(apply(read(parser), if (number < entering.length) entering(number) else 0), text)
+      }
       number += 1
     }
     text.byte(']')

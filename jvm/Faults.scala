@@ -47,9 +47,18 @@ object Faults {
     ProcessingLog.expression(label, e, partition, offset)
   }
 
+  /** Computes an expression of a row within what that may take. */
+  def budgeted[T](compute: => T): T = {
+    val outermost = RowBudget.enter()
+    try compute
+    finally RowBudget.leave(outermost)
+  }
+
   private def isFatal(e: Throwable): Boolean = e match {
     case _: TaskKilledException => true
     case _: StackOverflowError => false
+    // No heap would hold it: it is the row's own. Want of memory may be others' doing, and fails the query.
+    case tooLarge: OutOfMemoryError => tooLarge.getMessage == null || !tooLarge.getMessage.contains("array size")
     case _: Error | _: InterruptedException => true
     case _ => false
   }
@@ -82,8 +91,10 @@ case class GuardedExpression(child: Expression, partition: Expression, offset: E
   override def prettyName: String = "ms_guard"
 
   override def eval(row: InternalRow): Any =
-    try child.eval(row)
-    catch { case e: Throwable => Faults.caught(e, label, coordinate(partition, row), coordinate(offset, row)); null }
+    Faults.budgeted {
+      try child.eval(row)
+      catch { case e: Throwable => Faults.caught(e, label, coordinate(partition, row), coordinate(offset, row)); null }
+    }
 
   private def coordinate(of: Expression, row: InternalRow): Long = of.eval(row) match {
     case n: Number => n.longValue
@@ -93,11 +104,12 @@ case class GuardedExpression(child: Expression, partition: Expression, offset: E
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val (body, part, off) = (child.genCode(ctx), partition.genCode(ctx), offset.genCode(ctx))
     val name = ctx.addReferenceObj("label", label)
-    val caught = ctx.freshName("caught")
+    val Seq(caught, outermost) = Seq("caught", "outermost").map(ctx.freshName)
     val javaType = CodeGenerator.javaType(dataType)
     ev.copy(code = code"""
       boolean ${ev.isNull} = true;
       $javaType ${ev.value} = ${CodeGenerator.defaultValue(dataType)};
+      boolean $outermost = org.apache.spark.sql.millstream.RowBudget.enter();
       try {
         ${body.code}
         ${ev.isNull} = ${body.isNull};
@@ -109,6 +121,8 @@ case class GuardedExpression(child: Expression, partition: Expression, offset: E
           ${part.isNull} ? -1L : (long) ${part.value}, ${off.isNull} ? -1L : (long) ${off.value});
         ${ev.isNull} = true;
         ${ev.value} = ${CodeGenerator.defaultValue(dataType)};
+      } finally {
+        org.apache.spark.sql.millstream.RowBudget.leave($outermost);
       }
     """)
   }

@@ -76,13 +76,14 @@ object ByteFunctions extends Family {
   /** The parts that are not null with the separator between them. */
   def concatBytes(separator: Array[Byte], parts: ArrayData): Array[Byte] = {
     val present = (0 until parts.numElements()).filterNot(parts.isNullAt).map(parts.getBinary)
+    RowBudget.reserve(present.map(_.length.toLong + separator.length).sum)
     ByteArray.concatWS(separator, present: _*)
   }
 
   def lpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
-    if (length < 0 || padding.isEmpty) null else ByteArray.lpad(value, length, padding)
+    if (length < 0 || padding.isEmpty) null else { RowBudget.reserve(length); ByteArray.lpad(value, length, padding) }
   def rpadBytes(value: Array[Byte], length: Int, padding: Array[Byte]): Array[Byte] =
-    if (length < 0 || padding.isEmpty) null else ByteArray.rpad(value, length, padding)
+    if (length < 0 || padding.isEmpty) null else { RowBudget.reserve(length); ByteArray.rpad(value, length, padding) }
 
   def substringBytes(value: Array[Byte], position: Int, length: Int): Array[Byte] = {
     val (from, to) = TextFunctions.bounds(value.length, position, length)

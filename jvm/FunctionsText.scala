@@ -1,13 +1,13 @@
 package org.apache.spark.sql.millstream
 
-import java.util.regex.Pattern
+import java.util.regex.{Matcher, Pattern}
 
 import scala.language.implicitConversions
 
 import org.apache.commons.lang3.StringUtils
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, Mask, RLike}
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, Mask}
+import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -127,7 +127,11 @@ object TextFunctions extends Family {
   def rpad(text: UTF8String, length: Int, padding: UTF8String): UTF8String =
     padded(text, length, padding, StringUtils.rightPad(_, _, _))
   private def padded(text: String, length: Int, padding: String, pad: (String, Int, String) => String): UTF8String =
-    if (length < 0 || padding.isEmpty) null else pad(text.take(length), length, padding)
+    if (length < 0 || padding.isEmpty) null
+    else {
+      RowBudget.reserve(length)
+      pad(text.take(length), length, padding)
+    }
 
   def substring(text: UTF8String, position: Int, length: Int): UTF8String = {
     val whole = text.toString
@@ -141,24 +145,39 @@ object TextFunctions extends Family {
     (from, Math.max(Math.min(from.toLong + length, size.toLong), from.toLong).toInt)
   }
 
-  def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String =
-    text.toString.replace(old.toString, by.toString)
+  def replace(text: UTF8String, old: UTF8String, by: UTF8String): UTF8String = {
+    val (whole, part) = (text.toString, old.toString)
+    val times = if (part.isEmpty) whole.length + 1 else if (by.numBytes == 0) 0 else StringUtils.countMatches(whole, part)
+    RowBudget.reserve(text.numBytes + times.toLong * by.numBytes - times.toLong * old.numBytes)
+    whole.replace(part, by.toString)
+  }
 
   private val pattern = new Memo[String, Pattern](Pattern.compile(_))
-  def regexpReplace(text: UTF8String, regexp: UTF8String, by: UTF8String): UTF8String =
-    pattern(regexp).matcher(text).replaceAll(by)
+  private def matcher(regexp: UTF8String, text: UTF8String): Matcher =
+    pattern(regexp).matcher(RowBudget.timed(text))
+
+  def regexpReplace(text: UTF8String, regexp: UTF8String, by: UTF8String): UTF8String = {
+    val (matches, out, instead) = (matcher(regexp, text), new java.lang.StringBuilder, by.toString)
+    while (matches.find()) {
+      matches.appendReplacement(out, instead)
+      RowBudget.checkSize(out.length)
+    }
+    val replaced = matches.appendTail(out).toString
+    RowBudget.reserve(replaced.length)
+    replaced
+  }
   def regexpExtract(regexp: UTF8String, text: UTF8String, group: Int): UTF8String = {
-    val matches = pattern(regexp).matcher(text)
+    val matches = matcher(regexp, text)
     if (group <= matches.groupCount && matches.find()) matches.group(group) else null
   }
   def regexpExtractAll(regexp: UTF8String, text: UTF8String, group: Int): ArrayData = {
-    val matches = pattern(regexp).matcher(text)
+    val matches = matcher(regexp, text)
     if (group > matches.groupCount) null
     else array(Iterator.continually(matches).takeWhile(_.find()).map(_.group(group)).toSeq)
   }
   def regexpSplit(text: UTF8String, regexp: UTF8String): ArrayData = {
     val by = pattern(regexp)
-    array(by.split(text, if (by.matcher("").matches) 0 else -1))
+    array(by.split(RowBudget.timed(text), if (by.matcher("").matches) 0 else -1))
   }
 
   def split(text: UTF8String, delimiter: UTF8String): ArrayData = array(parts(text, delimiter))
@@ -176,36 +195,18 @@ object TextFunctions extends Family {
 
   // ------------------------------------------------------------ patterns of LIKE
 
-  /** A pattern that is known is a regular expression of Spark's. */
+  /** A pattern that is known is read once. */
   private def likeOf(args: Seq[Expression]): Expression = args match {
     case Seq(text, pattern: Literal, escape) if pattern.value != null =>
-      RLike(text, Literal(s"\\A(?:${likePattern((pattern.toString, escape.toString))})\\z"))
+      val known = new LikePattern(pattern.toString, escape.toString)
+      Invoke(Literal.fromObject(known), "matches", BooleanType, Seq(text))
     case _ => StaticInvoke(getClass, BooleanType, "like", args)
   }
 
-  private val compiled = new Memo[(String, String), Pattern](key => Pattern.compile(likePattern(key)))
+  private val compiled = new Memo[(String, String), LikePattern]({ case (pattern, escape) => new LikePattern(pattern, escape) })
 
-  /** Whether all of `text` matches: % any characters of a line, _ one, the escape takes the meaning of the next. */
   def like(text: UTF8String, pattern: UTF8String, escape: UTF8String): Boolean =
-    compiled((pattern.toString, escape.toString)).matcher(text).matches
-
-  private def likePattern(key: (String, String)): String = {
-    val (pattern, escape) = (key._1, key._2.headOption)
-    val out = new StringBuilder
-    var at = 0
-    while (at < pattern.length) {
-      val escaped = escape.contains(pattern(at))
-      if (escaped) at += 1
-      insist(at < pattern.length, s"the pattern '$pattern' ends in its escape character")
-      out ++= (pattern(at) match {
-        case '%' if !escaped => ".*"
-        case '_' if !escaped => "."
-        case other => Pattern.quote(other.toString)
-      })
-      at += 1
-    }
-    out.toString
-  }
+    compiled((pattern.toString, escape.toString)).matches(text)
 
   // ------------------------------------------------------------ masks
 

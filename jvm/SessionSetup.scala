@@ -20,7 +20,7 @@ object SqlFunction {
 /** Sets up a session: the ms_ functions, which expr("ms_…(…)") then finds, and what its queries' runs need. */
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
-    Faults.functions ++ Functions.all ++ StreamTime.functions ++
+    Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
       TableBootstrapBarriers.functions ++ StreamTimePunctuation.functions ++ PythonFunctions.functions ++ Let.functions
 
   def apply(session: SparkSession): Unit = {

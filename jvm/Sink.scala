@@ -84,9 +84,12 @@ object Sink {
   }
 }
 
-/** Sends one partition's rows of an epoch; a failed send fails the epoch. */
+/** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
 class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String])
     extends ForeachWriter[InternalRow] {
+  // Made on the driver, which knows the query.
+  private val skips = ProductionErrors.areSkipped(query)
+  private val limit = conf.getOrDefault("max.request.size", "1048576").toInt
   @transient private var transactions: RunTransactions = _
   @transient private var producer: Producers.Producer = _
   @transient private var firstFailure: AtomicReference[Exception] = _
@@ -101,7 +104,12 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     fence = Fences.of(query)
     firstFailure = new AtomicReference
     val (first, all) = (firstFailure, counts)
-    val failed = (e: Exception) => { first.compareAndSet(null, e); all.fail(e) }
+    // A send that fails takes its transaction along.
+    val failed = (e: Exception) =>
+      if (transactions != null || !skips || !ProductionErrors.logged(query, topic, e)) {
+        first.compareAndSet(null, e)
+        all.fail(e)
+      }
     callback = if (producer != null) Producers.onFailure(producer)(failed) else (_, e) => if (e != null) failed(e)
     true
   }
@@ -109,12 +117,14 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   override def process(row: InternalRow): Unit = {
     check()
     if (fence != null) fence.await()
-    if (transactions != null) producer = transactions.begin()
     val (key, value) = (bytes(row, 0), bytes(row, 1))
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, rowtime(row), key, value)
     if (!row.isNullAt(3)) addHeaders(row, record.headers)
-    Producers.send(producer, record, callback)
-    counts.write(size(key) + size(value))
+    if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
+      if (transactions != null) producer = transactions.begin()
+      Producers.send(producer, record, callback)
+      counts.write(size(key) + size(value))
+    }
   }
 
   private def bytes(row: InternalRow, i: Int): Array[Byte] = if (row.isNullAt(i)) null else row.getBinary(i)

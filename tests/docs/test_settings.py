@@ -10,9 +10,16 @@ import pytest
 from millstream.model.settings import ACCEPTED, SETTINGS
 
 ROOT = Path(__file__).parents[2]
-DECLARATIONS = ("_session", "_server", "_secret")
+DECLARATIONS = ("_session", "_server", "_secret", "_most")
 # Where code puts a name together of a prefix and a rest, each is a text of its own.
-PREFIXES = ("ksql.schema.registry.", "ksql.logging.processing.", "millstream.python.", "millstream.audit.")
+PREFIXES = (
+    "ksql.schema.registry.",
+    "ksql.logging.processing.",
+    "millstream.python.",
+    "millstream.audit.",
+    "millstream.function.",
+    "millstream.statement.max.",
+)
 
 
 def read_in(tree: ast.AST) -> Iterator[str]:

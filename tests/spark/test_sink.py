@@ -120,6 +120,33 @@ def test_a_failed_write_is_known_at_once_and_ends_the_query(
         assert "could not write to topic" in str(query.exception())
 
 
+def test_records_that_kafka_will_not_take_are_skipped_and_logged(
+    spark: SparkSession, kafka: BrokerClient, tmp_path: Path
+) -> None:
+    """Too large for the producer; too large for the topic alone."""
+    source, log = kafka.create_topic(), kafka.create_topic()
+    target = kafka.create_topic(config={"max.message.bytes": "200000"})
+    frame = records(spark, kafka, source)
+    sink.log_to_topic(spark, "QL", log, {"bootstrap.servers": kafka.bootstrap})
+    sink.skip_refused(spark, "QL")
+    # One that fits behind the record before it, in what its batch has left, would go with that for ever: Kafka's client
+    # splits a batch that is refused into the same batch.
+    last = "z" * 100
+    with running(frame, kafka, target, "QL", tmp_path, max_request_size="400000") as query:
+        for value in ("first", "x" * 500_000, "y" * 300_000, last):
+            kafka.produce(source, b"k", value, 5)
+        assert [r.value for r in kafka.consume_all(target, 2)] == [b"first", last.encode()]
+        entries = [json.loads(entry.value or b"")["message"] for entry in kafka.consume_all(log, 2)]
+        assert query.isActive
+        assert sink.failure(spark, "QL") is None
+    sink.release(spark, "QL")
+    assert [entry["type"] for entry in entries] == [2, 2]
+    reasons = [entry["productionError"]["errorMessage"] for entry in entries]
+    assert f"not written to topic {target}" in reasons[0]
+    assert "and max.request.size is 400000" in reasons[0]
+    assert "larger" in reasons[1]
+
+
 def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
     """Nothing is lost between two runs; what was not yet saved comes again."""
     source, target = kafka.create_topic(), kafka.create_topic()

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import KafkaException
 
+from millstream.analysis import limits
 from millstream.engine import answers, assertions, changes, insert
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
@@ -53,9 +54,13 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
 
 
 def statements(text: str, session: RequestSession) -> Iterator[StatementContext]:
-    """The statements of a text, each parsed when the one before it was carried out. Raises StatementError."""
+    """The statements of a text, each parsed when the one before it was carried out; none is too large.
+
+    Raises StatementError.
+    """
     replaced = session.variables if is_on(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
+        limits.check(parsed.statement, session.settings)
         yield StatementContext(parsed.statement, parsed.text, session)
 
 

@@ -17,7 +17,7 @@ from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
 from millstream.model.errors import StatementError
-from millstream.model.settings import SPARK_PREFIX
+from millstream.model.settings import SPARK_PREFIX, is_on
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
@@ -38,6 +38,7 @@ SAVEPOINT = "millstream.savepoint"
 Pair = tuple[bytes | None, bytes | None]
 
 
+FAIL_ON_REFUSAL = "ksql.fail.on.production.error"
 CONF = {
     # A query that cannot be interrupted must not hold up the others for ever.
     "spark.sql.streaming.stopTimeout": "30s",
@@ -83,6 +84,7 @@ class SparkRuntime:
     ) -> None:
         folder = settings["millstream.data.dir"]
         local = Path("/tmp") if "://" in folder else Path(folder).resolve()
+        bounds = session.python(settings) | session.functions(settings)
         options = session.SessionOptions(
             local,
             int(settings["millstream.slots"]),
@@ -90,7 +92,7 @@ class SparkRuntime:
             conf=CONF
             | ({} if "://" in folder else LOCAL)
             | _reaching(registry)
-            | session.python(settings)
+            | bounds
             | {name: value for name, value in settings.items() if name.startswith(SPARK_PREFIX)},
         )
         self.local = local
@@ -161,6 +163,8 @@ class SparkRuntime:
         job = replace(job, tasks=desired.tasks, ends=self._ends(desired.plan), group=group)
         job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
         sink.guard(self._session, job.id, self._fence)
+        if not is_on(desired.settings, FAIL_ON_REFUSAL):
+            sink.skip_refused(self._session, job.id)
         try:
             return self._realtime.write(desired.plan, job)
         except QueryRefused as refused:

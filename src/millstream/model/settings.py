@@ -84,6 +84,11 @@ def _secret(name: str, doc: str) -> Setting:
     return Setting(name, "", doc, SettingScope.KSQL, False, True, _anything)
 
 
+def _most(what: str, default: str, doc: str) -> Setting:
+    """A limit of statements."""
+    return _server(f"millstream.statement.max.{what}", default, doc, whole(1, INT_MAX), SettingScope.OWN)
+
+
 _STREAMS = (
     _session(
         "auto.offset.reset",
@@ -324,6 +329,24 @@ _OWN = (
     ),
     _server(
         "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
+    ),
+    _most("branches", "500", "the most branches of a CASE"),
+    _most("items", "1000", "the most items of an IN"),
+    _most("parts", "5000", "the most names, constants, operators and calls in a statement"),
+    _most("columns", "1000", "the most columns that a statement lists"),
+    _server(
+        "millstream.function.result.max.mb",
+        "8",
+        "the largest result of a function; all of an expression's together may have eight times as much",
+        whole(1, 1024),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.function.pattern.timeout.ms",
+        "1000",
+        "the processor time that regular expressions and LIKE may take in an expression of a row",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
     ),
     _server(
         "millstream.stop.timeout.ms",

@@ -14,12 +14,15 @@ from millstream.functions.operator_expressions import SparkSql, quoted
 from millstream.functions.signatures import call_sql
 from millstream.model.types import (
     BIGINT,
+    BYTES,
     DOUBLE,
     INTEGER,
     STRING,
+    Array,
     Decimal,
     Map,
     SqlType,
+    Struct,
     computed,
 )
 from millstream.spark.casts import cast, fails
@@ -43,6 +46,13 @@ _DECIMALS = {
     "/": "ms_decimal_divide",
     "%": "ms_decimal_remainder",
 }
+# Functions that put values together; those of ours that repeat text look before they make it (jvm/RowBudget.scala).
+_GROWING = frozenset(
+    (
+        *("ARRAY_CONCAT", "ARRAY_JOIN", "ARRAY_UNION", "CONCAT", "CONCAT_WS", "ENCODE", "JSON_CONCAT"),
+        *("MAP_UNION", "TO_JSON_STRING", "TRANSFORM"),
+    )
+)
 _ORDER = ("<", "<=", ">", ">=")
 # From here on, characters of two units come before those of one.
 _SURROGATE = "\ue000"
@@ -169,7 +179,12 @@ def _(expression: typed.TypedUnit, label: str | None) -> str:
 def _(expression: typed.TypedLambda, label: str | None) -> str:
     names = [p.name for p in expression.parameters]
     head = names[0] if len(names) == 1 else f"({', '.join(names)})"
-    return f"{head} -> {_sql(expression.body, label)}"
+    return f"{head} -> {_bounded(_sql(expression.body, label), expression.body.type)}"
+
+
+def _bounded(text: str, type: SqlType | None) -> str:
+    """A value that fails where it is larger than a function's result may be; numbers are not."""
+    return f"ms_bounded({text})" if type in (STRING, BYTES) or isinstance(type, Array | Map | Struct) else text
 
 
 @_sql.register
@@ -409,7 +424,8 @@ def _(expression: typed.TypedCall, label: str | None) -> str:
     texts = [_argument(a, label) for a in expression.arguments]
     types = [_argument_type(a) for a in expression.arguments]
     assert expression.type is not None
-    return call_sql(expression.resolved.signature, texts, types, expression.type)
+    text = call_sql(expression.resolved.signature, texts, types, expression.type)
+    return _bounded(text, expression.type) if expression.resolved.function.name in _GROWING else text
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:

@@ -57,6 +57,10 @@ MEANING = {
     # Text is written with escapes (operator_expressions.quoted).
     "spark.sql.parser.escapedStringLiterals": "false",
 }
+SAFE = {
+    # Want of memory in a task ends that task, and its query, not the process of all of them.
+    "spark.executor.killOnFatalError.depth": "0",
+}
 QUIET = {
     # What Spark's own logs show of settings; the rest is its default.
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|user[.]info|jaas",
@@ -133,8 +137,10 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **MEASURED,
         **MEANING,
         **QUIET,
+        **SAFE,
         f"{PYTHON}program": program(),
         **python(effective({})),
+        **functions(effective({})),
         "spark.driver.memory": options.memory,
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.driver.extraJavaOptions": " ".join(
@@ -162,6 +168,12 @@ def _executors(options: SessionOptions, jars: Sequence[str]) -> dict[str, str]:
     """What executors need: the jars, which Spark sends them (the local one has the driver's class path), and UTC."""
     own = options.conf.get("spark.jars", "")
     return {"spark.jars": ",".join([*jars, own] if own else jars), "spark.executor.defaultJavaOptions": UTC}
+
+
+def functions(settings: Mapping[str, str]) -> dict[str, str]:
+    """The Spark settings that hold functions in bounds, by a server's settings (jvm/RowBudget.scala)."""
+    names = ("result.max.mb", "pattern.timeout.ms")
+    return {f"spark.millstream.function.{name}": settings[f"millstream.function.{name}"] for name in names}
 
 
 def python(settings: Mapping[str, str]) -> dict[str, str]:

@@ -67,6 +67,12 @@ def guard(session: SparkSession, query_id: str, fence: str) -> None:
 def release(session: SparkSession, query_id: str) -> None:
     """The query has ended: its sink obeys no fence any more."""
     jvm.module(session, "Fences").release(query_id)
+    jvm.module(session, "ProductionErrors").forget(query_id)
+
+
+def skip_refused(session: SparkSession, query_id: str) -> None:
+    """Have a query that is about to start skip records that Kafka will not take, with entries of its processing log."""
+    jvm.module(session, "ProductionErrors").skipIn(query_id)
 
 
 def put(session: SparkSession, topic: str, record: Record, producer_conf: Mapping[str, str]) -> None:

@@ -20,6 +20,11 @@ def _real(name: str, description: str, spark: str, example: str, answer: str) ->
     return _row(name, description, each(_NUMBERS, "(value N) -> DOUBLE", spark), example, answer)
 
 
+def _series(step: str, sequence: str) -> str:
+    """Numbers, if they are not more than a result may have."""
+    return f"if(ms_series_fits({{0}}, {{1}}, {step}), {sequence}, null)"
+
+
 def _most(spark: str) -> tuple[Signature, ...]:
     """GREATEST and LEAST: of one type, at least one value."""
     types = "INTEGER BIGINT DOUBLE STRING BYTES DATE TIME TIMESTAMP"
@@ -185,10 +190,14 @@ NUMERIC = (
         "GENERATE_SERIES",
         "The numbers from start to end, both included; the step is 1 or -1 unless given.",
         (
-            *each("INTEGER BIGINT", "(start N, end N) -> ARRAY<N>", "sequence({0}, {1})"),
-            parse_signature("(start INTEGER, end INTEGER, step INTEGER) -> ARRAY<INTEGER>", "sequence({*})"),
+            *each("INTEGER BIGINT", "(start N, end N) -> ARRAY<N>", _series("1", "sequence({0}, {1})")),
             parse_signature(
-                "(start BIGINT, end BIGINT, step INTEGER) -> ARRAY<BIGINT>", "sequence({0}, {1}, cast({2} as bigint))"
+                "(start INTEGER, end INTEGER, step INTEGER) -> ARRAY<INTEGER>",
+                _series("{2}", "sequence({*})"),
+            ),
+            parse_signature(
+                "(start BIGINT, end BIGINT, step INTEGER) -> ARRAY<BIGINT>",
+                _series("{2}", "sequence({0}, {1}, cast({2} as bigint))"),
             ),
         ),
         "GENERATE_SERIES(1, 7, 3)",

@@ -1,0 +1,63 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * A pattern of LIKE: % is any characters of a line, _ is one, the escape takes the meaning of the next.
+ *
+ * Where text does not go on as the pattern does, only the last % takes one more character: those before it have
+ * matched as early as they could, so a match that one of them would begin later is found here too. The time is the
+ * length of the text by that of the pattern at most, where a regular expression's grows with a power of it.
+ */
+final class LikePattern(pattern: String, escape: String) extends Serializable {
+  import LikePattern._
+
+  // A character to be there, One or Many.
+  private val places: Array[Int] = {
+    val out = Array.newBuilder[Int]
+    var at = 0
+    while (at < pattern.length) {
+      val escaped = escape.nonEmpty && pattern.charAt(at) == escape.charAt(0)
+      if (escaped) at += 1
+      if (at >= pattern.length) throw new Fault(s"the pattern '$pattern' ends in its escape character")
+      val character = pattern.codePointAt(at)
+      out += (if (escaped) character else character match { case '%' => Many case '_' => One case other => other })
+      at += Character.charCount(character)
+    }
+    out.result()
+  }
+
+  def matches(value: UTF8String): Boolean = {
+    val text = RowBudget.timed(value.toString)
+    var (at, place, many, from) = (0, 0, -1, 0)
+    while (at < text.length) {
+      val character = Character.codePointAt(text, at)
+      if (place < places.length && places(place) == Many) { many = place; from = at; place += 1 }
+      else if (place < places.length && fits(places(place), character)) {
+        at += Character.charCount(character)
+        place += 1
+      } else {
+        val taken = if (many < 0) '\n'.toInt else Character.codePointAt(text, from)
+        if (endsLine(taken)) return false
+        from += Character.charCount(taken)
+        at = from
+        place = many + 1
+      }
+    }
+    while (place < places.length && places(place) == Many) place += 1
+    place == places.length
+  }
+
+  private def fits(place: Int, character: Int): Boolean =
+    place == character || (place == One && !endsLine(character))
+}
+
+object LikePattern {
+  private val One = -1
+  private val Many = -2
+
+  private def endsLine(character: Int): Boolean = character match {
+    case '\n' | '\r' | 0x85 | 0x2028 | 0x2029 => true
+    case _ => false
+  }
+}

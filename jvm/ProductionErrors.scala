@@ -1,0 +1,55 @@
+package org.apache.spark.sql.millstream
+
+import java.util.concurrent.ConcurrentHashMap
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.InvalidRecordException
+import org.apache.kafka.common.errors._
+import org.apache.kafka.common.record.{AbstractRecords, CompressionType, RecordBatch}
+
+/**
+ * Records that Kafka will not take whatever is tried: larger than max.request.size or than the topic allows, or with a
+ * time that the topic refuses. A query that skips them writes a productionError to its processing log and goes on; one
+ * that does not ends. Other failures (no broker, no right to write) are not the record's, and end the query.
+ */
+object ProductionErrors {
+  private val skipping = ConcurrentHashMap.newKeySet[String]
+  private val mapper = new ObjectMapper
+
+  /** On the driver, before a query starts: it skips such records. */
+  def skipIn(query: String): Unit = skipping.add(query)
+  def forget(query: String): Unit = skipping.remove(query)
+  def areSkipped(query: String): Boolean = skipping.contains(query)
+
+  /** Log the failure of a record; whether it was one of the record's own. */
+  def logged(query: String, topic: String, failure: Throwable): Boolean = {
+    val own = isOfRecord(failure)
+    if (own) log(query, s"A record is not written to topic $topic: ${failure.getMessage}")
+    own
+  }
+
+  /**
+   * Log a record that is larger than a request may be; whether it is. Before it is sent, since a failed send ends a
+   * transaction.
+   */
+  def loggedAsTooLarge(query: String, record: ProducerRecord[Array[Byte], Array[Byte]], limit: Int): Boolean = {
+    // As KafkaProducer estimates it.
+    val size = AbstractRecords.estimateSizeInBytesUpperBound(RecordBatch.CURRENT_MAGIC_VALUE, CompressionType.NONE,
+      record.key, record.value, record.headers.toArray)
+    val large = size > limit
+    if (large) log(query, s"A record is not written to topic ${record.topic}: it has $size bytes, and " +
+      s"max.request.size is $limit")
+    large
+  }
+
+  private def log(query: String, message: String): Unit =
+    ProcessingLog.other(query, 2, "productionError",
+      mapper.writeValueAsString(mapper.createObjectNode.put("errorMessage", message)))
+
+  private def isOfRecord(failure: Throwable): Boolean = failure match {
+    case _: RecordTooLargeException | _: RecordBatchTooLargeException => true
+    case _: InvalidTimestampException | _: InvalidRecordException => true
+    case _ => false
+  }
+}

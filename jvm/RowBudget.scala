@@ -1,0 +1,152 @@
+package org.apache.spark.sql.millstream
+
+import java.lang.management.ManagementFactory
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * What one expression may take for one row: bytes of functions' results, and processor time of patterns.
+ *
+ *   RPAD('x', 2000000000, 'x')          one result is too large, known before it is made
+ *   TRANSFORM(a, x => RPAD(x, 16000000, 'x'))   each would do, all of them together do not
+ *
+ * A guard, and each row of Eval, is an expression's beginning and end. Elsewhere only single results have a bound.
+ */
+private final class ExpressionBudget {
+  import RowBudget._
+
+  private var within = false
+  private var bytes = 0L
+  private var reads = 0
+  private var began = 0L
+
+  def enter(): Boolean = {
+    val outermost = !within
+    if (outermost) { within = true; bytes = 0; startClock() }
+    outermost
+  }
+
+  def leave(): Unit = within = false
+
+  def reserve(size: Long): Unit = {
+    if (within) bytes += size
+    if (size > MaxBytes || bytes > MaxBytes * Results) throw new Fault(TooLarge)
+  }
+
+  private def startClock(): Unit = { reads = 0; began = 0 }
+
+  def beginPattern(): Unit = if (!within) startClock()
+
+  /** A character is read; the clock, which costs more than that, is looked at now and then. */
+  def read(): Unit = {
+    reads += 1
+    if ((reads & 0xffff) == 0) {
+      val now = Threads.getCurrentThreadCpuTime
+      if (began == 0) began = now
+      else if (now - began > MaxNanos) throw new Fault(TooSlow)
+    }
+  }
+}
+
+object RowBudget {
+  private def setting(name: String, otherwise: Long): Long =
+    Option(SparkEnv.get).map(_.conf.getLong("spark.millstream.function." + name, otherwise)).getOrElse(otherwise)
+  private lazy val Megabytes = setting("result.max.mb", 8)
+  private lazy val Milliseconds = setting("pattern.timeout.ms", 1000)
+  private[millstream] lazy val MaxBytes = Megabytes << 20
+  private[millstream] lazy val MaxNanos = Milliseconds * 1000000L
+  private[millstream] lazy val TooLarge =
+    s"the result of a function would be larger than millstream.function.result.max.mb allows, which is $Megabytes"
+  private[millstream] lazy val TooSlow =
+    s"a pattern took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
+  /** All results of an expression together may be so many times as large as one. */
+  private[millstream] val Results = 8
+  private[millstream] lazy val Threads = ManagementFactory.getThreadMXBean
+  private val current = ThreadLocal.withInitial[ExpressionBudget](() => new ExpressionBudget)
+
+  /** An expression begins: whether it is the outermost one; `leave` is to be told. */
+  def enter(): Boolean = current.get.enter()
+  def leave(outermost: Boolean): Unit = if (outermost) current.get.leave()
+
+  /** A function is about to make a result of so many bytes, or has made it: throws a Fault where that is too much. */
+  def reserve(bytes: Long): Unit = current.get.reserve(bytes)
+
+  /** A result that grows has so many bytes by now: throws a Fault where that is too much. */
+  def checkSize(bytes: Long): Unit = if (bytes > MaxBytes) throw new Fault(TooLarge)
+
+  /** Numbers from one to another by a step, as an array. */
+  def reserveSeries(from: Long, to: Long, step: Long): Boolean = {
+    val count = if (step == 0) BigInt(0) else (BigInt(to) - from).abs / BigInt(step).abs + 1
+    reserve((count * 8).min(Long.MaxValue / 16).toLong)
+    true
+  }
+
+  /** Text to be matched with a pattern: reading it throws a Fault when the time for patterns is over. */
+  def timed(text: String): CharSequence = {
+    val budget = current.get
+    budget.beginPattern()
+    new TimedText(text, budget)
+  }
+
+  private final class TimedText(text: String, budget: ExpressionBudget) extends CharSequence {
+    override def length: Int = text.length
+    override def charAt(at: Int): Char = {
+      budget.read()
+      text.charAt(at)
+    }
+    override def subSequence(from: Int, to: Int): CharSequence = text.substring(from, to)
+    override def toString: String = text
+  }
+
+  /** About how many bytes a value has in memory; parts that arrays share count each time. */
+  def size(value: Any): Long = value match {
+    case text: UTF8String => text.numBytes
+    case bytes: Array[Byte] => bytes.length
+    case row: UnsafeRow => row.getSizeInBytes
+    case array: UnsafeArrayData => array.getSizeInBytes
+    case map: UnsafeMapData => map.getSizeInBytes
+    case map: MapData => size(map.keyArray) + size(map.valueArray)
+    case array: ArrayData => sizeOf(array.numElements(), array.array)
+    case row: InternalRow => sizeOf(row.numFields, row.toSeq(Nil).toArray)
+    case null => 0
+    case _ => 8
+  }
+
+  private def sizeOf(count: Int, parts: Array[_]): Long = parts.foldLeft(8L * count)((sum, part) => sum + size(part))
+
+  val functions: Seq[SqlFunction] = Seq(
+    SqlFunction("ms_bounded", { case Seq(child) => BoundedResult(child) }),
+    SqlFunction("ms_series_fits", numbers =>
+      StaticInvoke(getClass, BooleanType, "reserveSeries", numbers.map(Cast(_, LongType)), Seq(LongType, LongType, LongType))))
+}
+
+/** The child's value; fails where it is larger than a function's result may be. */
+case class BoundedResult(child: Expression) extends UnaryExpression {
+  override def dataType: DataType = child.dataType
+  override def nullable: Boolean = child.nullable
+  // A constant in a lambda counts for each element.
+  override def foldable: Boolean = false
+  override def prettyName: String = "ms_bounded"
+
+  override protected def nullSafeEval(value: Any): Any = { BoundedResult.check(value); value }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    nullSafeCodeGen(ctx, ev, value =>
+      s"""
+        org.apache.spark.sql.millstream.BoundedResult.check($value);
+        ${ev.value} = $value;
+      """)
+
+  override protected def withNewChildInternal(child: Expression): BoundedResult = copy(child = child)
+}
+
+object BoundedResult {
+  def check(value: Any): Unit = RowBudget.reserve(RowBudget.size(value))
+}
