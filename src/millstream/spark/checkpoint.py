@@ -41,7 +41,7 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
 
     Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared otherwise is removed.
     """
-    prepared = [name for name in files(session, url) if name.startswith(PREPARED)]
+    prepared = [name for name in files(session, url) if name.removeprefix(".").startswith(PREPARED)]
     committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
     last, batch = max(committed, default=-1), int(marker.partition("-")[0] or -1)
     if batch > last:
