@@ -1,5 +1,6 @@
 """What a kill leaves in a checkpoint."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,8 @@ def test_a_checkpoint_begins_with_a_savepoint_where_there_is_none_yet(spark: Spa
     new = location(str(tmp_path / "new"))
     for _ in range(2):
         restore(spark, savepoint, new)
-        assert left(tmp_path / "new") == ["commits/0", "offsets/0", "state/0/0/1.zip"]
+        assert left(tmp_path / "new") == ["commits/0", "metadata", "offsets/0", "state/0/0/1.zip"]
+        assert len(json.loads((tmp_path / "new" / "metadata").read_text())["id"]) == 36
     older = checkpoint(tmp_path / "older", "commits/7")
     restore(spark, savepoint, older)
     assert left(tmp_path / "older") == ["commits/7"]
@@ -91,4 +93,6 @@ def test_copies_and_new_names_through_hadoop(spark: SparkSession, tmp_path: Path
     checkpoint(tmp_path / "a", "x", "b/y")
     jvm.copy(spark, location(str(tmp_path / "a")), location(str(tmp_path / "c")))
     jvm.rename(spark, location(str(tmp_path / "c" / "x")), location(str(tmp_path / "c" / "z")))
+    jvm.write(spark, location(str(tmp_path / "c" / "z")), "né")
     assert [name for name in left(tmp_path / "c") if not name.endswith(".crc")] == ["b/y", "z"]
+    assert (tmp_path / "c" / "z").read_text() == "né"
