@@ -1,11 +1,13 @@
 """What a kill leaves in a checkpoint."""
 
+import json
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from millstream.spark.checkpoint import files, half_written, location, mend
+from millstream.spark import jvm
+from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, mend, restore
 
 UNFINISHED = ".0.e4753b34-56fb-402b-a174-ea37401ab19e.tmp"
 
@@ -36,3 +38,61 @@ def test_a_checkpoint_is_mended_on_disk_and_through_hadoop(spark: SparkSession, 
     assert [f.name for f in (tmp_path / "commits").iterdir()] == ["0"]
     assert files(spark, location(str(tmp_path / "offsets"))) == ["0"]
     mend(spark, location(str(tmp_path / "nowhere")))
+
+
+def checkpoint(folder: Path, *names: str) -> str:
+    """A checkpoint with these files; its URL."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return location(str(folder))
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("marker", ["1-a", "2-b"])
+def test_a_batch_that_kafka_has_committed_is_finished(spark: SparkSession, tmp_path: Path, marker: str) -> None:
+    """Of what was prepared only the very attempt that Kafka names counts."""
+    logs = ["offsets/0", "offsets/1", "offsets/2", "commits/0", "commits/1"]
+    url = checkpoint(tmp_path, *logs, "prepared-2-b", "prepared-2-c", ".prepared-2-c.crc")
+    finish(spark, url, marker)
+    assert left(tmp_path) == sorted(logs + ["commits/2"] * (marker == "2-b"))
+    if marker == "2-b":
+        assert (tmp_path / "commits" / "2").read_text() == "prepared-2-b"
+
+
+@pytest.mark.parametrize("names", [[], ["commits/1", "prepared-2-c"]], ids=["none", "another attempt"])
+def test_a_checkpoint_that_is_behind_is_refused_and_stays(
+    spark: SparkSession, tmp_path: Path, names: list[str]
+) -> None:
+    url = checkpoint(tmp_path, *names)
+    with pytest.raises(CheckpointBehind, match="Kafka has committed batch 2"):
+        finish(spark, url, "2-b")
+    assert left(tmp_path) == names
+
+
+def test_a_checkpoint_begins_with_a_savepoint_where_there_is_none_yet(spark: SparkSession, tmp_path: Path) -> None:
+    savepoint = checkpoint(tmp_path / "saved", "metadata", "offsets/0", "commits/0", "state/0/0/1.zip")
+    new = location(str(tmp_path / "new"))
+    for _ in range(2):
+        restore(spark, savepoint, new)
+        assert left(tmp_path / "new") == ["commits/0", "metadata", "offsets/0", "state/0/0/1.zip"]
+        assert len(json.loads((tmp_path / "new" / "metadata").read_text())["id"]) == 36
+    older = checkpoint(tmp_path / "older", "commits/7")
+    restore(spark, savepoint, older)
+    assert left(tmp_path / "older") == ["commits/7"]
+    restore(spark, "", location(str(tmp_path / "nothing")))
+    assert left(tmp_path / "nothing") == []
+    with pytest.raises(OSError, match="nowhere"):
+        restore(spark, location(str(tmp_path / "nowhere")), location(str(tmp_path / "fresh")))
+
+
+def test_copies_and_new_names_through_hadoop(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint(tmp_path / "a", "x", "b/y")
+    jvm.copy(spark, location(str(tmp_path / "a")), location(str(tmp_path / "c")))
+    jvm.rename(spark, location(str(tmp_path / "c" / "x")), location(str(tmp_path / "c" / "z")))
+    jvm.write(spark, location(str(tmp_path / "c" / "z")), "né")
+    assert [name for name in left(tmp_path / "c") if not name.endswith(".crc")] == ["b/y", "z"]
+    assert (tmp_path / "c" / "z").read_text() == "né"

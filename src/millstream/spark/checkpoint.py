@@ -8,8 +8,10 @@ offsets, or the file that was about to become either. Spark refuses to go on fro
 begins where the last whole batch ended, and nothing is lost.
 """
 
+import json
 import re
 import shutil
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlparse
@@ -21,7 +23,7 @@ from millstream.spark import jvm
 
 LOGS = ("offsets", "commits")
 PREPARED = "prepared-"
-# Spark's file with the id of the query, which a copy must not share.
+# Spark's file with the id of a query, which no other query may have.
 IDENTITY = "metadata"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
 _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
@@ -41,7 +43,7 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
 
     Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared otherwise is removed.
     """
-    prepared = [name for name in files(session, url) if name.startswith(PREPARED)]
+    prepared = [name for name in files(session, url) if name.removeprefix(".").startswith(PREPARED)]
     committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
     last, batch = max(committed, default=-1), int(marker.partition("-")[0] or -1)
     if batch > last:
@@ -70,8 +72,8 @@ def restore(session: SparkSession, savepoint: str, url: str) -> None:
     part = f"{url}.part"
     delete(session, part)
     copy(session, savepoint, part)
-    for name in (IDENTITY, f".{IDENTITY}.crc"):
-        delete(session, f"{part}/{name}")
+    delete(session, f"{part}/.{IDENTITY}.crc")
+    write(session, f"{part}/{IDENTITY}", json.dumps({"id": str(uuid.uuid4())}))
     delete(session, url)
     rename(session, part, url)
 
@@ -124,6 +126,15 @@ def copy(session: SparkSession, old: str, new: str) -> None:
         jvm.copy(session, old, new)
     else:
         shutil.copytree(path, target)
+
+
+def write(session: SparkSession, url: str, text: str) -> None:
+    """Write a file, in place of one that is there."""
+    path = _local(url)
+    if path is None:
+        jvm.write(session, url, text)
+    else:
+        path.write_text(text, encoding="utf-8")
 
 
 def _local(url: str) -> Path | None:

@@ -183,6 +183,17 @@ def copy(session: SparkSession, old: str, new: str) -> None:
         raise OSError(f"{old} cannot be copied to {new}")
 
 
+def write(session: SparkSession, url: str, text: str) -> None:
+    """Write a file of any Hadoop file system, in place of one that is there."""
+    java: Any = session._jvm
+    path = java.org.apache.hadoop.fs.Path(url)
+    stream = path.getFileSystem(session._jsc.hadoopConfiguration()).create(path, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
 def rename(session: SparkSession, old: str, new: str) -> None:
     """Give a file of any Hadoop file system another name. Raises OSError where that cannot be."""
     java: Any = session._jvm
