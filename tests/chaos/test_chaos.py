@@ -15,7 +15,7 @@ COPY, TOTAL, CHAINED = (next(s for s in SHAPES if s.name == name) for name in ("
 
 @pytest.mark.live
 @pytest.mark.crash
-@pytest.mark.parametrize(("guarantee", "fault"), [("at_least_once", "crash")])
+@pytest.mark.parametrize(("guarantee", "fault"), [("at_least_once", "stop"), ("exactly_once_v2", "crash")])
 def test_a_short_storm(guarantee: str, fault: str, tmp_path: Path) -> None:
     lines: list[str] = []
     (only,) = run(Plan(1, 1, guarantee, [fault]), tmp_path, lines.append)
