@@ -14,6 +14,9 @@ from millstream.model.names import literal
 HIDING = r"'(?:[^']|'')*'|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
 MARK = re.compile(rf"({HIDING})|\?", re.DOTALL)
 
+# As docs/language.md#settings-and-variables has it.
+VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")
+
 
 class WrongParameters(ValueError):
     """A statement and its parameters do not fit together."""
@@ -72,8 +75,8 @@ def _next_literal(values: Iterator[Any]) -> str:
 
 
 def _text(value: str) -> str:
-    """A text literal; `${` would name a variable, so it is written `$${`, which the server reads as `${`."""
-    return literal(value.replace("${", "$${"))
+    """A text literal; `${x}` would name a variable, so it is written `$${x}`, which the server reads as `${x}`."""
+    return literal(VARIABLE.sub(r"$\g<0>", value))
 
 
 def _double(value: float) -> str:
