@@ -15,7 +15,7 @@ from millstream.client import (
     CommandResult,
     Connection,
     InsertError,
-    Listing,
+    ListResult,
     NoticeResult,
     SourceInfo,
     SourceResult,
@@ -50,7 +50,7 @@ def test_statements_have_typed_answers(connection: Connection) -> None:
     created, streams, source = connection.execute("CREATE STREAM a AS SELECT 1; SHOW STREAMS; DESCRIBE readings;")
     assert isinstance(created, CommandResult)
     assert (created.command_id, created.status, created.message) == ("stream/`A`/create", "SUCCESS", "Stream created")
-    assert isinstance(streams, Listing)
+    assert isinstance(streams, ListResult)
     assert [stream.name for stream in streams] == ["ORDERS", "READINGS"]
     assert len(streams) == 2
     assert streams[1] == SourceInfo("STREAM", "READINGS", "readings", "KAFKA", "JSON", windowed=False)

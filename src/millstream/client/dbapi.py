@@ -17,7 +17,7 @@ from millstream.client.connection import connect as connect_client
 from millstream.client.errors import ConnectionFailed, MillstreamError, RequestTimeout, StatementError
 from millstream.client.literals import WrongParameters, bound
 from millstream.client.pull import PullRows, PushRows
-from millstream.client.results import Listing, Result
+from millstream.client.results import ListResult, Result
 
 apilevel = "2.0"
 # Threads may share the module and connections, but no cursors.
@@ -242,7 +242,7 @@ class DbCursor:
         """Keep the answers; the items of a single listing are rows."""
         self.results = results
         match results:
-            case [Listing(items=items)]:
+            case [ListResult(items=items)]:
                 names = [field.name for field in fields(items[0])] if items else ["name"]
                 self.description = [_column(name, "STRING") for name in names]
                 self._rows = map(astuple, items)

@@ -37,7 +37,7 @@ class NoticeResult(StatementResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing(StatementResult, Generic[T]):
+class ListResult(StatementResult, Generic[T]):
     """SHOW and LIST: the items, in order."""
 
     items: tuple[T, ...]
@@ -184,9 +184,9 @@ def _notice(entity: Entity) -> NoticeResult:
     return NoticeResult(**_common(entity), message=entity.get("message", ""))
 
 
-def _listing(member: str, item: Callable[[Entity], T]) -> Callable[[Entity], Listing[T]]:
-    def read(entity: Entity) -> Listing[T]:
-        return Listing(**_common(entity), items=tuple(map(item, entity.get(member) or ())))
+def _listing(member: str, item: Callable[[Entity], T]) -> Callable[[Entity], ListResult[T]]:
+    def read(entity: Entity) -> ListResult[T]:
+        return ListResult(**_common(entity), items=tuple(map(item, entity.get(member) or ())))
 
     return read
 

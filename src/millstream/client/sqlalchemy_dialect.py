@@ -16,7 +16,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from millstream.client import dbapi
 from millstream.client.errors import StatementError
-from millstream.client.results import Listing, Result, SourceResult
+from millstream.client.results import ListResult, Result, SourceResult
 from millstream.client.types import ColumnType
 from millstream.model.names import RESERVED, quoted
 
@@ -93,7 +93,7 @@ class MillstreamDialect(DefaultDialect):
     def get_table_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
         """The streams and the tables: a SELECT reads both."""
         answers = _answers(connection, "SHOW STREAMS; SHOW TABLES;")
-        return [source.name for answer in answers if isinstance(answer, Listing) for source in answer]
+        return [source.name for answer in answers if isinstance(answer, ListResult) for source in answer]
 
     def get_view_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
         """There are no views."""
