@@ -1,1 +1,15 @@
-"""millstream."""
+"""millstream: `connect` and `connect_async` are its client's, imported when they are first asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from millstream.client import connect, connect_async
+
+__all__ = ["connect", "connect_async"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("millstream.client"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -95,3 +95,14 @@ def _signed(name: str, by: Pair | None) -> Pair:
             x509.AuthorityKeyIdentifier.from_issuer_public_key(by[0].public_key()), critical=False
         )
     return key, made.sign(by[0] if by else key, hashes.SHA256())
+
+
+def server_files(folder: Path) -> tuple[Path, Path]:
+    """The files of a server at 127.0.0.1: the authority's certificate, and the server's key and certificate."""
+    authority = _signed("authority", None)
+    key, certificate = _signed("127.0.0.1", authority)
+    trust, server = folder / "authority.pem", folder / "server.pem"
+    trust.write_bytes(authority[1].public_bytes(Encoding.PEM))
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    server.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    return trust, server

@@ -1,0 +1,312 @@
+"""The connection for asyncio: what connection.py and pull.py do, awaited."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from millstream.client.acknowledgements import BATCH, Acknowledgement, acknowledgements, batches
+from millstream.client.errors import InsertError, MillstreamError, transport_error
+from millstream.client.exchange import (
+    TIMEOUT,
+    Exchange,
+    RetryPolicy,
+    ServerAddress,
+    SessionSettings,
+    Verify,
+    address,
+    close_exchange,
+    failure,
+    insert_exchange,
+    is_not_ready,
+    options,
+    parsed,
+    query_exchange,
+    statement_exchange,
+)
+from millstream.client.frames import arrow_table, pandas_frame, polars_frame
+from millstream.client.results import Result, last_sequence, result
+from millstream.client.rows import AnswerHeader, LineBuffer, Row
+from millstream.client.types import ColumnType
+
+
+def connect_async(
+    url: str,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    verify: Verify = True,
+    timeout: float | None = TIMEOUT,
+    properties: Mapping[str, Any] | None = None,
+    variables: Mapping[str, str] | None = None,
+    retry: RetryPolicy | None = None,
+    http2: bool | None = None,
+) -> "AsyncConnection":
+    """A connection for asyncio; the arguments are those of `connect`. Raises MillstreamError where they are wrong."""
+    session = SessionSettings(properties or {}, variables or {})
+    server = address(url, user, password, token)
+    http = httpx.AsyncClient(**options(server, verify, http2))
+    return AsyncConnection(http, server, session, timeout, retry or RetryPolicy())
+
+
+class AsyncRowIterator:
+    """Rows as named tuples; an asynchronous context manager, which ends the query with its block."""
+
+    def __init__(self, lines: AsyncGenerator[bytes, None], header: AnswerHeader) -> None:
+        self._lines, self._header = lines, header
+
+    @property
+    def query_id(self) -> str:
+        """The query's id at the server."""
+        return self._header.query_id
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self._header.columns
+
+    @property
+    def types(self) -> tuple[ColumnType, ...]:
+        """The columns' types."""
+        return self._header.types
+
+    def __aiter__(self) -> AsyncIterator[Row]:
+        return self
+
+    async def __anext__(self) -> Row:
+        return self._header.row(await anext(self._lines))
+
+    async def fetchone(self) -> Row | None:
+        """The next row, None at the end."""
+        return await anext(self, None)
+
+    async def fetchmany(self, size: int) -> list[Row]:
+        """The next rows, at most `size`."""
+        rows: list[Row] = []
+        while len(rows) < size:
+            try:
+                rows.append(await anext(self))
+            except StopAsyncIteration:
+                break
+        return rows
+
+    async def close(self) -> None:
+        """End the query; may be called more than once."""
+        # Another task that waits for a row ends when the server has ended the query.
+        with suppress(RuntimeError):
+            await self._lines.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncPullRows(AsyncRowIterator):
+    """The answer of a pull query."""
+
+    async def fetchall(self) -> list[Row]:
+        """The rows that are left."""
+        return [row async for row in self]
+
+    async def to_arrow(self) -> Any:
+        """The rows that are left as a pyarrow.Table. Raises MissingPackage."""
+        return arrow_table(self.columns, self.types, await self.fetchall())
+
+    async def to_pandas(self) -> Any:
+        """The rows that are left as a pandas.DataFrame. Raises MissingPackage."""
+        return pandas_frame(self.columns, self.types, await self.fetchall())
+
+    async def to_polars(self) -> Any:
+        """The rows that are left as a polars.DataFrame. Raises MissingPackage."""
+        return polars_frame(self.columns, self.types, await self.fetchall())
+
+
+class AsyncPushRows(AsyncRowIterator):
+    """The answer of a push query: it goes on until it is closed, or its LIMIT is reached."""
+
+    def __init__(
+        self,
+        lines: AsyncGenerator[bytes, None],
+        header: AnswerHeader,
+        close_query: Callable[[str], Awaitable[None]],
+    ) -> None:
+        super().__init__(lines, header)
+        self._close_query = close_query
+        self._closed = False
+
+    async def close(self) -> None:
+        """End the query at the server, and with it the iteration; may be called more than once, and by any task."""
+        if not self._closed:
+            self._closed = True
+            await self._close_query(self.query_id)
+        await super().close()
+
+
+class AsyncConnection:
+    """A server and the session's settings, for the tasks of one event loop."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        server: ServerAddress,
+        session: SessionSettings,
+        timeout: float | None,
+        retry: RetryPolicy,
+    ) -> None:
+        self._http, self._server, self._session = http, server, session
+        self._timeout, self._retry = timeout, retry
+        self._sequence = -1
+
+    @property
+    def url(self) -> str:
+        """The server's URL, without name and password."""
+        return self._server.url
+
+    async def info(self) -> dict[str, Any]:
+        """The server's version, state and cluster: GET /info. Raises MillstreamError."""
+        try:
+            response = await self._http.get("/info", timeout=self._timeout)
+        except httpx.TransportError as error:
+            raise transport_error(error, self.url) from error
+        return dict(parsed(response)["KsqlServerInfo"])
+
+    async def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
+        """Carry out statements other than queries; see Connection.execute. Raises StatementError."""
+        exchange = statement_exchange(statements, self._settings(properties), self._sequence)
+        results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
+        self._sequence = max(self._sequence, last_sequence(results))
+        return results
+
+    async def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPullRows:
+        """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
+        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=False)
+        lines = self._lines(exchange)
+        return AsyncPullRows(lines, await _header(lines))
+
+    async def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPushRows:
+        """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
+        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=True)
+        lines = self._lines(exchange)
+        return AsyncPushRows(lines, await _header(lines), self.close_query)
+
+    async def close_query(self, query_id: str) -> None:
+        """End a push query; nothing happens where it has ended already, or the server is gone."""
+        with suppress(MillstreamError):
+            await self._whole(close_exchange(query_id))
+
+    async def insert(
+        self,
+        target: str,
+        rows: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]],
+        *,
+        properties: Mapping[str, Any] | None = None,
+    ) -> list[Acknowledgement]:
+        """Write rows to a stream or table; see Connection.insert. Raises InsertError, StatementError."""
+        acks = [ack async for ack in self.insert_stream(target, rows, properties=properties)]
+        failed = [ack for ack in acks if not ack.ok]
+        if failed:
+            raise InsertError(failed, len(acks) - len(failed))
+        return acks
+
+    async def insert_stream(
+        self,
+        target: str,
+        rows: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]],
+        *,
+        properties: Mapping[str, Any] | None = None,
+    ) -> AsyncIterator[Acknowledgement]:
+        """Write rows as `rows` gives them, and give the acknowledgement of each; see Connection.insert_stream."""
+        session, start = self._settings(properties), 0
+        async for batch in _batches(rows):
+            lines = [line async for line in self._lines(insert_exchange(target, session, batch))]
+            for ack in acknowledgements(lines, start):
+                yield ack
+            start += len(batch)
+
+    async def close(self) -> None:
+        """Close the connection, and end the queries that are read from it."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _settings(self, properties: Mapping[str, Any] | None) -> SessionSettings:
+        return SessionSettings({**self._session.properties, **(properties or {})}, self._session.variables)
+
+    async def _whole(self, exchange: Exchange) -> httpx.Response:
+        async with self._opened(exchange) as response:
+            await response.aread()
+            return response
+
+    async def _lines(self, exchange: Exchange) -> AsyncGenerator[bytes, None]:
+        buffer = LineBuffer()
+        async with self._opened(exchange) as response:
+            async for chunk in response.aiter_bytes():
+                for line in buffer.lines(chunk):
+                    yield line
+        for line in buffer.last():
+            yield line
+
+    @asynccontextmanager
+    async def _opened(self, exchange: Exchange) -> AsyncIterator[httpx.Response]:
+        """An answer that is no error, to be read. Raises MillstreamError."""
+        try:
+            response = await self._sent(exchange)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                    raise failure(response)
+                yield response
+            finally:
+                await response.aclose()
+        except httpx.TransportError as error:
+            raise transport_error(error, self.url) from error
+
+    async def _sent(self, exchange: Exchange) -> httpx.Response:
+        """The answer's beginning, of the first attempt that comes so far."""
+        for delay in self._retry.delays():
+            try:
+                response = await self._http.send(exchange.request(self._http, self._timeout), stream=True)
+            except httpx.TransportError as error:
+                if delay is None or not exchange.may_retry(error):
+                    raise
+            else:
+                if delay is None or not is_not_ready(response):
+                    return response
+                await response.aclose()
+            await asyncio.sleep(delay)
+        raise AssertionError("the last attempt returns or raises")
+
+
+async def _header(lines: AsyncGenerator[bytes, None]) -> AnswerHeader:
+    return AnswerHeader(await anext(lines, b"{}"))
+
+
+async def _batches(
+    rows: Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]],
+) -> AsyncIterator[list[Mapping[str, Any]]]:
+    if not isinstance(rows, AsyncIterable):
+        for batch in batches(rows):
+            yield batch
+        return
+    waiting: list[Mapping[str, Any]] = []
+    async for row in rows:
+        waiting.append(row)
+        if len(waiting) == BATCH:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting

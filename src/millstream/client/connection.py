@@ -1,0 +1,195 @@
+"""A connection that waits for its answers: statements, pull and push queries, and inserts."""
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from millstream.client.acknowledgements import Acknowledgement, acknowledgements, batches
+from millstream.client.errors import InsertError, MillstreamError, transport_error
+from millstream.client.exchange import (
+    TIMEOUT,
+    Exchange,
+    RetryPolicy,
+    ServerAddress,
+    SessionSettings,
+    Verify,
+    address,
+    close_exchange,
+    failure,
+    insert_exchange,
+    is_not_ready,
+    options,
+    parsed,
+    query_exchange,
+    statement_exchange,
+)
+from millstream.client.pull import PullRows, PushRows
+from millstream.client.results import Result, last_sequence, result
+from millstream.client.rows import LineBuffer
+
+
+def connect(
+    url: str,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    verify: Verify = True,
+    timeout: float | None = TIMEOUT,
+    properties: Mapping[str, Any] | None = None,
+    variables: Mapping[str, str] | None = None,
+    retry: RetryPolicy | None = None,
+    http2: bool | None = None,
+) -> "Connection":
+    """A connection to the server at `url`; the first request reaches it.
+
+    `user` and `password` log in by Basic, `token` by Bearer. `verify` is True for the system's authorities, the path
+    of a file or folder of others, an SSLContext, or False. `timeout` is in seconds without anything coming; push
+    queries wait for as long as they run. `properties` and `variables` go with each request, as if SET and DEFINE stood
+    before it. `http2` is agreed on by itself with TLS. Raises MillstreamError where the arguments are wrong.
+    """
+    session = SessionSettings(properties or {}, variables or {})
+    server = address(url, user, password, token)
+    http = httpx.Client(**options(server, verify, http2))
+    return Connection(http, server, session, timeout, retry or RetryPolicy())
+
+
+class Connection:
+    """A server and the session's settings; safe to use from several threads, each request is one of its own."""
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        server: ServerAddress,
+        session: SessionSettings,
+        timeout: float | None,
+        retry: RetryPolicy,
+    ) -> None:
+        self._http, self._server, self._session = http, server, session
+        self._timeout, self._retry = timeout, retry
+        self._sequence = -1
+
+    @property
+    def url(self) -> str:
+        """The server's URL, without name and password."""
+        return self._server.url
+
+    def info(self) -> dict[str, Any]:
+        """The server's version, state and cluster: GET /info. Raises MillstreamError."""
+        try:
+            response = self._http.get("/info", timeout=self._timeout)
+        except httpx.TransportError as error:
+            raise transport_error(error, self.url) from error
+        return dict(parsed(response)["KsqlServerInfo"])
+
+    def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
+        """Carry out statements other than queries, and give the answers of those that have one.
+
+        Each call is a session of its own: SET and DEFINE hold until its end. Raises StatementError for the first that
+        is refused; those before it are carried out.
+        """
+        exchange = statement_exchange(statements, self._settings(properties), self._sequence)
+        results = [result(entity) for entity in parsed(self._whole(exchange)) or ()]
+        self._sequence = max(self._sequence, last_sequence(results))
+        return results
+
+    def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PullRows:
+        """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
+        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=False)
+        return PullRows(self._lines(exchange))
+
+    def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
+        """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
+        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=True)
+        return PushRows(self._lines(exchange), self.close_query)
+
+    def close_query(self, query_id: str) -> None:
+        """End a push query; nothing happens where it has ended already, or the server is gone."""
+        with suppress(MillstreamError):
+            self._whole(close_exchange(query_id))
+
+    def insert(
+        self, target: str, rows: Iterable[Mapping[str, Any]], *, properties: Mapping[str, Any] | None = None
+    ) -> list[Acknowledgement]:
+        """Write rows, each a mapping of column to value, to a stream or table; they are in Kafka when this returns.
+
+        Raises InsertError when all are sent, where some were refused; StatementError where none can be written.
+        """
+        acks = list(self.insert_stream(target, rows, properties=properties))
+        failed = [ack for ack in acks if not ack.ok]
+        if failed:
+            raise InsertError(failed, len(acks) - len(failed))
+        return acks
+
+    def insert_stream(
+        self, target: str, rows: Iterable[Mapping[str, Any]], *, properties: Mapping[str, Any] | None = None
+    ) -> Iterator[Acknowledgement]:
+        """Write rows as `rows` gives them, a batch at a time, and give the acknowledgement of each, refused or not.
+
+        Raises StatementError where the target cannot be written to.
+        """
+        session, start = self._settings(properties), 0
+        for batch in batches(rows):
+            yield from acknowledgements(self._lines(insert_exchange(target, session, batch)), start)
+            start += len(batch)
+
+    def close(self) -> None:
+        """Close the connection, and end the queries that are read from it."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _settings(self, properties: Mapping[str, Any] | None) -> SessionSettings:
+        return SessionSettings({**self._session.properties, **(properties or {})}, self._session.variables)
+
+    def _whole(self, exchange: Exchange) -> httpx.Response:
+        """The answer, read to its end. Raises MillstreamError."""
+        with self._opened(exchange) as response:
+            response.read()
+            return response
+
+    def _lines(self, exchange: Exchange) -> Generator[bytes, None, None]:
+        """The lines of the answer as they come; closing the generator leaves the rest unread."""
+        buffer = LineBuffer()
+        with self._opened(exchange) as response:
+            for chunk in response.iter_bytes():
+                yield from buffer.lines(chunk)
+        yield from buffer.last()
+
+    @contextmanager
+    def _opened(self, exchange: Exchange) -> Iterator[httpx.Response]:
+        """An answer that is no error, to be read. Raises MillstreamError."""
+        try:
+            response = self._sent(exchange)
+            try:
+                if not response.is_success:
+                    response.read()
+                    raise failure(response)
+                yield response
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            raise transport_error(error, self.url) from error
+
+    def _sent(self, exchange: Exchange) -> httpx.Response:
+        """The answer's beginning, of the first attempt that comes so far."""
+        for delay in self._retry.delays():
+            try:
+                response = self._http.send(exchange.request(self._http, self._timeout), stream=True)
+            except httpx.TransportError as error:
+                if delay is None or not exchange.may_retry(error):
+                    raise
+            else:
+                if delay is None or not is_not_ready(response):
+                    return response
+                response.close()
+            time.sleep(delay)
+        raise AssertionError("the last attempt returns or raises")

@@ -1,0 +1,324 @@
+"""DB-API 2.0 (PEP 249) over a connection: `connect`, cursors, and the exceptions that PEP 249 names.
+
+Every statement takes effect at once: there are no transactions, `commit` does nothing and `rollback` is refused.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from datetime import UTC, date, datetime, time
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+from millstream.client.connection import Connection
+from millstream.client.connection import connect as connect_client
+from millstream.client.errors import ConnectionFailed, MillstreamError, RequestTimeout, StatementError
+from millstream.client.literals import WrongParameters, bound
+from millstream.client.pull import PullRows, PushRows
+from millstream.client.results import ListResult, Result
+
+apilevel = "2.0"
+# Threads may share the module and connections, but no cursors.
+threadsafety = 2
+paramstyle = "qmark"
+
+STRING, BINARY, NUMBER, DATETIME, ROWID = "STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"
+KINDS = {"BYTES": BINARY, "DATE": DATETIME, "TIME": DATETIME, "TIMESTAMP": DATETIME}
+KINDS |= dict.fromkeys(("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "BOOLEAN"), NUMBER)
+Date, Time, Timestamp, Binary = date, time, datetime, bytes
+COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
+ASKS = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
+PUSHES = re.compile(r"\bEMIT\s+(?:CHANGES|FINAL)\b", re.IGNORECASE)
+INSERTS = re.compile(rf"{COMMENTS}INSERT\s+INTO\b(?!.*\bSELECT\b)", re.IGNORECASE | re.DOTALL)
+TEXTS = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# How many INSERTs of an executemany go into one request.
+TOGETHER = 500
+
+
+class Warning(Exception):
+    """PEP 249's; not raised."""
+
+
+class Error(Exception):
+    """The base of all errors of this module; `code` is the server's, 0 where it said none."""
+
+    code = 0
+
+
+class InterfaceError(Error):
+    """The module is used wrongly: a cursor that is closed, or has no rows."""
+
+
+class DatabaseError(Error):
+    """The server's side."""
+
+
+class DataError(DatabaseError):
+    """PEP 249's; not raised."""
+
+
+class OperationalError(DatabaseError):
+    """The server cannot be reached, or cannot do what it should (codes from 50000)."""
+
+
+class IntegrityError(DatabaseError):
+    """PEP 249's; not raised."""
+
+
+class InternalError(DatabaseError):
+    """PEP 249's; not raised."""
+
+
+class ProgrammingError(DatabaseError):
+    """A statement is refused (codes below 50000), or does not fit its parameters."""
+
+
+class NotSupportedError(DatabaseError):
+    """What streams have not: transactions."""
+
+
+def connect(url: str, **arguments: Any) -> "DbConnection":
+    """A connection; the arguments are those of millstream.connect. Raises ProgrammingError where they are wrong."""
+    with translated():
+        return DbConnection(connect_client(url, **arguments))
+
+
+def DateFromTicks(ticks: float) -> date:
+    """The day, in UTC, of a number of seconds since 1970."""
+    return datetime.fromtimestamp(ticks, UTC).date()
+
+
+def TimeFromTicks(ticks: float) -> time:
+    """The time of day, in UTC, of a number of seconds since 1970."""
+    return datetime.fromtimestamp(ticks, UTC).time()
+
+
+def TimestampFromTicks(ticks: float) -> datetime:
+    """The moment, in UTC and without a zone, of a number of seconds since 1970."""
+    return datetime.fromtimestamp(ticks, UTC).replace(tzinfo=None)
+
+
+class DbConnection:
+    """A server, by DB-API; `client` is the connection below, for what DB-API has no word for."""
+
+    Warning, Error, InterfaceError, DatabaseError, DataError = Warning, Error, InterfaceError, DatabaseError, DataError
+    OperationalError, IntegrityError, InternalError = OperationalError, IntegrityError, InternalError
+    ProgrammingError, NotSupportedError = ProgrammingError, NotSupportedError
+
+    def __init__(self, client: Connection) -> None:
+        self.client = client
+        self.closed = False
+
+    def cursor(self) -> "DbCursor":
+        """A cursor. Raises InterfaceError where the connection is closed."""
+        self.check_open()
+        return DbCursor(self)
+
+    def commit(self) -> None:
+        """Nothing: what was carried out is carried out. Raises InterfaceError where the connection is closed."""
+        self.check_open()
+
+    def rollback(self) -> None:
+        """Raises NotSupportedError: what was carried out cannot be taken back."""
+        self.check_open()
+        raise NotSupportedError("there are no transactions: what was carried out cannot be taken back")
+
+    def close(self) -> None:
+        """Close it; may be called more than once."""
+        self.closed = True
+        self.client.close()
+
+    def check_open(self) -> None:
+        """Raises InterfaceError where the connection is closed."""
+        if self.closed:
+            raise InterfaceError("the connection is closed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class DbCursor:
+    """Carries out statements and gives the rows of a SELECT, or the items of a SHOW or LIST.
+
+    A SELECT … EMIT CHANGES gives its rows as they come; `close` and the next `execute` end it. `results` are the typed
+    answers of the last statements that were no SELECT.
+    """
+
+    arraysize = 1
+
+    def __init__(self, connection: DbConnection) -> None:
+        self.connection = connection
+        self.rowcount = -1
+        self.description: list[tuple[Any, ...]] | None = None
+        self.results: list[Result] = []
+        self._answer: PullRows | PushRows | None = None
+        self._rows: Iterator[Any] | None = None
+        self._closed = False
+
+    def execute(self, operation: str, parameters: Sequence[Any] = ()) -> Self:
+        """Carry out a statement, its `?`s replaced by the parameters. Raises Error."""
+        self._begin()
+        with translated():
+            sql = bound(operation, parameters)
+            if ASKS.match(sql):
+                self._ask(sql)
+            else:
+                self._take(self.connection.client.execute(_ended(sql)))
+                if INSERTS.match(sql):
+                    self.rowcount = 1
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Iterable[Sequence[Any]]) -> Self:
+        """Carry out a statement once for each of the parameters, many in a request. Raises Error."""
+        self._begin()
+        if ASKS.match(operation):
+            raise ProgrammingError("executemany takes no SELECT")
+        count, remaining = 0, iter(seq_of_parameters)
+        with translated():
+            while batch := [_ended(bound(operation, parameters)) for parameters in islice(remaining, TOGETHER)]:
+                self.connection.client.execute("\n".join(batch))
+                count += len(batch)
+        self.rowcount = count if INSERTS.match(operation) else -1
+        return self
+
+    def fetchone(self) -> Any | None:
+        """The next row, None at the end. Raises Error."""
+        with translated():
+            return next(self._fetching(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        """The next rows, at most `size`, else `arraysize`. Raises Error."""
+        with translated():
+            return list(islice(self._fetching(), self.arraysize if size is None else size))
+
+    def fetchall(self) -> list[Any]:
+        """The rows that are left; of a push query without LIMIT that is a wait without end. Raises Error."""
+        with translated():
+            return list(self._fetching())
+
+    def close(self) -> None:
+        """End the query and the cursor; may be called more than once."""
+        self._end_query()
+        self._closed = True
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Nothing; PEP 249 wants it there."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Nothing; PEP 249 wants it there."""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        with translated():
+            return next(self._fetching())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        self._check_open()
+        self._end_query()
+        self.rowcount, self.description, self.results = -1, None, []
+
+    def _ask(self, sql: str) -> None:
+        client = self.connection.client
+        pushes = PUSHES.search(TEXTS.sub(" ", sql))
+        answer = client.push(_ended(sql)) if pushes else client.query(_ended(sql))
+        self._answer, self._rows = answer, map(tuple, answer)
+        columns = zip(answer.columns, answer.types, strict=True)
+        self.description = [_column(name, type.name, type.precision, type.scale) for name, type in columns]
+
+    def _take(self, results: list[Result]) -> None:
+        """Keep the answers; the items of a single listing are rows."""
+        self.results = results
+        match results:
+            case [ListResult(items=items)]:
+                names = [field.name for field in fields(items[0])] if items else ["name"]
+                self.description = [_column(name, "STRING") for name in names]
+                self._rows = map(astuple, items)
+                self.rowcount = len(items)
+
+    def _fetching(self) -> Iterator[Any]:
+        self._check_open()
+        if self._rows is None:
+            raise InterfaceError("there are no rows: no SELECT, SHOW or LIST has been carried out")
+        return self._rows
+
+    def _end_query(self) -> None:
+        if self._answer is not None:
+            self._answer.close()
+        self._answer = self._rows = None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+        self.connection.check_open()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """The client's errors as those of PEP 249."""
+    try:
+        yield
+    except StatementError as error:
+        kind = OperationalError if error.code >= 50000 else ProgrammingError
+        refused = kind(error.message)
+        refused.code = error.code
+        raise refused from error
+    except (ConnectionFailed, RequestTimeout) as error:
+        raise OperationalError(str(error)) from error
+    except (MillstreamError, WrongParameters) as error:
+        raise ProgrammingError(str(error)) from error
+
+
+def _column(name: str, type: str, precision: int = 0, scale: int = 0) -> tuple[Any, ...]:
+    """A column as `description` has it: name, type code, display and internal size, precision, scale, nullable."""
+    exact = (precision, scale) if type == "DECIMAL" else (None, None)
+    return (name, KINDS.get(type, STRING), None, None, *exact, True)
+
+
+def _ended(sql: str) -> str:
+    """The statement with the semicolon that ends it, on a line of its own lest a comment hides it."""
+    return sql if sql.rstrip().endswith(";") else f"{sql}\n;"
+
+
+__all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
+    "DataError",
+    "DatabaseError",
+    "Date",
+    "DateFromTicks",
+    "DbConnection",
+    "DbCursor",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+    "Warning",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+]

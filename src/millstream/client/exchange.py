@@ -1,0 +1,181 @@
+"""What the two kinds of connection share: how a server is reached, what is sent to it, and when it is sent again."""
+
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+
+from millstream.client.acknowledgements import insert_body
+from millstream.client.errors import MillstreamError, UnexpectedAnswer, statement_error
+from millstream.client.values import wire_value
+
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+KSQL = "application/vnd.ksql.v1+json"
+TIMEOUT = 60.0
+Verify = bool | str | Path | ssl.SSLContext
+READ_ONLY = re.compile(r"(?:\s*(?:SHOW|LIST|DESCRIBE|EXPLAIN)\b[^;]*(?:;|\Z))+\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`attempts` in all, the second `first` seconds after the first, each later one after `factor` times as long.
+
+    Sent again are requests that never reached a server, that a server refused since it is not ready (503 with
+    Retry-After), and, where they change nothing (queries, SHOW, DESCRIBE …), those that broke off before an answer.
+    """
+
+    attempts: int = 5
+    first: float = 0.1
+    factor: float = 2.0
+
+    def delays(self) -> Iterator[float | None]:
+        """For each attempt the seconds to wait after it, None after the last."""
+        for attempt in range(self.attempts - 1):
+            yield self.first * self.factor**attempt
+        yield None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """A server's URL without name and password, and the name and password."""
+
+    url: str
+    auth: tuple[str, str] | None
+    token: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        """The headers that go with every request."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+def address(url: str, user: str | None, password: str | None, token: str | None) -> ServerAddress:
+    """An address from what `connect` is given; a URL may hold name and password. Raises MillstreamError."""
+    if user is not None and token is not None:
+        raise MillstreamError("a user and a token are given: a server takes one of them")
+    try:
+        parsed = httpx.URL(url if "://" in url else f"http://{url}")
+    except httpx.InvalidURL as error:
+        raise MillstreamError(f"{url} is no URL: {error}") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise MillstreamError(f"{url} is no address of a server: write http://HOST:8088 or https://HOST:8088")
+    name = user if user is not None else parsed.username
+    auth = (name, password if password is not None else parsed.password) if name else None
+    return ServerAddress(str(parsed.copy_with(userinfo=b"")).rstrip("/"), auth, token)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """What goes with every request of a connection: settings as SET makes them, variables as DEFINE does."""
+
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request: its path and body, the content type that is wanted, and whether it may be sent twice."""
+
+    path: str
+    content: bytes
+    accept: str
+    idempotent: bool = False
+    endless: bool = False
+
+    def request(self, http: httpx.Client | httpx.AsyncClient, timeout: float | None) -> httpx.Request:
+        """The request as httpx sends it; an endless answer may pause for as long as it likes."""
+        limits = httpx.Timeout(timeout, read=None if self.endless else timeout)
+        headers = {"Accept": self.accept, "Content-Type": "application/json"}
+        return http.build_request("POST", self.path, content=self.content, headers=headers, timeout=limits)
+
+    def may_retry(self, error: httpx.TransportError) -> bool:
+        """Whether the request may be sent again after it failed in this way."""
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return True
+        return self.idempotent and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
+
+
+def statement_exchange(sql: str, session: SessionSettings, sequence: int) -> Exchange:
+    """/ksql: statements; `sequence` is the number of the last command that must have been carried out before."""
+    members = {"ksql": sql, "streamsProperties": session.properties, "sessionVariables": session.variables}
+    content = orjson.dumps(wire_value(members | {"commandSequenceNumber": sequence}))
+    return Exchange("/ksql", content, KSQL, idempotent=bool(READ_ONLY.fullmatch(sql)))
+
+
+def query_exchange(sql: str, session: SessionSettings, sequence: int, endless: bool) -> Exchange:
+    """/query-stream: a SELECT, `endless` with EMIT CHANGES."""
+    members = {"sql": sql, "properties": session.properties, "sessionVariables": session.variables}
+    content = orjson.dumps(wire_value(members | {"commandSequenceNumber": sequence}))
+    return Exchange("/query-stream", content, DELIMITED, idempotent=True, endless=endless)
+
+
+def close_exchange(query_id: str) -> Exchange:
+    """/close-query."""
+    return Exchange("/close-query", orjson.dumps({"queryId": query_id}), KSQL, idempotent=True)
+
+
+def insert_exchange(target: str, session: SessionSettings, rows: list[Mapping[str, Any]]) -> Exchange:
+    """/inserts-stream: a batch of rows."""
+    return Exchange("/inserts-stream", insert_body(target, session.properties, rows), DELIMITED)
+
+
+def options(server: ServerAddress, verify: Verify, http2: bool | None) -> dict[str, Any]:
+    """httpx's options for a server.
+
+    HTTP/2 is agreed on with TLS; without, `http2` True means HTTP/2 with prior knowledge. False is HTTP/1.1 always.
+    """
+    secure = server.url.startswith("https:")
+    return {
+        "base_url": server.url,
+        "auth": server.auth,
+        "headers": server.headers(),
+        "verify": _context(verify) if secure else False,
+        "http1": secure or not http2,
+        "http2": http2 if http2 is not None else secure,
+        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=20),
+    }
+
+
+def _context(verify: Verify) -> ssl.SSLContext | bool:
+    """`verify` as httpx takes it; a path is the file or folder of the authorities that are trusted."""
+    if not isinstance(verify, str | Path):
+        return ssl.create_default_context() if verify is True else verify
+    path = Path(verify)
+    if path.is_dir():
+        return ssl.create_default_context(capath=path)
+    return ssl.create_default_context(cafile=path)
+
+
+def is_not_ready(response: httpx.Response) -> bool:
+    """Whether the server asks to be asked again, and has done nothing."""
+    return response.status_code == 503 and "Retry-After" in response.headers
+
+
+def failure(response: httpx.Response) -> MillstreamError:
+    """The error of an answer that has been read."""
+    return _error_of(response.status_code, response.content, str(response.url))
+
+
+def _error_of(status: int, content: bytes, url: str) -> MillstreamError:
+    try:
+        body = orjson.loads(content)
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and "message" in body:
+        return statement_error({"error_code": status * 100, **body})
+    return UnexpectedAnswer(status, f"{url} answered {status} and no JSON of an error: is it a millstream?")
+
+
+def parsed(response: httpx.Response) -> Any:
+    """The JSON of an answer that has been read. Raises StatementError, UnexpectedAnswer."""
+    if not response.is_success:
+        raise failure(response)
+    try:
+        return orjson.loads(response.content or b"null")
+    except ValueError as error:
+        message = f"{response.url} answered no JSON: is it a millstream?"
+        raise UnexpectedAnswer(response.status_code, message) from error

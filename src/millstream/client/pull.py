@@ -1,0 +1,100 @@
+"""The rows of a query, sync: taken one by one as they come, or all at once as a table."""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+from millstream.client.frames import arrow_table, pandas_frame, polars_frame
+from millstream.client.rows import AnswerHeader, Row
+from millstream.client.types import ColumnType
+
+
+class RowIterator:
+    """Rows as named tuples; a context manager, which ends the query with its block.
+
+    Iterating raises StatementError where the query fails midway, ConnectionFailed where the server breaks off.
+    """
+
+    def __init__(self, lines: Generator[bytes, None, None]) -> None:
+        """Waits for the header. Raises MillstreamError."""
+        self._lines = lines
+        self._header = AnswerHeader(next(lines, b"{}"))
+
+    @property
+    def query_id(self) -> str:
+        """The query's id at the server."""
+        return self._header.query_id
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self._header.columns
+
+    @property
+    def types(self) -> tuple[ColumnType, ...]:
+        """The columns' types."""
+        return self._header.types
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        return self._header.row(next(self._lines))
+
+    def fetchone(self) -> Row | None:
+        """The next row, None at the end."""
+        return next(self, None)
+
+    def fetchmany(self, size: int) -> list[Row]:
+        """The next rows, at most `size`."""
+        return list(islice(self, size))
+
+    def close(self) -> None:
+        """End the query; may be called more than once."""
+        # Another thread that waits for a row ends when the server has ended the query.
+        with suppress(ValueError):
+            self._lines.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class PullRows(RowIterator):
+    """The answer of a pull query: it ends by itself, so that all of its rows can be had at once."""
+
+    def fetchall(self) -> list[Row]:
+        """The rows that are left."""
+        return list(self)
+
+    def to_arrow(self) -> Any:
+        """The rows that are left as a pyarrow.Table. Raises MissingPackage."""
+        return arrow_table(self.columns, self.types, self.fetchall())
+
+    def to_pandas(self) -> Any:
+        """The rows that are left as a pandas.DataFrame. Raises MissingPackage."""
+        return pandas_frame(self.columns, self.types, self.fetchall())
+
+    def to_polars(self) -> Any:
+        """The rows that are left as a polars.DataFrame. Raises MissingPackage."""
+        return polars_frame(self.columns, self.types, self.fetchall())
+
+
+class PushRows(RowIterator):
+    """The answer of a push query: it goes on until it is closed, here or in another thread, or its LIMIT is reached."""
+
+    def __init__(self, lines: Generator[bytes, None, None], close_query: Callable[[str], None]) -> None:
+        super().__init__(lines)
+        self._close_query = close_query
+        self._closed = False
+
+    def close(self) -> None:
+        """End the query at the server, and with it the iteration; may be called more than once, and by any thread."""
+        if not self._closed:
+            self._closed = True
+            self._close_query(self.query_id)
+        super().close()

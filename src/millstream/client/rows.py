@@ -1,0 +1,78 @@
+"""A query's answer, read line by line: the header gives the columns, each line after it is a row."""
+
+import json
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from millstream.client.errors import statement_error
+from millstream.client.types import ColumnType, parse_type
+from millstream.client.values import holds_decimal, nullable, reader
+
+# A named tuple; its fields are the columns' names, `_0`, `_1` … where a name is no identifier of Python.
+Row = Any
+
+
+class LineBuffer:
+    """The lines of a body that comes in pieces, split at newlines alone: JSON may hold every other line separator."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def lines(self, chunk: bytes) -> list[bytes]:
+        """The lines that are whole with this piece, without the empty ones."""
+        *whole, self._rest = (self._rest + chunk).split(b"\n")
+        return [line for line in whole if line]
+
+    def last(self) -> list[bytes]:
+        """What follows the last newline, if anything does."""
+        return [self._rest] if self._rest else []
+
+
+class AnswerHeader:
+    """The first line of an answer: the query's id, its columns and their types, and how the lines after it are read."""
+
+    def __init__(self, line: bytes) -> None:
+        """Raises StatementError where the line is an error."""
+        body = checked_object(line)
+        self.query_id: str = str(body.get("queryId") or "")
+        self.columns: tuple[str, ...] = tuple(body.get("columnNames", ()))
+        self.types: tuple[ColumnType, ...] = tuple(map(parse_type, body.get("columnTypes", ())))
+        self._make = row_type(self.columns)
+        readers = ((position, nullable(reader(type))) for position, type in enumerate(self.types))
+        self._readers = [(position, read) for position, read in readers if read is not None]
+        exact = any(map(holds_decimal, self.types))
+        self._loads: Callable[[bytes], Any] = _loads_exactly if exact else orjson.loads
+
+    def row(self, line: bytes) -> Row:
+        """The row of a line. Raises StatementError where the line is the error that ends the query."""
+        if line.startswith(b"{"):
+            checked_object(line)
+        values = self._loads(line)
+        for position, read in self._readers:
+            values[position] = read(values[position])
+        return self._make(values)
+
+
+def checked_object(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line. Raises StatementError where it tells an error."""
+    body: dict[str, Any] = orjson.loads(line)
+    if "error_code" in body:
+        raise statement_error(body)
+    return body
+
+
+@lru_cache(maxsize=200)
+def row_type(columns: Sequence[str]) -> Callable[[Iterable[Any]], Row]:
+    """What makes rows of these columns: the `_make` of their named tuple."""
+    row: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
+    make: Callable[[Iterable[Any]], Row] = row._make
+    return make
+
+
+def _loads_exactly(line: bytes) -> Any:
+    return json.loads(line, parse_float=Decimal)

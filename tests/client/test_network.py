@@ -1,0 +1,235 @@
+"""What a client does about its server's address, its login, and a network that fails: seen from httpx's transport."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+import millstream
+from millstream.client import (
+    Connection,
+    ConnectionFailed,
+    MillstreamError,
+    RequestTimeout,
+    RetryPolicy,
+    StatementError,
+    UnexpectedAnswer,
+)
+from millstream.client.aio import AsyncConnection
+from millstream.client.exchange import READ_ONLY, SessionSettings, address, options
+from millstream.services.ports import free_port
+from support.certificates import server_files
+
+AT_ONCE = RetryPolicy(attempts=3, first=0.0)
+Handler = Callable[[httpx.Request], httpx.Response]
+STREAMS = '[{"@type":"streams","statementText":"","streams":[],"warnings":[]}]'
+
+
+class FlakyServer:
+    """Fails as often as `failures` says, then answers."""
+
+    def __init__(self, *failures: httpx.Response | type[httpx.TransportError]) -> None:
+        self.failures, self.requests = list(failures), 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if not self.failures:
+            return httpx.Response(200, text=STREAMS)
+        failure = self.failures.pop(0)
+        if isinstance(failure, httpx.Response):
+            return failure
+        raise failure("the network is down")
+
+
+def connected(handler: Handler, retry: RetryPolicy = AT_ONCE) -> Connection:
+    server = address("http://host:1", None, None, None)
+    http = httpx.Client(base_url=server.url, transport=httpx.MockTransport(handler))
+    return Connection(http, server, SessionSettings(), 1.0, retry)
+
+
+def connected_async(handler: Handler, retry: RetryPolicy = AT_ONCE) -> AsyncConnection:
+    server = address("http://host:1", None, None, None)
+    http = httpx.AsyncClient(base_url=server.url, transport=httpx.MockTransport(handler))
+    return AsyncConnection(http, server, SessionSettings(), 1.0, retry)
+
+
+def test_what_changes_nothing_is_sent_again_when_it_broke_off() -> None:
+    server = FlakyServer(httpx.ReadError, httpx.RemoteProtocolError)
+    assert len(connected(server).execute("SHOW STREAMS;")) == 1
+    assert server.requests == 3
+
+
+def test_attempts_come_to_an_end() -> None:
+    server = FlakyServer(*[httpx.ReadError] * 3)
+    with pytest.raises(ConnectionFailed, match="the server at http://host:1 broke off"):
+        connected(server).execute("SHOW STREAMS;")
+    assert server.requests == 3
+
+
+def test_what_may_have_been_carried_out_is_not_sent_again() -> None:
+    server = FlakyServer(httpx.ReadError)
+    with pytest.raises(ConnectionFailed):
+        connected(server).execute("CREATE STREAM a AS SELECT 1;")
+    server = FlakyServer(httpx.ReadError)
+    with pytest.raises(ConnectionFailed):
+        connected(server).insert("A", [{"ID": 1}])
+    assert server.requests == 1
+
+
+def test_what_never_reached_a_server_is_sent_again_whatever_it_is() -> None:
+    server = FlakyServer(httpx.ConnectError, httpx.ConnectTimeout)
+    connected(server).execute("CREATE STREAM a AS SELECT 1;")
+    assert server.requests == 3
+
+
+def test_a_server_that_is_not_ready_is_asked_again() -> None:
+    body = {"error_code": 50302, "message": "not ready"}
+    server = FlakyServer(httpx.Response(503, json=body, headers={"Retry-After": "10"}))
+    connected(server).execute("CREATE STREAM a AS SELECT 1;")
+    assert server.requests == 2
+    server = FlakyServer(httpx.Response(503, json={"error_code": 50303, "message": "shutting down"}))
+    with pytest.raises(StatementError, match="shutting down"):
+        connected(server).execute("CREATE STREAM a AS SELECT 1;")
+
+
+def test_the_asynchronous_client_sends_again_in_the_same_cases() -> None:
+    server = FlakyServer(httpx.ReadError, httpx.ConnectError)
+    assert len(asyncio.run(connected_async(server).execute("SHOW STREAMS;"))) == 1
+    server = FlakyServer(httpx.ReadError)
+    with pytest.raises(ConnectionFailed):
+        asyncio.run(connected_async(server).execute("DROP STREAM a;"))
+    assert server.requests == 1
+
+
+def test_waits_grow() -> None:
+    assert list(RetryPolicy(attempts=4, first=0.5, factor=3).delays()) == [0.5, 1.5, 4.5, None]
+
+
+def test_a_timeout_is_not_tried_again() -> None:
+    server = FlakyServer(httpx.ReadTimeout)
+    with pytest.raises(RequestTimeout):
+        connected(server).execute("SHOW STREAMS;")
+    assert server.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "read_only"),
+    [
+        ("SHOW STREAMS;", True),
+        ("show streams; Describe a;\n list tables", True),
+        ("SHOW STREAMS; DROP STREAM a;", False),
+        ("SHOWN;", False),
+        ("INSERT INTO a VALUES ('SHOW x;');", False),
+    ],
+)
+def test_which_statements_change_nothing(sql: str, read_only: bool) -> None:
+    assert bool(READ_ONLY.fullmatch(sql)) == read_only
+
+
+def test_no_server() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(ConnectionFailed, match=f"no server answers at {url}"):
+        millstream.connect(url, retry=AT_ONCE).execute("SHOW STREAMS;")
+    with pytest.raises(ConnectionFailed):
+        millstream.connect(url).info()
+
+
+def test_a_server_that_is_no_millstream() -> None:
+    for response in (httpx.Response(502, text="<html>"), httpx.Response(200, text="<html>")):
+        with pytest.raises(UnexpectedAnswer, match="is it a millstream") as unexpected:
+            connected(FlakyServer(response)).execute("SHOW STREAMS;")
+        assert unexpected.value.status == response.status_code
+
+
+def test_a_refusal_without_a_code_has_that_of_its_status() -> None:
+    with pytest.raises(StatementError) as refused:
+        connected(FlakyServer(httpx.Response(401, json={"message": "log in"}))).execute("SHOW STREAMS;")
+    assert refused.value.code == 40100
+
+
+def sent_by(connection: Connection) -> httpx.Request:
+    """The request of a statement, as it would leave."""
+    request = connection._http.build_request("POST", "/ksql")
+    auth = connection._http._build_request_auth(request)
+    return next(auth.auth_flow(request))
+
+
+def test_logins() -> None:
+    basic = "Basic " + "YWxpY2U6c2VjcmV0"
+    given = millstream.connect("https://host:1", user="alice", password="secret")
+    assert sent_by(given).headers["Authorization"] == basic
+    assert sent_by(millstream.connect("http://alice:secret@host:1")).headers["Authorization"] == basic
+    assert sent_by(millstream.connect("host:1", token="t0")).headers["Authorization"] == "Bearer t0"
+    assert "Authorization" not in sent_by(millstream.connect("host:1")).headers
+    assert millstream.connect("http://alice:secret@host:1").url == "http://host:1"
+
+
+def test_a_password_is_in_no_message() -> None:
+    url = f"http://alice:secret@127.0.0.1:{free_port()}"
+    with pytest.raises(ConnectionFailed) as failed:
+        millstream.connect(url, retry=AT_ONCE).execute("SHOW STREAMS;")
+    assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize("url", ["ftp://host", "http://", "http://host:port"])
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(MillstreamError):
+        millstream.connect(url)
+
+
+def test_a_user_and_a_token_are_too_much() -> None:
+    with pytest.raises(MillstreamError, match="a user and a token"):
+        millstream.connect("http://host:1", user="a", token="b")
+
+
+def test_protocols() -> None:
+    plain, secure = address("http://h", None, None, None), address("https://h", None, None, None)
+    chosen = [options(server, False, http2) for server in (plain, secure) for http2 in (None, True, False)]
+    assert [(each["http1"], each["http2"]) for each in chosen] == [
+        *((True, False), (False, True), (True, False)),
+        *((True, True), (True, True), (True, False)),
+    ]
+
+
+class InfoHandler(BaseHTTPRequestHandler):
+    """Answers every GET as /info is answered."""
+
+    def do_GET(self) -> None:
+        body = b'{"KsqlServerInfo": {"version": "1"}}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def tls_server(certificate: Path) -> Iterator[str]:
+    """The URL of a server with this key and certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with HTTPServer(("127.0.0.1", 0), InfoHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_tls_trusts_the_authorities_that_it_is_told_of(tmp_path: Path) -> None:
+    trust, certificate = server_files(tmp_path)
+    with tls_server(certificate) as url:
+        for verify in (trust, str(trust), ssl.create_default_context(cafile=trust), False):
+            with millstream.connect(url, verify=verify) as connection:
+                assert connection.info() == {"version": "1"}
+        with millstream.connect(url) as stranger, pytest.raises(ConnectionFailed, match="certificate verify failed"):
+            stranger.info()
