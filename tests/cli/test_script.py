@@ -38,6 +38,11 @@ def test_rows_as_json(run: Run) -> None:
     assert [json.loads(line) for line in done.out.splitlines()][2] == {"ID": 3, "NAME": "three ☃"}
 
 
+def test_a_value_may_hold_any_line_separator(run: Run) -> None:
+    done = run("-e", "SELECT * FROM lines;", "--output", "json")
+    assert json.loads(done.out.rstrip("\n").split("\n")[-1]) == {"ID": 1, "NAME": "one\u2028two\x85three"}
+
+
 def test_entities_as_json(run: Run) -> None:
     assert json.loads(run("-e", "SHOW STREAMS;", "--output", "JSON").out)["streams"][0]["name"] == "ORDERS"
 

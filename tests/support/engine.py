@@ -180,6 +180,8 @@ class FakeEngine:
         if "broken" in text.lower():
             broken = [*few[:1], RequestFailed(50000, "a task failed")]
             return FakeRows(query_id, broken, push=True)
+        if "lines" in text.lower():
+            return FakeRows(query_id, [[1, "one\u2028two\x85three"]], push=False)
         if "odd" in text.lower():
             odd = [[Decimal("1.50"), float("nan")], Tombstone([2, None])]
             return FakeRows(query_id, odd, push=False, ending="Query Completed")

@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 import httpx
 
+from millstream.client.rows import LineBuffer
+
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 KSQL = "application/vnd.ksql.v1+json"
 CONNECT_SECONDS = 5.0
@@ -144,7 +146,7 @@ class RestClient:
             answer = http.post("/inserts-stream", content="\n".join(lines), headers={"Accept": DELIMITED})
         if answer.is_error:
             _checked(answer)
-        for acknowledgement in map(json.loads, filter(None, answer.text.splitlines())):
+        for acknowledgement in map(json.loads, filter(None, answer.content.split(b"\n"))):
             if acknowledgement.get("status") != "ok":
                 raise ServerRefused(acknowledgement)
 
@@ -162,7 +164,7 @@ class RestClient:
             if answer.is_error:
                 answer.read()
                 _checked(answer)
-            yield answer.iter_lines()
+            yield _lines(answer)
 
     @contextmanager
     def _connection(self, patience: float | None) -> Iterator[httpx.Client]:
@@ -255,3 +257,11 @@ def _line(line: str) -> str:
     if line.startswith('{"@type"') and '"error_code"' in line:
         _object(line)
     return line
+
+
+def _lines(answer: httpx.Response) -> Iterator[str]:
+    """The lines of a body as it comes; a row may hold every line separator but the newline."""
+    buffer = LineBuffer()
+    for piece in answer.iter_bytes():
+        yield from (line.decode() for line in buffer.lines(piece))
+    yield from (line.decode() for line in buffer.last())
