@@ -192,15 +192,14 @@ def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> 
     """The test above can fail: this is what a query does that is stopped by Spark alone, in the middle of a batch."""
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
-    put(kafka, topic, numbers(10))
     # On a machine that is slow enough the first batch, of three seconds, ends before it is aborted.
-    for _ in range(20):
+    for run in range(20):
+        put(kafka, topic, numbers(10, first=10 * run))
         copy.start()
-        copy.reach(kafka.ends(copy.out) + 10)
+        wait_for(lambda run=run: set(copy.values()) == set(numbers(10 * run + 10)), "each record's copy")  # type: ignore[misc]
         copy.abort()
         if len(copy.values()) > len(set(copy.values())):
             break
-        put(kafka, topic, numbers(10, first=len(copy.values())))
     assert len(copy.values()) > len(set(copy.values()))
 
 
