@@ -1,7 +1,8 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
-`make test` runs three groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
-busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again.
+`make test` runs four groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
+busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again; so does `apart`, whose
+tests start a broker of their own too.
 """
 
 import os
@@ -62,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 def _group(item: pytest.Function) -> str:
     fixtures = set(item.fixturenames)
     if item.get_closest_marker("crash") or "begin" in fixtures:
-        return "crash"
+        return "crash" if fixtures & {*PROCESSES, "spark"} else "apart"
     return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 
 

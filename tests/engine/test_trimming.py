@@ -65,14 +65,18 @@ class TrimmedTopics(KafkaClient):
         return {}
 
 
-@pytest.mark.parametrize(("period", "calls"), [(3600.0, 1), (0.0, 2)])
-def test_topics_of_the_queries_that_run_here_are_trimmed_once_a_period(period: float, calls: int) -> None:
+def test_topics_of_the_queries_that_run_here_are_trimmed_once_a_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((0.0, 299.0, 301.0, 302.0, 602.0))
+    monkeypatch.setattr(trimming.time, "monotonic", lambda: next(clock))
     kafka = TrimmedTopics()
     queries: Mapping[str, DesiredQuery] = after(SOURCE, WINDOWED, "CREATE STREAM t AS SELECT * FROM s;").desired
-    trimmer = Trimmer(kafka, queries.values, period)
-    trimmer.step()
-    trimmer.step()
-    assert kafka.calls == [("W", HOUR)] * calls
+    trimmer = Trimmer(kafka, queries.values)
+    calls = []
+    for _ in range(5):
+        trimmer.step()
+        calls.append(len(kafka.calls))
+    assert calls == [0, 0, 1, 1, 2], "a period after the query is seen, and then each period"
+    assert set(kafka.calls) == {("W", HOUR)}
 
 
 def test_what_is_behind_the_newest_record_goes(kafka: BrokerClient) -> None:

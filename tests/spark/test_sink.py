@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -166,7 +165,7 @@ def test_a_producer_that_can_send_no_more_is_replaced(spark: SparkSession, kafka
     topic, conf = kafka.create_topic(), {"bootstrap.servers": kafka.bootstrap, "client.id": "replaced"}
     sink.put(spark, topic, Record(b"a", b"1", 0), conf)
     jvm.module(spark, "Producers").get(jvm.java_map(spark, {**sink.PRODUCER, **conf})).close()
-    with pytest.raises(Py4JError, match="closed"):
+    with pytest.raises(sink.NotWritten, match="closed"):
         sink.put(spark, topic, Record(b"a", b"2", 0), conf)
     sink.put(spark, topic, Record(b"a", b"3", 0), conf)
     assert [record.value for record in kafka.consume_all(topic, 2)] == [b"1", b"3"]

@@ -39,14 +39,19 @@ def config(topic: CreateTopic) -> Mapping[str, str]:
 
 
 class Trimmer:
-    """Trims the topics of the queries that this server runs, `queries`, every `period` seconds."""
+    """Trims the topics of the queries that this server runs, `queries`, every `period` seconds.
+
+    The first time is a period after the query is seen here: a server that has just come back leaves those who read its
+    outputs the time to come back too.
+    """
 
     def __init__(
         self, kafka: KafkaClient, queries: Callable[[], Iterable[DesiredQuery]], period: float = PERIOD
     ) -> None:
         self._kafka, self._queries, self._period = kafka, queries, period
         self._closing = threading.Event()
-        self._trimmed: dict[str, float] = {}
+        # When a topic was trimmed last, or first seen, on the monotonic clock.
+        self._since: dict[str, float] = {}
         self.loop = Loop("retention", self._step, no_resource, outages=(KafkaException,))
 
     def close(self) -> None:
@@ -61,9 +66,9 @@ class Trimmer:
     def step(self) -> None:
         """Trim the topics whose turn it is. Raises KafkaException."""
         topics = {q.topic.name: ms for q in self._queries() if q.topic and (ms := keep_ms(q.topic)) is not None}
-        self._trimmed = {name: at for name, at in self._trimmed.items() if name in topics}
         now = time.monotonic()
+        self._since = {name: self._since.get(name, now) for name in topics}
         for name, ms in topics.items():
-            if now - self._trimmed.get(name, -self._period) >= self._period:
-                self._trimmed[name] = now
+            if now - self._since[name] > self._period:
+                self._since[name] = now
                 self._kafka.trim(name, ms)
