@@ -1,8 +1,8 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
 `make test` runs four groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
-busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again; so does `apart`, whose
-tests start a broker of their own too.
+busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again; so does `apart`, where
+each test starts a broker of its own too.
 """
 
 import os
