@@ -1,8 +1,7 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
-`make test` runs four groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
-busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again; so does `apart`, where
-each test starts a broker of its own too.
+`make test` runs three groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
+busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again.
 """
 
 import os
@@ -63,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 def _group(item: pytest.Function) -> str:
     fixtures = set(item.fixturenames)
     if item.get_closest_marker("crash") or "begin" in fixtures:
-        return "crash" if fixtures & {*PROCESSES, "spark"} else "apart"
+        return "crash"
     return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 
 

@@ -14,7 +14,8 @@ import httpx
 
 from millstream.services.ports import free_port
 
-PATIENCE = 120.0
+# Seconds; a machine that many share does things in its own time.
+PATIENCE = 600.0
 
 
 class ServerProcess:

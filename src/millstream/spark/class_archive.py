@@ -2,7 +2,8 @@
 
 Java calls it class-data sharing. The archive is made once for a class path and a Java, at the end of a session of its
 own (class_archive_run.py), and mapped into every JVM after that. Where it does not fit or cannot be made, classes are
-loaded as always. Measured in docs/design/014-start.md.
+loaded as always. Measured in docs/design/014-start.md. `python -m millstream.spark.class_archive` compiles the module and
+makes the archive, so that nobody has to wait for them later.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from millstream.services.jars import cache_folder, one_process
 from millstream.services.java import java, version
+from millstream.spark import jvm
 
 LOG = logging.getLogger(__name__)
 # A class path is one of a checkout or a release; who goes to and fro between a few should not pay each time.
@@ -64,3 +66,7 @@ def _make(file: Path) -> None:
     archives = sorted(file.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)
     for old in archives[:-KEPT]:
         old.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    options(jvm.class_path())
