@@ -2,8 +2,9 @@
 
 Java calls it class-data sharing. The archive is made once for a class path and a Java, at the end of a session of its
 own (class_archive_run.py), and mapped into every JVM after that. Where it does not fit or cannot be made, classes are
-loaded as always. Measured in docs/design/014-start.md. `python -m millstream.spark.class_archive` compiles the module and
-makes the archive, so that nobody has to wait for them later.
+loaded as always. Measured in docs/design/014-start.md.
+
+`python -m millstream.spark.class_archive` compiles the module and makes the archive, so that nobody waits for them later.
 """
 
 import hashlib
