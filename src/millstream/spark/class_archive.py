@@ -4,7 +4,7 @@ Java calls it class-data sharing. The archive is made once for a class path and 
 own (class_archive_run.py), and mapped into every JVM after that. Where it does not fit or cannot be made, classes are
 loaded as always. Measured in docs/design/014-start.md.
 
-`python -m millstream.spark.class_archive` compiles the module and makes the archive, so that nobody waits for them later.
+`python -m millstream.spark.class_archive` compiles the module and makes the archive, so that nobody waits for them.
 """
 
 import hashlib
