@@ -13,9 +13,10 @@ def test_exactly_once_needs_tasks_in_the_servers_process(master: str) -> None:
     assert transactions.refusal(ONCE, master) == ""
 
 
-def test_exactly_once_is_refused_on_a_cluster() -> None:
-    assert "millstream.spark.master is spark://a:7077" in transactions.refusal(ONCE, "spark://a:7077")
-    assert transactions.refusal(effective({}), "spark://a:7077") == ""
+@pytest.mark.parametrize("master", ["spark://a:7077", "local-cluster[2,1,1024]", "k8s://https://a:6443"])
+def test_exactly_once_is_refused_on_a_cluster(master: str) -> None:
+    assert f"millstream.spark.master is {master}" in transactions.refusal(ONCE, master)
+    assert transactions.refusal(effective({}), master) == ""
 
 
 @pytest.mark.parametrize("value", ["exactly_once", "exactly_once_beta", "at_most_once", ""])

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
+from millstream.spark.session import is_cluster
 from millstream.spark.sink import PRODUCER
 
 GUARANTEE = "exactly_once_v2"
@@ -24,7 +25,7 @@ def wanted(settings: Mapping[str, str]) -> bool:
 
 def refusal(settings: Mapping[str, str], master: str) -> str:
     """Why queries with these settings cannot run on a Spark master, "" where they can."""
-    if not wanted(settings) or not master or master.startswith("local"):
+    if not wanted(settings) or not is_cluster(master):
         return ""
     return (
         f"processing.guarantee='{GUARANTEE}' needs all tasks of a query in the server's own process, and "
