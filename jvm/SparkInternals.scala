@@ -109,6 +109,11 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
         commit(marker)
         super.renameTempFile(prepared, to, overwrite)
     }
+
+  override def delete(file: Path): Unit = {
+    Transactions.removing(file)
+    super.delete(file)
+  }
 }
 
 // ---------------------------------------------------------------- rules

@@ -33,6 +33,8 @@ final class RunTransactions private[millstream] (group: String, conf: Map[String
   }
   // Of the thread of Spark that runs the query's batches.
   private var positions, committed = Map.empty[TopicPartition, Long]
+  // The last commit of any run, as Kafka has it.
+  private var last = Map.empty[TopicPartition, OffsetAndMetadata]
   @volatile private var open = false
 
   /** The producer, in a transaction. */
@@ -47,7 +49,10 @@ final class RunTransactions private[millstream] (group: String, conf: Map[String
   }
 
   /** End the transactions that earlier runs have left open, and whatever runs of them are still alive. */
-  private[millstream] def fence(): Unit = retry(producer.initTransactions())
+  private[millstream] def fence(): Unit = {
+    retry(producer.initTransactions())
+    last = Topics.of(conf).committed(group)
+  }
 
   /** How far the batch has read a topic. */
   private[millstream] def reached(offset: KafkaOffset): Unit =
@@ -61,13 +66,22 @@ final class RunTransactions private[millstream] (group: String, conf: Map[String
     retry(producer.commitTransaction())
     open = false
     committed = positions
+    last = offsets
+  }
+
+  /**
+   * Before something that no commit has named is removed from the checkpoint: raises ProducerFencedException where another
+   * run has begun since this one, and it may be that run's. Kafka is asked by committing the last positions once more.
+   */
+  private[millstream] def confirm(): Unit = if (!open && last.nonEmpty) {
+    producer.beginTransaction()
+    retry(producer.sendOffsetsToTransaction(last.asJava, new ConsumerGroupMetadata(group)))
+    retry(producer.commitTransaction())
   }
 
   /** The marker of the last commit, of any run; "" where there is none. */
-  private[millstream] def lastMarker: String = {
-    val known = Topics.of(conf).committed(group).values.map(_.metadata)
-    known.filter(_.nonEmpty).maxByOption(batchOf).getOrElse("")
-  }
+  private[millstream] def lastMarker: String =
+    last.values.map(_.metadata).filter(_.nonEmpty).maxByOption(batchOf).getOrElse("")
 
   /** What is not committed is aborted, as far as Kafka can be told. */
   private[millstream] def close(): Unit = {
@@ -116,6 +130,15 @@ object Transactions {
   private[millstream] def committing(file: Path): Option[String => Unit] =
     if (file.getParent.getName != "commits" || !file.getName.forall(_.isDigit)) None
     else Option(byCheckpoint.get(folder(file.getParent.getParent))).map(transactions => transactions.commit(_))
+
+  /** A file of a checkpoint is about to be removed: the offsets of a batch that is not committed may be another run's. */
+  def removing(file: Path): Unit =
+    if (file.getParent.getName == "offsets")
+      for {
+        batch <- file.getName.toLongOption
+        transactions <- Option(byCheckpoint.get(folder(file.getParent.getParent)))
+        if batch > batchOf(transactions.lastMarker)
+      } transactions.confirm()
 
   private def folder(path: Path): String = path.toUri.getPath
   private[millstream] def batchOf(marker: String): Long = marker.takeWhile(_.isDigit).toLongOption.getOrElse(-1L)

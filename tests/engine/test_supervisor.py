@@ -9,8 +9,9 @@ import pytest
 
 from engine.test_state import MADE, SOURCE, after
 from millstream.engine.state import DesiredQuery
-from millstream.engine.supervisor import CannotRun, Supervisor
+from millstream.engine.supervisor import CannotRun, QueryHealth, Supervisor
 from support.kafka import wait_for
+from support.patience import PATIENCE
 
 
 @dataclass
@@ -60,7 +61,7 @@ def runner() -> FakeRunner:
 
 @pytest.fixture
 def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
-    made = Supervisor(runner, lambda: runner.now)
+    made = Supervisor(runner, clock=lambda: runner.now)
     made.begin()
     yield made
     made.end()
@@ -102,6 +103,19 @@ def test_a_paused_query_is_stopped_and_keeps_its_checkpoint(supervisor: Supervis
     assert not runner.forgotten
     supervisor.set_desired({ID: one})
     wait_for(lambda: len(runner.started) == 2, "the resume")
+
+
+def test_nothing_starts_while_another_server_may_run_it(runner: FakeRunner) -> None:
+    allowed, asked = threading.Event(), threading.Event()
+    supervisor = Supervisor(runner, lambda: asked.set() or allowed.is_set())
+    supervisor.begin()
+    supervisor.set_desired(desired())
+    assert asked.wait(PATIENCE)
+    assert not runner.started
+    allowed.set()
+    wait_for(lambda: runner.started, "the start")
+    assert supervisor.health(ID) == QueryHealth("RUNNING")
+    supervisor.end()
 
 
 def test_a_failed_query_waits_and_starts_again_and_its_first_failure_is_kept(

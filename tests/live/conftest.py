@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,27 @@ from support.engine_process import EngineProcess
 from support.kafka import BrokerClient
 
 Begin = Callable[..., EngineProcess]
+LOG_FOLDER = pytest.StashKey[Path]()
+LAST = 200  # lines of a server's log that are shown of a test that failed
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Put the ends of the servers' logs beside the report of a test that failed."""
+    outcome: Any = yield
+    report, module = outcome.get_result(), item.getparent(pytest.Module)
+    if report.failed and module is not None and LOG_FOLDER in module.stash:
+        for log in sorted(module.stash[LOG_FOLDER].glob("*.log")):
+            report.sections.append((f"log of server {log.stem}", "\n".join(log.read_text().splitlines()[-LAST:])))
 
 
 @pytest.fixture(scope="module")
-def begin(broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
+def begin(
+    request: pytest.FixtureRequest, broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Begin]:
     """Starts a server of this module's own service id; all share one data folder, and end with the module."""
     folder, service = tmp_path_factory.mktemp("server"), kafka.unique("live").replace("-", "_")
+    request.node.stash[LOG_FOLDER] = folder
     processes: list[EngineProcess] = []
 
     def start(name: str = "one", **properties: str) -> EngineProcess:

@@ -1,7 +1,6 @@
 """Queries with exactly_once_v2 whose server is killed, frozen and paused: each row once, counts of counts right."""
 
 import random
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -10,6 +9,7 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord, wait_for
+from support.load import SteadyLoad
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -25,28 +25,10 @@ CREATE TABLE {name}_COPIED AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM {name}_
 """
 
 
-class Load:
-    """Writes rows v = 0, 1, 2, …, 300 a second, until it is stopped."""
-
-    def __init__(self, kafka: BrokerClient, topic: str) -> None:
-        self.written, self._kafka, self._topic = 0, kafka, topic
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> "Load":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._enough.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._enough.wait(0.01):
-            for _ in range(3):
-                self._kafka.send(self._topic, f'"k{self.written % KEYS}"', {"v": self.written})
-                self.written += 1
-        self._kafka.flush()
+def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
+    """Rows v = 0, 1, 2, …, 300 a second, under ten keys."""
+    send = lambda v: kafka.send(topic, f'"k{v % KEYS}"', {"v": v})  # noqa: E731
+    return SteadyLoad(send, kafka.flush, each=3)
 
 
 @pytest.fixture
@@ -79,7 +61,8 @@ def flow(kafka: BrokerClient, name: str, more: int) -> None:
 def check(kafka: BrokerClient, name: str, written: int) -> None:
     """Every row has its output once, and every count of rows, and of outputs, is told once."""
     complete = lambda: all(len(rows) >= written for rows in outputs(kafka, name).values())  # noqa: E731
-    wait_for(complete, f"{written} outputs of each", PATIENCE)
+    lengths = lambda: {kind: len(rows) for kind, rows in outputs(kafka, name).items()}  # noqa: E731
+    wait_for(complete, f"{written} outputs of each", PATIENCE, lengths)
     rows = outputs(kafka, name)
     assert sorted(r.json["V"] for r in rows["COPY"]) == list(range(written))  # type: ignore[index]
     for kind in ("COUNT", "COPIED"):
@@ -97,7 +80,7 @@ def test_killed_again_and_again(start: Callable[..., EngineProcess], kafka: Brok
     moments = random.Random(12)
     server = start()
     server.execute(DECLARED.format(name=name))
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         for _ in range(3):
             flow(kafka, name, 100)
             time.sleep(moments.uniform(0, 1.5))
@@ -113,7 +96,7 @@ def test_paused_replaced_and_stopped(start: Callable[..., EngineProcess], kafka:
     server = start()
     server.execute(DECLARED.format(name=name))
     ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         flow(kafka, name, 100)
         server.execute("".join(f"PAUSE {id};" for id in ids))
         server.execute("".join(f"RESUME {id};" for id in ids))
@@ -144,7 +127,7 @@ def test_frozen_and_replaced_by_another_server(
     """The thawed server finds transactions of its own open, or rows of it in the sink: none may come through."""
     first = start("first")
     first.execute(DECLARED.format(name=name))
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         flow(kafka, name, 100)
         second = start("second")
         first.freeze()
@@ -153,7 +136,6 @@ def test_frozen_and_replaced_by_another_server(
         flow(kafka, name, 300)
     check(kafka, name, load.written)
     first.kill()
-    flow_nothing = {kind: len(rows) for kind, rows in outputs(kafka, name).items()}
-    assert flow_nothing == dict.fromkeys(flow_nothing, load.written)
+    assert {len(rows) for rows in outputs(kafka, name).values()} == {load.written}
     second.clear()
     second.close()

@@ -1,6 +1,5 @@
 """Queries that are paused, replaced, and stopped with their server, under load: no row twice, none lost."""
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -8,6 +7,7 @@ import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.load import SteadyLoad
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -25,28 +25,10 @@ CREATE STREAM {name}_NAMED AS SELECT s.id AS id, s.v AS v, n.name AS name
 """
 
 
-class Load:
-    """Writes rows v = 0, 1, 2, …, 500 a second, until it is stopped."""
-
-    def __init__(self, kafka: BrokerClient, topic: str, first: int = 0) -> None:
-        self.written, self._kafka, self._topic = first, kafka, topic
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> "Load":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._enough.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._enough.wait(0.01):
-            for _ in range(5):
-                self._kafka.send(self._topic, f'"k{self.written % KEYS}"', {"v": self.written})
-                self.written += 1
-        self._kafka.flush()
+def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
+    """Rows v = 0, 1, 2, …, 500 a second, under ten keys."""
+    send = lambda v: kafka.send(topic, f'"k{v % KEYS}"', {"v": v})  # noqa: E731
+    return SteadyLoad(send, kafka.flush, each=5)
 
 
 @pytest.fixture
@@ -98,7 +80,7 @@ def test_queries_paused_again_and_again_under_load(
     server = start()
     server.execute(DECLARED.format(name=name))
     ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         for _ in range(5):
             flow(kafka, name, 200)
             server.execute("".join(f"PAUSE {id};" for id in ids))
@@ -113,7 +95,7 @@ def test_a_server_that_is_stopped_and_started_again(
 ) -> None:
     server = start()
     server.execute(DECLARED.format(name=name))
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         for _ in range(2):
             flow(kafka, name, 200)
             server.close()
@@ -130,7 +112,7 @@ def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
     server = start()
     replaced = "CREATE OR REPLACE STREAM {0}_R AS SELECT id, v FROM {0} WHERE v % 2 = {1} EMIT CHANGES;"
     server.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
-    with Load(kafka, name) as load:
+    with steady(kafka, name) as load:
         server.execute(replaced.format(name, 0))
         wait_for(lambda: kafka.ends(f"{name}_R") >= 300, "rows of the old query", PATIENCE)
         server.execute(replaced.format(name, 1))

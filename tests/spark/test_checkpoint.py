@@ -1,11 +1,13 @@
 """What a kill leaves in a checkpoint."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from millstream.spark import checkpoint as checkpoints
 from millstream.spark import jvm
 from millstream.spark.checkpoint import CheckpointBehind, files, finish, half_written, location, mend, restore
 
@@ -40,6 +42,22 @@ def test_a_checkpoint_is_mended_on_disk_and_through_hadoop(spark: SparkSession, 
     mend(spark, location(str(tmp_path / "nowhere")))
 
 
+def test_mending_spares_a_batch_that_another_run_commits_meanwhile(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that was frozen lists one log, and the query's next server writes a batch before it lists the other."""
+    url = checkpoint(tmp_path, "offsets/0", "commits/0")
+
+    def listed(session: SparkSession, folder: str) -> Sequence[str]:
+        names = files(session, folder)
+        checkpoint(tmp_path, "offsets/1", "commits/1")
+        return names
+
+    monkeypatch.setattr(checkpoints, "files", listed)
+    mend(spark, url)
+    assert left(tmp_path) == ["commits/0", "commits/1", "offsets/0", "offsets/1"]
+
+
 def checkpoint(folder: Path, *names: str) -> str:
     """A checkpoint with these files; its URL."""
     for name in names:
@@ -54,11 +72,12 @@ def left(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("marker", ["1-a", "2-b"])
 def test_a_batch_that_kafka_has_committed_is_finished(spark: SparkSession, tmp_path: Path, marker: str) -> None:
-    """Of what was prepared only the very attempt that Kafka names counts."""
+    """Of what was prepared only the very attempt that Kafka names counts; what is newer may be another run's."""
     logs = ["offsets/0", "offsets/1", "offsets/2", "commits/0", "commits/1"]
-    url = checkpoint(tmp_path, *logs, "prepared-2-b", "prepared-2-c", ".prepared-2-c.crc")
+    newer = ["prepared-2-b", "prepared-2-c", ".prepared-2-c.crc"]
+    url = checkpoint(tmp_path, *logs, "prepared-1-a", ".prepared-1-a.crc", *newer)
     finish(spark, url, marker)
-    assert left(tmp_path) == sorted(logs + ["commits/2"] * (marker == "2-b"))
+    assert left(tmp_path) == sorted(logs + (["commits/2"] if marker == "2-b" else newer))
     if marker == "2-b":
         assert (tmp_path / "commits" / "2").read_text() == "prepared-2-b"
 

@@ -1,18 +1,19 @@
 """Queries that write in Kafka transactions, against a real broker: what readers of committed records get of them."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.model.settings import effective
-from millstream.spark import sink, source, transactions
+from millstream.spark import jvm, sink, source, transactions
 from millstream.spark.checkpoint import CheckpointBehind
 from support.kafka import BrokerClient, wait_for
+from support.load import SteadyLoad
 
 pytestmark = pytest.mark.live
 ENOUGH = 60.0
@@ -97,38 +98,23 @@ def put(kafka: BrokerClient, topic: str, count: int, first: int = 0) -> None:
     kafka.flush()
 
 
-class Load:
-    """Writes numbered records, 300 a second, until it is stopped."""
-
-    def __init__(self, kafka: BrokerClient, topic: str) -> None:
-        self.written = 0
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(kafka, topic), daemon=True)
-        self._thread.start()
-
-    def _run(self, kafka: BrokerClient, topic: str) -> None:
-        while not self._enough.wait(0.01):
-            put(kafka, topic, 3, self.written)
-            self.written += 3
-
-    def stop(self) -> int:
-        self._enough.set()
-        self._thread.join()
-        return self.written
+def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
+    """Numbered records, 300 a second."""
+    return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=3)
 
 
 def test_each_input_has_one_output_through_crashes_and_orderly_stops(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=2)
-    copy, load = copying(topic), Load(kafka, topic)
-    for turn in range(6):
+    copy = copying(topic)
+    with steady(kafka, topic) as load:
+        for turn in range(6):
+            copy.start()
+            copy.reach(len(kafka.committed(copy.out)) + 150 * (1 + turn % 3))
+            (copy.crash if turn % 3 else copy.finish)()
         copy.start()
-        copy.reach(len(kafka.committed(copy.out)) + 150 * (1 + turn % 3))
-        (copy.crash if turn % 3 else copy.finish)()
-    copy.start()
-    written = load.stop()
-    copy.reach(written)
+    copy.reach(load.written)
     copy.finish()
-    assert copy.values() == list(range(written))
+    assert copy.values() == list(range(load.written))
 
 
 def test_what_a_crashed_batch_wrote_is_never_seen(kafka: BrokerClient, copying: Copying) -> None:
@@ -230,3 +216,31 @@ def test_a_batch_without_records_is_long_and_takes_no_transaction(kafka: BrokerC
     assert max(copy.batches("commits")) <= 6, "empty batches were ended early"
     assert int(copy.marker().split("-")[0]) < max(copy.batches("commits"))
     assert copy.values() == [0]
+
+
+def test_a_run_that_was_replaced_removes_no_batch_from_the_checkpoint(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """A server that was frozen in a start would remove the offsets of the batch that the next run commits."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, 10)
+    copy.start()
+    copy.reach(10)
+    copy.finish()
+    module = jvm.module(spark, "Transactions")
+    producer = jvm.java_map(spark, {**sink.PRODUCER, "bootstrap.servers": kafka.bootstrap})
+    offsets = {run: spark._jvm.org.apache.hadoop.fs.Path(f"/{copy.group}/{run}/offsets/999") for run in ("old", "new")}  # type: ignore[union-attr]
+    for run in offsets:
+        assert module.begin(run, f"/{copy.group}/{run}", copy.group, 500, producer) == copy.marker()
+    module.removing(offsets["new"])
+    assert module.of("new").lastMarker() == copy.marker()
+    with pytest.raises(Py4JError, match=r"newer producer|old epoch"):
+        module.removing(offsets["old"])
+    for run in offsets:
+        module.end(run)
+    copy.start()
+    put(kafka, topic, 5, 10)
+    copy.reach(15)
+    copy.finish()
+    assert copy.values() == list(range(15))

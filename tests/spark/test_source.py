@@ -1,7 +1,6 @@
 """The Kafka source against a real broker: what it reads, how a batch is ended on demand, topics that change."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark import sink, source
 from support.kafka import BrokerClient, wait_for
+from support.load import SteadyLoad
 
 pytestmark = pytest.mark.live
 ENOUGH = 30.0
@@ -216,40 +216,25 @@ def test_a_query_that_crashes_soon_after_each_start_gets_on(kafka: BrokerClient,
     assert sorted(copy.values(), key=lambda v: int(v or b"")) == numbers(30)
 
 
-class Load:
-    """Writes numbered records, 500 a second, until it is stopped."""
-
-    def __init__(self, kafka: BrokerClient, topic: str) -> None:
-        self.written = 0
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(kafka, topic), daemon=True)
-        self._thread.start()
-
-    def _run(self, kafka: BrokerClient, topic: str) -> None:
-        while not self._enough.wait(0.01):
-            put(kafka, topic, numbers(5, self.written))
-            self.written += 5
-
-    def stop(self) -> int:
-        self._enough.set()
-        self._thread.join()
-        return self.written
+def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
+    """Numbered records, 500 a second."""
+    return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=5)
 
 
 def test_a_query_that_is_stopped_again_and_again_under_load_repeats_nothing(
     kafka: BrokerClient, copying: Copying
 ) -> None:
     topic = kafka.create_topic(partitions=2)
-    copy, load = copying(topic), Load(kafka, topic)
-    for _ in range(5):
+    copy = copying(topic)
+    with steady(kafka, topic) as load:
+        for _ in range(5):
+            copy.start()
+            copy.reach(kafka.ends(copy.out) + 300)
+            copy.finish()
         copy.start()
-        copy.reach(kafka.ends(copy.out) + 300)
-        copy.finish()
-    copy.start()
-    written = load.stop()
-    copy.reach(written)
+    copy.reach(load.written)
     copy.finish()
-    assert sorted(copy.values(), key=lambda v: int(v or b"")) == numbers(written)
+    assert sorted(copy.values(), key=lambda v: int(v or b"")) == numbers(load.written)
 
 
 def test_a_stop_does_not_wait_for_records_nor_for_the_batch(kafka: BrokerClient, copying: Copying) -> None:

@@ -153,11 +153,13 @@ def _end(reader: Consumer, partition: TopicPartition) -> int:
             time.sleep(0.05)
 
 
-def wait_for(ready: Callable[[], object], what: str, timeout: float = PATIENCE) -> None:
-    """Return once `ready()` is true; AssertionError naming `what` after `timeout` seconds."""
+def wait_for(
+    ready: Callable[[], object], what: str, timeout: float = PATIENCE, seen: Callable[[], object] = str
+) -> None:
+    """Return once `ready()` is true; AssertionError naming `what`, and what `seen` gives, after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not ready():
-        assert time.monotonic() < deadline, f"{what} did not happen in {timeout} s"
+        assert time.monotonic() < deadline, f"{what} did not happen in {timeout} s {seen()}"
         time.sleep(0.02)
 
 

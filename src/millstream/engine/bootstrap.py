@@ -68,7 +68,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         lease = Lease(kafka, log.topic, service, name, lease_ms, spark_runtime.extend_lease)
         lease.start()
         started.callback(lease.close)
-        supervisor = Supervisor(spark_runtime)
+        supervisor = Supervisor(spark_runtime, lambda: lease.held)
         supervisor.begin()
         started.callback(supervisor.end)
         tables = Materializer(spark_runtime.local / "tables" / service / name, _topics(kafka), spark_runtime.skipped)

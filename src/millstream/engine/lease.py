@@ -59,7 +59,7 @@ class Lease:
         self._terms = self._term = 0
         self._assigned = self._confirmed = False
         self._position = self._carried_out = 0
-        self._renew_at = 0.0
+        self._renew_at = self._held_until = 0.0
         self._settings = {
             **kafka.client,
             "group.id": self.group,
@@ -85,6 +85,11 @@ class Lease:
         A term goes on while Kafka cannot be asked: then the sinks wait.
         """
         return self._term
+
+    @property
+    def held(self) -> bool:
+        """Whether no other server can have been given the lease meanwhile; False while Kafka cannot be asked."""
+        return bool(self._term) and time.monotonic() < self._held_until
 
     def carried_out(self) -> int:
         """The first command that no leader before this term has carried out."""
@@ -151,7 +156,8 @@ class Lease:
                 self._assigned = self._confirmed = False
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return
-        self._on_extended(sent + self._timeout - time.monotonic())
+        self._held_until = sent + self._timeout
+        self._on_extended(self._held_until - time.monotonic())
         if not self._term:
             self._terms += 1
             self._term = self._terms

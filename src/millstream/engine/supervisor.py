@@ -104,8 +104,14 @@ class _SupervisedQuery:
 class Supervisor:
     """Runs the desired queries. One thread decides, a pool starts and stops; any thread may call the methods."""
 
-    def __init__(self, runner: QueryRunner, clock: Callable[[], float] = time.time) -> None:
-        self._runner, self._clock = runner, clock
+    def __init__(
+        self,
+        runner: QueryRunner,
+        may_start: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """While `may_start()` is False no query is started: another server may have them, and their checkpoints."""
+        self._runner, self._may_start, self._clock = runner, may_start, clock
         self._queries: dict[str, _SupervisedQuery] = {}
         self._requests: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="query")
@@ -201,7 +207,7 @@ class Supervisor:
                 self._check_start(query, query.starting)
             elif query.running is not None:
                 self._check_running(query, query.running)
-            elif query.desired.running and self._clock() >= query.next_try:
+            elif query.desired.running and self._clock() >= query.next_try and self._may_start():
                 query.starting = self._pool.submit(self._start, query.desired)
 
     def _start(self, desired: DesiredQuery) -> RunningQuery | Exception:

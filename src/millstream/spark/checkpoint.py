@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 
 from millstream.spark import jvm
 
-LOGS = ("offsets", "commits")
 PREPARED = "prepared-"
 # Spark's file with the id of a query, which no other query may have.
 IDENTITY = "metadata"
@@ -41,7 +40,8 @@ class CheckpointBehind(Exception):
 def finish(session: SparkSession, url: str, marker: str) -> None:
     """Have the commit log name the batch that Kafka committed last, as its `marker` says ("<batch>-…", "" for none).
 
-    Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared otherwise is removed.
+    Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared before is removed; what
+    was prepared for a later batch stays: another run may have begun since `marker` was read, and have committed it.
     """
     prepared = [name for name in files(session, url) if name.removeprefix(".").startswith(PREPARED)]
     committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
@@ -54,13 +54,19 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
             )
         rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
     for name in prepared:
-        delete(session, f"{url}/{name}")
+        if int(name.removeprefix(".").removeprefix(PREPARED).partition("-")[0]) <= batch:
+            delete(session, f"{url}/{name}")
 
 
 def mend(session: SparkSession, url: str) -> None:
-    """Remove what a kill left half written in a checkpoint that no query uses now."""
-    offsets, commits = (files(session, f"{url}/{log}") for log in LOGS)
-    for log, names in zip(LOGS, half_written(offsets, commits), strict=True):
+    """Remove what a kill left half written in a checkpoint that no query uses now.
+
+    A server that was frozen may be here while the query runs elsewhere: a commit that is listed before the offsets
+    are has its offsets, where the two are written in that order (exactly once).
+    """
+    commits = files(session, f"{url}/commits")
+    offsets = files(session, f"{url}/offsets")
+    for log, names in zip(("offsets", "commits"), half_written(offsets, commits), strict=True):
         for name in names:
             delete(session, f"{url}/{log}/{name}")
 
