@@ -105,7 +105,7 @@ DECLARED = {
     "SOURCED_BY_CONNECTOR": "text",
     "SOURCE_CONNECTOR": "text",
 }
-MADE = dict(_SHARED)
+CREATE_AS = dict(_SHARED)
 INSERTED = {"QUERY_ID": "text"}
 ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 

@@ -62,7 +62,7 @@ def target(statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, setti
         p = properties.read(statement.properties, properties.DECLARED, statement.span)
         formats = {side: format_name(side, p, settings) for side in SIDES}
         return Target(statement, p, p.text("KAFKA_TOPIC") or statement.name, formats)
-    p = properties.read(statement.properties, properties.MADE, statement.span)
+    p = properties.read(statement.properties, properties.CREATE_AS, statement.span)
     sources = [s for name in names_read(statement.query) if (s := catalog.sources.get(name)) is not None]
     formats = {side: format_name(side, p, settings, inherited(side, sources)) for side in SIDES}
     return Target(statement, p, sink_topic(statement.name, p, settings), formats)

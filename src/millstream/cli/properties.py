@@ -20,13 +20,13 @@ def read_properties(path: Path) -> dict[str, str]:
 
 def settings_of(words: Iterable[str]) -> dict[str, str]:
     """The properties of KEY=VALUE words. Raises SetupError for a word that is none."""
-    found = {}
+    settings = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise SetupError(f"--set {word} sets nothing", "it is written --set KEY=VALUE")
-        found[name.strip()] = value
-    return found
+        settings[name.strip()] = value
+    return settings
 
 
 def address_of(text: str) -> tuple[str, int]:

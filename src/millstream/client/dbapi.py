@@ -29,7 +29,7 @@ KINDS = {"BYTES": BINARY, "DATE": DATETIME, "TIME": DATETIME, "TIMESTAMP": DATET
 KINDS |= dict.fromkeys(("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "BOOLEAN"), NUMBER)
 Date, Time, Timestamp, Binary = date, time, datetime, bytes
 COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
-ASKS = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
+ROWS_STATEMENT = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
 PUSHES = re.compile(r"\bEMIT\s+(?:CHANGES|FINAL)\b", re.IGNORECASE)
 INSERTS = re.compile(rf"{COMMENTS}INSERT\s+INTO\b(?!.*\bSELECT\b)", re.IGNORECASE | re.DOTALL)
 TEXTS = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -165,7 +165,7 @@ class DbCursor:
         self._begin()
         with translated():
             sql = bound(operation, parameters)
-            if ASKS.match(sql):
+            if ROWS_STATEMENT.match(sql):
                 self._ask(sql)
             else:
                 self._take(self.connection.client.execute(_ended(sql)))
@@ -176,7 +176,7 @@ class DbCursor:
     def executemany(self, operation: str, seq_of_parameters: Iterable[Sequence[Any]]) -> Self:
         """Carry out a statement once for each of the parameters, many in a request. Raises Error."""
         self._begin()
-        if ASKS.match(operation):
+        if ROWS_STATEMENT.match(operation):
             raise ProgrammingError("executemany takes no SELECT")
         count, remaining = 0, iter(seq_of_parameters)
         with translated():

@@ -48,7 +48,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
         case Listing.FUNCTIONS:
             return listings.functions(text, library(catalog.functions))
         case Listing.PROPERTIES:
-            return listings.properties(text, engine.server, engine.given, context.session.properties)
+            return listings.properties(text, engine.server, engine.configured, context.session.properties)
         case Listing.TYPES:
             return listings.types(text, catalog)
         case Listing.VARIABLES:

@@ -89,7 +89,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
         return EngineContext(
             server=settings,
-            given=frozenset(server),
+            configured=frozenset(server),
             name=name,
             host=_host(settings),
             log_topic=logging.topic,
@@ -148,9 +148,9 @@ def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
 
 def _name(settings: Mapping[str, str]) -> str:
     """The server's name: the same after a restart, another one for another server."""
-    given_name = settings["millstream.server.id"]
-    if given_name:
-        return re.sub(r"[^A-Za-z0-9._]", "_", given_name)
+    configured = settings["millstream.server.id"]
+    if configured:
+        return re.sub(r"[^A-Za-z0-9._]", "_", configured)
     place = f"{socket.gethostname()} {settings['listeners']} {settings['millstream.data.dir']}"
     return hashlib.sha256(place.encode()).hexdigest()[:12]
 

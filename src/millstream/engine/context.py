@@ -32,12 +32,12 @@ class ClosableQuery:
 class EngineContext:
     """The parts of a running engine, and the loops among them; `close` ends them all.
 
-    `server` are the server's settings as they are in effect, `given` the names of those that its owner gave,
+    `server` are the server's settings as they are in effect, `configured` the names of those that its owner gave,
     `name` its own name, `host` its address, `log_topic` that of the processing log.
     """
 
     server: Mapping[str, str]
-    given: frozenset[str]
+    configured: frozenset[str]
     name: str
     host: str
     log_topic: str

@@ -11,7 +11,7 @@ from millstream.engine.kafka import KafkaClient
 from millstream.engine.schemas import RegistryAccess
 from millstream.syntax import tree
 
-JUST_MADE = 1.0
+JUST_CREATED = 1.0
 
 
 def look_up(
@@ -32,7 +32,7 @@ def look_up(
     needed = {created.topic} if created is not None and created.must_exist else set()
     facts = kafka.facts(names)
     # A topic that another client created a moment ago may not be known to all brokers yet.
-    deadline = time.monotonic() + JUST_MADE
+    deadline = time.monotonic() + JUST_CREATED
     while not needed <= facts.keys() and time.monotonic() < deadline:
         time.sleep(0.05)
         facts = kafka.facts(names)

@@ -198,7 +198,7 @@ class KafkaClient:
         newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
         oldest = {p: at.timestamp - keep_ms for p, at in newest.items() if at.offset >= 0 and at.timestamp >= keep_ms}
         since = {p: OffsetSpec.for_timestamp(at) for p, at in oldest.items()}
-        kept = {p: found.offset for p, found in self._listed(since).items()}
+        kept = {p: at.offset for p, at in self._listed(since).items()}
         first = self._listed(dict.fromkeys(kept, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
         old = [TopicPartition(topic, p.partition, at) for p, at in kept.items() if at > first[p].offset]
         for answer in self._admin.delete_records(old, request_timeout=PATIENCE).values() if old else ():

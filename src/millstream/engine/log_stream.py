@@ -7,7 +7,7 @@ from millstream.model.names import literal
 from millstream.model.settings import is_on
 
 NAME = "KSQL_PROCESSING_LOG"
-WANTED = "ksql.logging.processing.stream.auto.create"
+AUTO_CREATE = "ksql.logging.processing.stream.auto.create"
 _PLACE = "`partition` INT, `offset` BIGINT"
 _CODEC = f"target STRING, `topic` STRING, errorMessage STRING, cause ARRAY<STRING>, {_PLACE}"
 _MESSAGE = f"""
@@ -28,5 +28,5 @@ def statement(topic: str) -> str:
 
 def declare(engine: EngineContext) -> None:
     """Declare the log where the server's owner wants it. Raises RequestFailed."""
-    if is_on(engine.server, WANTED):
+    if is_on(engine.server, AUTO_CREATE):
         execute(Request(statement(engine.log_topic)), engine)

@@ -152,12 +152,12 @@ class Registry:
             return None
         if not answer.is_success:
             raise RegistryFailed(
-                f"the schema registry answered {answer.status_code}: {_said(answer)}", answer.status_code
+                f"the schema registry answered {answer.status_code}: {_message(answer)}", answer.status_code
             )
         return answer.json()
 
 
-def _said(answer: httpx.Response) -> str:
+def _message(answer: httpx.Response) -> str:
     try:
         return str(answer.json().get("message") or answer.text)
     except (ValueError, AttributeError):

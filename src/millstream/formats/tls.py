@@ -28,7 +28,7 @@ def context(settings: Mapping[str, str]) -> ssl.SSLContext:
     Raises SetupError where a file is not what it is to be, or its password another.
     """
     try:
-        return _made(settings)
+        return _context(settings)
     except (ValueError, OSError) as error:
         hint = (
             "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM; a key has the password of its store"
@@ -36,7 +36,7 @@ def context(settings: Mapping[str, str]) -> ssl.SSLContext:
         raise SetupError(f"no TLS to the schema registry: {error}", hint) from error
 
 
-def _made(settings: Mapping[str, str]) -> ssl.SSLContext:
+def _context(settings: Mapping[str, str]) -> ssl.SSLContext:
     trusted = settings.get("ssl.truststore.location")
     context = ssl.create_default_context(cadata=trusted_certificates(trusted, settings) if trusted else None)
     own = settings.get("ssl.keystore.location")

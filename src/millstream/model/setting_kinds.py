@@ -86,8 +86,8 @@ def _patterns(text: str) -> str | None:
 
 def _addresses(address: re.Pattern[str]) -> Callable[[str], str | None]:
     def read(text: str) -> str | None:
-        found = [address.match(part.strip()) for part in text.split(",")]
-        return text.strip() if all(one and int(one[1]) <= 65535 for one in found) else None
+        addresses = [address.match(part.strip()) for part in text.split(",")]
+        return text.strip() if all(one and int(one[1]) <= 65535 for one in addresses) else None
 
     return read
 

@@ -57,10 +57,12 @@ class Read(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The source's columns; a header column is one of the value's."""
         return Schema(tuple(_as_value(c) for c in self.origin.schema))
 
     @property
     def kind(self) -> RelationKind:
+        """The source's kind."""
         return self.origin.kind
 
 
@@ -78,10 +80,12 @@ class Filter(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The columns of its source."""
         return self.source.schema
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of its source."""
         return self.source.kind
 
 
@@ -97,11 +101,13 @@ class Flatten(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The columns of its source, then one for each table function."""
         flattened = tuple(Column(f.name, type_of(f.expression)) for f in self.functions)
         return Schema((*self.source.schema.columns, *flattened))
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of its source."""
         return self.source.kind
 
 
@@ -153,11 +159,13 @@ class Aggregate(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The grouping keys, then a column for each aggregate."""
         keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregations)))
 
     @property
     def kind(self) -> RelationKind:
+        """A table, whatever is aggregated."""
         return RelationKind.TABLE
 
     @property
@@ -175,12 +183,14 @@ class Rekey(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The new keys, then the value columns, and what was the key among them."""
         keys = tuple(Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         old = tuple(replace(c, part=RecordPart.VALUE) for c in self.source.schema.key)
         return Schema((*keys, *self.source.schema.value, *old))
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of its source."""
         return self.source.kind
 
 
@@ -245,12 +255,14 @@ class Join(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The key, then the value columns of both sides."""
         key = (Column(self.name, type_of(self.left_key), RecordPart.KEY),)
         keys = self.left.schema.key if self.foreign else key
         return Schema((*keys, *self.left.schema.value, *self.right.schema.value))
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of the left side."""
         return self.left.kind
 
 
@@ -267,11 +279,13 @@ class Select(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The keys, then a column for each expression."""
         keys = (Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         return Schema((*keys, *(Column(c.name, type_of(c.expression)) for c in self.columns)))
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of its source."""
         return self.source.kind
 
 
@@ -284,10 +298,12 @@ class Write(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """The columns of the sink."""
         return self.sink.schema
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of the sink."""
         return self.sink.kind
 
 
@@ -301,10 +317,12 @@ class ClientOutput(PlanNode):
 
     @property
     def schema(self) -> Schema:
+        """A column for each expression."""
         return Schema(tuple(Column(c.name, type_of(c.expression)) for c in self.columns))
 
     @property
     def kind(self) -> RelationKind:
+        """The kind of its source."""
         return self.source.kind
 
 

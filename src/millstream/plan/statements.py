@@ -216,7 +216,7 @@ def _(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
         return _exists(statement, old, context)
     plan = _planned(statement.query, statement.name, statement.span, context)
     _check_kind(statement, plan)
-    p = properties.read(statement.properties, properties.MADE, statement.span)
+    p = properties.read(statement.properties, properties.CREATE_AS, statement.span)
     id = (old and old.created_by) or _query_id(statement, context.catalog)
     sink = _sink(statement, plan, p, id, context)
     kept = ""

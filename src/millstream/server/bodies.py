@@ -56,6 +56,7 @@ async def _read(request: HttpRequest) -> bytes:
 
 
 def too_large(what: str, most: int, setting: str) -> RequestFailed:
+    """The refusal (413) of `what`, which has more bytes than the setting named `setting` allows."""
     return RequestFailed(TOO_LARGE, f"{what} has more than {most} bytes, the most that {setting} allows")
 
 

@@ -14,11 +14,17 @@ Row = list[Any]
 class Framing(Protocol):
     """One shape of an answer; each method gives the text to send at that moment."""
 
-    def start(self) -> str: ...
+    def start(self) -> str:
+        """The text before the first item."""
+        ...
 
-    def items(self, batch: Sequence[Any]) -> str: ...
+    def items(self, batch: Sequence[Any]) -> str:
+        """The text of items that follow each other."""
+        ...
 
-    def end(self) -> str: ...
+    def end(self) -> str:
+        """The text after the last item."""
+        ...
 
     def error(self, error: RequestFailed) -> str:
         """The text that ends the answer in place of end()."""
@@ -32,15 +38,19 @@ class ObjectFraming:
     rows: Rows
 
     def start(self) -> str:
+        """The array's bracket and the header."""
         return "[" + dumps({"header": header(self.rows)})
 
     def items(self, batch: Sequence[Row]) -> str:
+        """An element for each row."""
         return "".join(",\n" + dumps({"row": row_object(row)}) for row in batch)
 
     def end(self) -> str:
+        """The final message, if the answer has one, and the bracket."""
         return f",\n{dumps({'finalMessage': self.rows.ending})}]\n" if self.rows.ending else "]\n"
 
     def error(self, error: RequestFailed) -> str:
+        """The error as the last element."""
         return f",\n{dumps({'errorMessage': body(error)})}]\n"
 
 
@@ -51,15 +61,19 @@ class ArrayFraming:
     rows: Rows
 
     def start(self) -> str:
+        """The array's bracket and the metadata."""
         return "[" + dumps(metadata(self.rows))
 
     def items(self, batch: Sequence[Row]) -> str:
+        """An array for each row."""
         return "".join("," + dumps(row) for row in batch)
 
     def end(self) -> str:
+        """The array's bracket."""
         return "]"
 
     def error(self, error: RequestFailed) -> str:
+        """The error as the last element."""
         return f",{dumps(body(error))}]"
 
 
@@ -70,15 +84,19 @@ class LineFraming:
     rows: Rows
 
     def start(self) -> str:
+        """The line of metadata."""
         return dumps(metadata(self.rows)) + "\n"
 
     def items(self, batch: Sequence[Row]) -> str:
+        """A line for each row."""
         return "".join(dumps(row) + "\n" for row in batch)
 
     def end(self) -> str:
+        """Nothing: the last row is the last line."""
         return ""
 
     def error(self, error: RequestFailed) -> str:
+        """The error as the last line."""
         return dumps(body(error)) + "\n"
 
 
@@ -87,15 +105,19 @@ class PrintFraming:
     """PRINT: the topic's records as text, a line each."""
 
     def start(self) -> str:
+        """Nothing: the first record is the first line."""
         return ""
 
     def items(self, batch: Sequence[str]) -> str:
+        """A line for each record."""
         return "".join(line + "\n" for line in batch)
 
     def end(self) -> str:
+        """Nothing."""
         return ""
 
     def error(self, error: RequestFailed) -> str:
+        """The error as the last line."""
         return dumps(body(error)) + "\n"
 
 

@@ -15,6 +15,7 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
     """
 
     async def handle(self, event: Event) -> None:
+        """As hypercorn does, and release whoever waits to write to a connection that has closed."""
         await super().handle(event)
         if isinstance(event, Closed):
             for buffer in list(self.stream_buffers.values()):

@@ -15,7 +15,9 @@ from rich.console import Console
 class Progress(Protocol):
     """Shows the arrival of `files` files, `size` bytes in all; it yields what is told of the bytes."""
 
-    def showing(self, files: int, size: int) -> AbstractContextManager[Callable[[int], None]]: ...
+    def showing(self, files: int, size: int) -> AbstractContextManager[Callable[[int], None]]:
+        """A context for one download of `files` files, `size` bytes in all: it yields what is called with bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ def may_fail(expression: typed.TypedExpression) -> bool:
     match expression:
         case typed.TypedCall():
             return True
-        case typed.TypedCast(wanted, operand):
-            return may_fail(operand) or _cast_fails(operand.type, wanted)
+        case typed.TypedCast(target, operand):
+            return may_fail(operand) or _cast_fails(operand.type, target)
         case typed.TypedArithmetic(type, operator, left, right):
             exact = type in (DOUBLE, STRING) or _is_exact(type, operator, right)
             return not exact or (type != STRING and _needs(expression)) or may_fail(left) or may_fail(right)
@@ -376,11 +376,11 @@ def _(expression: typed.TypedCase, label: str | None) -> str:
 
 @_sql.register
 def _(expression: typed.TypedCast, label: str | None) -> str:
-    wanted, operand = expression.type, expression.operand
-    assert wanted is not None
+    target, operand = expression.type, expression.operand
+    assert target is not None
     if operand.type is None:
-        return constant(None, wanted)
-    return cast(_sql(operand, label), operand.type, wanted)
+        return constant(None, target)
+    return cast(_sql(operand, label), operand.type, target)
 
 
 @_sql.register

@@ -143,8 +143,8 @@ class Cursor:
         if token.kind is TokenKind.VARIABLE:
             hint = f"DEFINE {token.value} = '…'; makes it known"
             raise SqlSyntaxError(f"there is no variable {token.value}", token.span, hint)
-        list_of_wanted = alternatives(alternatives_tried) or alternatives(expected)
-        fact = f"unexpected {token}" + (f"; expected {list_of_wanted}" if list_of_wanted else "")
+        list_of_expected = alternatives(alternatives_tried) or alternatives(expected)
+        fact = f"unexpected {token}" + (f"; expected {list_of_expected}" if list_of_expected else "")
         raise SqlSyntaxError(fact, token.span, self._hint(alternatives_tried))
 
     def _hint(self, expected: Sequence[str]) -> str:

@@ -57,6 +57,7 @@ class ConformanceCase:
 
     @property
     def title(self) -> str:
+        """The case's file and name, as reports and ledgers have it."""
         return f"{self.file} :: {self.name}"
 
 

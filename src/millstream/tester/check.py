@@ -42,6 +42,7 @@ def _topic(
 
 
 def shown(placed: PlacedRecord, sink: Source | None, played: PlayResult) -> CaseRecord:
+    """A record as a case writes one: its key and value decoded in the sink's formats, windows and headers apart."""
     record = placed.record
     columns = sink.schema if sink else None
     bare, window = _unwindowed(record.key, sink)

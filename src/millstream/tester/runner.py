@@ -24,6 +24,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
+        """Whether there is no reason against the case."""
         return not self.reason
 
     def line(self) -> str:
