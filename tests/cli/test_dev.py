@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from millstream.cli.client import RestClient, SessionContext
+from millstream.cli.client import RestClient
 from millstream.cli.main import main
+from millstream.client.exchange import SessionSettings
 from support.kafka import wait_for
 from support.patience import PATIENCE
 
@@ -35,7 +36,7 @@ def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None
     shown = _read_until(dev, "everything runs")
     url = re.search(r"http://localhost:\d+", shown)
     assert url is not None, shown
-    entity = RestClient(url[0]).execute("SHOW STREAMS;", SessionContext())[0]
+    entity = RestClient(url[0]).execute("SHOW STREAMS;", SessionSettings())[0]
     assert (entity["@type"], entity["streams"]) == ("streams", [])
     children = _descendants(dev.pid)
     assert len(children) >= 2, "Kafka and Spark run beside it"

@@ -12,8 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from millstream.cli import users as users_command
-from millstream.cli.client import RestClient, ServerRefused, SessionContext
+from millstream.cli.client import RestClient, ServerRefused
 from millstream.cli.main import main
+from millstream.client.exchange import SessionSettings
 from millstream.security.login import login_of
 from millstream.security.roles import read_roles
 from millstream.security.users import UserFile, read_users
@@ -87,7 +88,7 @@ def test_a_socket_asks_for_a_login(server: Server, engine: FakeEngine) -> None:
 
 
 def test_the_shell_logs_in(server: Server) -> None:
-    context = SessionContext()
+    context = SessionSettings()
     assert RestClient(server.url, ("ann", PASSWORD)).execute("SHOW STREAMS;", context)
     in_url = RestClient(server.url.replace("://", "://ann:p%C3%A4ssword%3A%20with%20a%20colon@"))
     assert in_url.execute("SHOW STREAMS;", context)

@@ -6,8 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from millstream.cli.client import ClientError, ClientTls, RestClient, SessionContext
+from millstream.cli.client import ClientError, ClientTls, RestClient
 from millstream.cli.service import engine_properties
+from millstream.client.exchange import SessionSettings
 from millstream.security.tls import server_context
 from millstream.server.options import options_of
 from millstream.server.run import Server
@@ -37,7 +38,7 @@ def test_a_key_in_a_file_of_each_kind(authority: Authority, kind: str) -> None:
                 answer = client.get(f"{url}/info")
                 assert (answer.status_code, answer.http_version) == (200, "HTTP/2" if http2 else "HTTP/1.1")
         shell = RestClient(url, tls=ClientTls(authority.folder / "trust.pem"))
-        assert shell.execute("SHOW STREAMS;", SessionContext())
+        assert shell.execute("SHOW STREAMS;", SessionSettings())
         with pytest.raises(ClientError, match="CERTIFICATE_VERIFY_FAILED"):
             RestClient(url).info()
 

@@ -5,18 +5,17 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import httpx
 
+from millstream.client.errors import MillstreamError
+from millstream.client.exchange import DELIMITED, KSQL, SessionSettings, address
 from millstream.client.rows import LineBuffer
 
-DELIMITED = "application/vnd.ksqlapi.delimited.v1"
-KSQL = "application/vnd.ksql.v1+json"
 CONNECT_SECONDS = 5.0
 Entity = dict[str, Any]
 
@@ -55,14 +54,6 @@ class ServerRefused(ClientError):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionContext:
-    """What goes with every statement of a session: its SETs and its DEFINEs."""
-
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class RowStream:
     """The rows of a query, to be taken one by one while they come."""
 
@@ -94,15 +85,21 @@ class RestClient:
     """A server at a URL, with the user's name and password if it asks for them."""
 
     def __init__(self, url: str, auth: tuple[str, str] | None = None, tls: ClientTls | None = None) -> None:
-        """`url` may hold the name and password: http://ann:secret@host:8088; `auth` outranks them."""
+        """`url` may hold the name and password: http://ann:secret@host:8088; `auth` outranks them.
+
+        Raises ClientError where it is no URL.
+        """
+        try:
+            server = address(url, None, None, None)
+        except MillstreamError as error:
+            raise ClientError(str(error)) from error
         self._tls = tls or ClientTls()
-        self.url, in_url = _without_login(url.rstrip("/"))
-        self._auth = auth or in_url
+        self.url, self._auth = server.url, auth or server.auth
         self._chosen: str | None = None
 
     def elsewhere(self, url: str) -> "RestClient":
         """A client of another server, with the same name and password."""
-        return RestClient(url if "://" in url else f"http://{url}", self._auth, self._tls)
+        return RestClient(url, self._auth, self._tls)
 
     def info(self) -> Entity:
         """The server's version, cluster and state."""
@@ -112,7 +109,7 @@ class RestClient:
         """Whether the property may be set. Raises Refused with the reason where not."""
         return bool(self._get(f"/is_valid_property/{name}"))
 
-    def execute(self, text: str, context: SessionContext, patience: float | None = None) -> list[Entity]:
+    def execute(self, text: str, context: SessionSettings, patience: float | None = None) -> list[Entity]:
         """Carry out statements, and give the entities that they answer. Raises Refused."""
         body = {"ksql": text, "streamsProperties": context.properties, "sessionVariables": context.variables}
         with self._connection(patience) as http:
@@ -120,7 +117,7 @@ class RestClient:
         return list(_checked(answer))
 
     @contextmanager
-    def query(self, text: str, context: SessionContext, patience: float | None = None) -> Iterator[RowStream]:
+    def query(self, text: str, context: SessionSettings, patience: float | None = None) -> Iterator[RowStream]:
         """Ask for rows; the query ends with the block. Raises Refused, also in the middle of the rows.
 
         OutOfTime is raised where nothing comes for `patience` seconds.
@@ -131,7 +128,9 @@ class RestClient:
             yield RowStream(str(first.get("queryId")), names, types, map(_row, filter(None, lines)))
 
     @contextmanager
-    def print_topic(self, text: str, context: SessionContext, patience: float | None = None) -> Iterator[Iterator[str]]:
+    def print_topic(
+        self, text: str, context: SessionSettings, patience: float | None = None
+    ) -> Iterator[Iterator[str]]:
         """Ask for a topic's records as lines; reading ends with the block. Raises as `query` does."""
         with self._streaming(text, context, patience) as lines:
             yield map(_line, lines)
@@ -155,7 +154,7 @@ class RestClient:
             return _checked(http.get(path, headers={"Accept": KSQL}))
 
     @contextmanager
-    def _streaming(self, text: str, context: SessionContext, patience: float | None) -> Iterator[Iterator[str]]:
+    def _streaming(self, text: str, context: SessionSettings, patience: float | None) -> Iterator[Iterator[str]]:
         body = {"sql": text, "properties": context.properties, "sessionVariables": context.variables}
         with (
             self._connection(patience) as http,
@@ -176,8 +175,6 @@ class RestClient:
             raise OutOfTime(f"no answer came within {patience:g} s") from error
         except httpx.TransportError as error:
             raise self._unreachable(error) from error
-        except httpx.InvalidURL as error:
-            raise ClientError(f"{self.url} is no URL: {error}") from error
 
     def _protocol(self) -> str:
         """HTTP/2 if the server speaks it; with TLS the two sides agree on it by themselves."""
@@ -210,16 +207,6 @@ class RestClient:
             f"no server answers at {self.url} ({_reason(error)})",
             "start one with `millstream dev` or `millstream server`, or name another: `millstream http://HOST:8088`",
         )
-
-
-def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
-    """A URL without the name and password in it, which are never shown; and these two."""
-    scheme, separator, rest = url.partition("://")
-    login, at, host = rest.partition("/")[0].rpartition("@")
-    if not at:
-        return url, None
-    name, _, password = login.partition(":")
-    return scheme + separator + host + rest[len(login) + 1 + len(host) :], (unquote(name), unquote(password))
 
 
 def _reason(error: Exception) -> str:

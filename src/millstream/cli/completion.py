@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from millstream.cli.client import ClientError, Entity, RestClient, SessionContext
+from millstream.cli.client import ClientError, Entity, RestClient
 from millstream.cli.commands import COMMANDS
 from millstream.cli.highlighting import KEYWORDS, TYPES
+from millstream.client.exchange import SessionSettings
 from millstream.model.names import identifier
 
 ASKED = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
@@ -73,7 +74,7 @@ class SqlCompleter(Completer):
         entities: list[Entity] = []
         for statement in ASKED.split("; "):
             try:
-                entities += self._client().execute(statement.rstrip(";") + ";", SessionContext(), PATIENCE)
+                entities += self._client().execute(statement.rstrip(";") + ";", SessionSettings(), PATIENCE)
             except ClientError:
                 continue
         return known(entities)

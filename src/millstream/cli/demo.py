@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.console import Console
 
 from millstream.cli import flights
-from millstream.cli.client import ClientError, RestClient, SessionContext
+from millstream.cli.client import ClientError, RestClient
 from millstream.cli.dev import add_options, stack_options
 from millstream.cli.flights import Expected
 from millstream.cli.output import Output, OutputFormat
@@ -22,6 +22,7 @@ from millstream.cli.service import terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
 from millstream.cli.stack import KAFKA_PORT, RunningStack, StackOptions, report, running
+from millstream.client.exchange import SessionSettings
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Starts Kafka, the engine and the REST server on this machine, loads every flight
 leaves the rows for the shell; Ctrl-D ends the demo. With --once it checks the derived streams against the source
 data instead, and exits 0 if they agree."""
 BATCH = 2000
-FROM_THE_START = SessionContext({"auto.offset.reset": "earliest"})
+FROM_THE_START = SessionSettings({"auto.offset.reset": "earliest"})
 T = TypeVar("T")
 
 

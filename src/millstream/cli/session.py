@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from millstream.cli.client import AlreadyReported, ClientError, OutOfTime, RestClient, ServerRefused, SessionContext
+from millstream.cli.client import AlreadyReported, ClientError, OutOfTime, RestClient, ServerRefused
 from millstream.cli.commands import run_command
 from millstream.cli.error_report import trouble
 from millstream.cli.output import Output
 from millstream.cli.statements import ScriptStatement, split
+from millstream.client.exchange import SessionSettings
 from millstream.syntax.tokens import TokenKind
 
 READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "PRINT", "ASSERT")
@@ -43,9 +44,9 @@ class ShellSession:
     typed: Callable[[], Sequence[str]] = tuple
 
     @property
-    def context(self) -> SessionContext:
+    def context(self) -> SessionSettings:
         """What goes with each statement."""
-        return SessionContext(dict(self.properties), dict(self.variables))
+        return SessionSettings(dict(self.properties), dict(self.variables))
 
     def run(self, text: str, file: str = "") -> bool:
         """Carry out the statements of a text until one fails; whether none did. `file` is where they stand."""

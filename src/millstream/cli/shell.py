@@ -148,7 +148,7 @@ def _session(args: argparse.Namespace) -> ShellSession:
         Console(highlight=False), Console(stderr=True, highlight=False), OutputFormat(args.output == "JSON")
     )
     limits = QueryLimits(args.query_row_limit, args.query_timeout / 1000 if args.query_timeout else None)
-    session = ShellSession(RestClient("", auth, ClientTls(args.cacert, args.cert)).elsewhere(args.url), output, limits)
+    session = ShellSession(RestClient(args.url, auth, ClientTls(args.cacert, args.cert)), output, limits)
     for text in args.define:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from millstream.client.acknowledgements import BATCH, Acknowledgement, acknowledgements, batches
-from millstream.client.errors import InsertError, MillstreamError, transport_error
+from millstream.client.errors import MillstreamError, require_written, transport_error
 from millstream.client.exchange import (
     TIMEOUT,
     Exchange,
@@ -29,8 +29,7 @@ from millstream.client.exchange import (
 )
 from millstream.client.frames import arrow_table, pandas_frame, polars_frame
 from millstream.client.results import Result, last_sequence, result
-from millstream.client.rows import AnswerHeader, LineBuffer, Row
-from millstream.client.types import ColumnType
+from millstream.client.rows import AnswerHeader, DescribedRows, LineBuffer, Row
 
 
 def connect_async(
@@ -53,26 +52,12 @@ def connect_async(
     return AsyncConnection(http, server, session, timeout, retry or RetryPolicy())
 
 
-class AsyncRowIterator:
+class AsyncRowIterator(DescribedRows):
     """Rows as named tuples; an asynchronous context manager, which ends the query with its block."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], header: AnswerHeader) -> None:
-        self._lines, self._header = lines, header
-
-    @property
-    def query_id(self) -> str:
-        """The query's id at the server."""
-        return self._header.query_id
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return self._header.columns
-
-    @property
-    def types(self) -> tuple[ColumnType, ...]:
-        """The columns' types."""
-        return self._header.types
+        super().__init__(header)
+        self._lines = lines
 
     def __aiter__(self) -> AsyncIterator[Row]:
         return self
@@ -180,20 +165,20 @@ class AsyncConnection:
 
     async def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
         """Carry out statements other than queries; see Connection.execute. Raises StatementError."""
-        exchange = statement_exchange(statements, self._settings(properties), self._sequence)
+        exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
         results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
     async def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPullRows:
         """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
-        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=False)
+        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         lines = self._lines(exchange)
         return AsyncPullRows(lines, await _header(lines))
 
     async def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPushRows:
         """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
-        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=True)
+        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         lines = self._lines(exchange)
         return AsyncPushRows(lines, await _header(lines), self.close_query)
 
@@ -211,9 +196,7 @@ class AsyncConnection:
     ) -> list[Acknowledgement]:
         """Write rows to a stream or table; see Connection.insert. Raises InsertError, StatementError."""
         acks = [ack async for ack in self.insert_stream(target, rows, properties=properties)]
-        failed = [ack for ack in acks if not ack.ok]
-        if failed:
-            raise InsertError(failed, len(acks) - len(failed))
+        require_written(acks)
         return acks
 
     async def insert_stream(
@@ -224,7 +207,7 @@ class AsyncConnection:
         properties: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Acknowledgement]:
         """Write rows as `rows` gives them, and give the acknowledgement of each; see Connection.insert_stream."""
-        session, start = self._settings(properties), 0
+        session, start = self._session.plus(properties), 0
         async for batch in _batches(rows):
             lines = [line async for line in self._lines(insert_exchange(target, session, batch))]
             for ack in acknowledgements(lines, start):
@@ -242,9 +225,6 @@ class AsyncConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.close()
-
-    def _settings(self, properties: Mapping[str, Any] | None) -> SessionSettings:
-        return SessionSettings({**self._session.properties, **(properties or {})}, self._session.variables)
 
     async def _whole(self, exchange: Exchange) -> httpx.Response:
         async with self._opened(exchange) as response:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from millstream.client.acknowledgements import Acknowledgement, acknowledgements, batches
-from millstream.client.errors import InsertError, MillstreamError, transport_error
+from millstream.client.errors import MillstreamError, require_written, transport_error
 from millstream.client.exchange import (
     TIMEOUT,
     Exchange,
@@ -92,19 +92,19 @@ class Connection:
         Each call is a session of its own: SET and DEFINE hold until its end. Raises StatementError for the first that
         is refused; those before it are carried out.
         """
-        exchange = statement_exchange(statements, self._settings(properties), self._sequence)
+        exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
         results = [result(entity) for entity in parsed(self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
     def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PullRows:
         """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
-        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=False)
+        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         return PullRows(self._lines(exchange))
 
     def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
         """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
-        exchange = query_exchange(sql, self._settings(properties), self._sequence, endless=True)
+        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         return PushRows(self._lines(exchange), self.close_query)
 
     def close_query(self, query_id: str) -> None:
@@ -120,9 +120,7 @@ class Connection:
         Raises InsertError when all are sent, where some were refused; StatementError where none can be written.
         """
         acks = list(self.insert_stream(target, rows, properties=properties))
-        failed = [ack for ack in acks if not ack.ok]
-        if failed:
-            raise InsertError(failed, len(acks) - len(failed))
+        require_written(acks)
         return acks
 
     def insert_stream(
@@ -132,7 +130,7 @@ class Connection:
 
         Raises StatementError where the target cannot be written to.
         """
-        session, start = self._settings(properties), 0
+        session, start = self._session.plus(properties), 0
         for batch in batches(rows):
             yield from acknowledgements(self._lines(insert_exchange(target, session, batch)), start)
             start += len(batch)
@@ -146,9 +144,6 @@ class Connection:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-    def _settings(self, properties: Mapping[str, Any] | None) -> SessionSettings:
-        return SessionSettings({**self._session.properties, **(properties or {})}, self._session.variables)
 
     def _whole(self, exchange: Exchange) -> httpx.Response:
         """The answer, read to its end. Raises MillstreamError."""

@@ -56,6 +56,13 @@ class InsertError(MillstreamError):
         )
 
 
+def require_written(acks: Sequence[Acknowledgement]) -> None:
+    """Raises InsertError where one of the rows that are acknowledged was refused."""
+    failed = [ack for ack in acks if not ack.ok]
+    if failed:
+        raise InsertError(failed, len(acks) - len(failed))
+
+
 def statement_error(body: Mapping[str, Any]) -> StatementError:
     """The error that a JSON object of the server tells."""
     message = str(body.get("message", "the server gave no reason"))

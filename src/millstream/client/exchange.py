@@ -75,6 +75,10 @@ class SessionSettings:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
+    def plus(self, properties: Mapping[str, Any] | None) -> "SessionSettings":
+        """These, with the settings of one request above them."""
+        return SessionSettings({**self.properties, **(properties or {})}, self.variables)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

@@ -7,11 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from millstream.client.frames import arrow_table, pandas_frame, polars_frame
-from millstream.client.rows import AnswerHeader, Row
-from millstream.client.types import ColumnType
+from millstream.client.rows import AnswerHeader, DescribedRows, Row
 
 
-class RowIterator:
+class RowIterator(DescribedRows):
     """Rows as named tuples; a context manager, which ends the query with its block.
 
     Iterating raises StatementError where the query fails midway, ConnectionFailed where the server breaks off.
@@ -19,23 +18,8 @@ class RowIterator:
 
     def __init__(self, lines: Generator[bytes, None, None]) -> None:
         """Waits for the header. Raises MillstreamError."""
+        super().__init__(AnswerHeader(next(lines, b"{}")))
         self._lines = lines
-        self._header = AnswerHeader(next(lines, b"{}"))
-
-    @property
-    def query_id(self) -> str:
-        """The query's id at the server."""
-        return self._header.query_id
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return self._header.columns
-
-    @property
-    def types(self) -> tuple[ColumnType, ...]:
-        """The columns' types."""
-        return self._header.types
 
     def __iter__(self) -> Iterator[Row]:
         return self

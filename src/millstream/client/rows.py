@@ -76,3 +76,25 @@ def row_type(columns: Sequence[str]) -> Callable[[Iterable[Any]], Row]:
 
 def _loads_exactly(line: bytes) -> Any:
     return json.loads(line, parse_float=Decimal)
+
+
+class DescribedRows:
+    """What an answer's header says of its rows; the base of the iterators over them."""
+
+    def __init__(self, header: AnswerHeader) -> None:
+        self._header = header
+
+    @property
+    def query_id(self) -> str:
+        """The query's id at the server."""
+        return self._header.query_id
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self._header.columns
+
+    @property
+    def types(self) -> tuple[ColumnType, ...]:
+        """The columns' types."""
+        return self._header.types
