@@ -22,6 +22,7 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  *   ask("barrier", id), "barrier progress"   →   TableBootstrapBarriers.ends, report
  *   ask("stream time", run, key)             →   RunScope.time; tell(…, time) → RunScope.keepTime
  *   ask("counts", query, …)                  →   Counts.report; tell("failure", …) → Counts.reportFailure
+ *   ask("transaction slot", run, executor)   →   Transactions.slot; ask("transaction", run, …) → Transactions.join
  *
  * Arguments and answers are numbers, texts and arrays of them: Spark's RPC has the classes of Spark and Scala alone in an
  * executor. Those of `spark.jars` are known to tasks only, and a message that cannot be read costs the executor its
@@ -97,6 +98,9 @@ object DriverEndpoint extends Logging {
       case List("stream time", run: String, key: String) => context.reply(RunScope.time(run, key))
       case List("counts", query: String, written: Long, bytes: Long, last: Long) =>
         context.reply(Counts.report(query, written, bytes, last))
+      case List("transaction slot", run: String, executor: String) => context.reply(Transactions.slot(run, executor))
+      case List("transaction", run: String, id: String, producer: Long, epoch: Int) =>
+        context.reply(Transactions.join(run, OpenTransaction(id, producer, epoch.toShort)))
     }
 
     override def receive: PartialFunction[Any, Unit] = {

@@ -55,6 +55,12 @@ final class Topics private (admin: Admin) {
   /** Remove a consumer group; does not wait. */
   def forget(group: String): Unit = admin.deleteConsumerGroups(Collections.singleton(group))
 
+  /** Abort the transactions whose ids begin so, and let their producers write no more. */
+  def fence(prefix: String): Unit = {
+    val ids = admin.listTransactions.all.get().asScala.map(_.transactionalId).filter(_.startsWith(prefix))
+    if (ids.nonEmpty) admin.fenceProducers(ids.asJavaCollection).all.get()
+  }
+
   /** The ids of topics now; "" for those that are not there. Nothing where Kafka does not answer. */
   private[millstream] def ids(names: Set[String]): Map[String, String] =
     admin.describeTopics(names.asJavaCollection).topicNameValues.asScala.toMap.flatMap { case (name, answer) =>

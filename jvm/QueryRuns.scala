@@ -188,5 +188,6 @@ object QueryRuns {
     all.remove(run.id, run)
     run.stop()
     Consumers.close(run.id)
+    ExecutorTransactions.close(run.id)
   }
 }

@@ -89,8 +89,9 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     extends ForeachWriter[InternalRow] {
   // Made on the driver, which knows the query.
   private val skips = ProductionErrors.areSkipped(query)
+  private val executorWrites = Transactions.forExecutors(run)
   private val limit = conf.getOrDefault("max.request.size", "1048576").toInt
-  @transient private var transactions: RunTransactions = _
+  @transient private var transactions: BatchProducer = _
   @transient private var producer: Producers.Producer = _
   @transient private var firstFailure: AtomicReference[Exception] = _
   @transient private var callback: Callback = _
@@ -98,7 +99,8 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
   @transient private var fence: Fence = _
 
   override def open(partition: Long, epoch: Long): Boolean = {
-    transactions = Transactions.of(run)
+    transactions =
+      if (executorWrites != null) ExecutorTransactions.of(run, epoch, executorWrites) else Transactions.of(run)
     if (transactions == null) producer = Producers.get(conf)
     counts = Counts.of(query)
     fence = Fences.of(query)

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.millstream
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{Collections, UUID, WeakHashMap}
 
 import org.apache.hadoop.conf.Configuration
@@ -101,14 +102,25 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
   override def renameTempFile(from: Path, to: Path, overwrite: Boolean): Unit =
     Transactions.committing(to) match {
       case None => super.renameTempFile(from, to, overwrite)
-      case Some(commit) =>
+      case Some(transactions) =>
         // Not where Spark would delete it after a failure: Kafka may have committed all the same.
         val marker = s"${to.getName}-${UUID.randomUUID}"
-        val prepared = new Path(to.getParent.getParent, s"prepared-$marker")
+        val checkpoint = to.getParent.getParent
+        val prepared = new Path(checkpoint, s"prepared-$marker")
+        val noted = new Path(checkpoint, Transactions.Noted + marker)
         super.renameTempFile(from, prepared, overwrite)
-        commit(marker)
+        transactions.commit(marker, text => write(noted, text))
         super.renameTempFile(prepared, to, overwrite)
+        if (exists(noted)) super.delete(noted)
     }
+
+  private def write(file: Path, text: String): Unit = {
+    val out = createAtomic(file, overwriteIfPossible = false)
+    try {
+      out.write(text.getBytes(UTF_8))
+      out.close()
+    } finally out.cancel()
+  }
 
   override def delete(file: Path): Unit = {
     Transactions.removing(file)

@@ -12,6 +12,7 @@ import pytest
 
 from millstream.services.cluster import SparkCluster
 from support.engine_process import EngineProcess
+from support.exactly_once import CountedQueries
 from support.kafka import BrokerClient, wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.crash]
@@ -38,10 +39,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
         yield started
 
 
+def start(begin: Begin, cluster: SparkCluster) -> EngineProcess:
+    own = {
+        "millstream.lease.timeout.ms": str(LEASE_MS),
+        "ksql.query.retry.backoff.initial.ms": "500",
+        "millstream.batch.duration": "5 seconds",
+    }
+    return begin("cluster", **cluster.settings, **own)
+
+
 @pytest.fixture(scope="module")
 def server(begin: Begin, cluster: SparkCluster) -> EngineProcess:
-    lease = {"millstream.lease.timeout.ms": str(LEASE_MS), "ksql.query.retry.backoff.initial.ms": "500"}
-    return begin("cluster", **cluster.settings, **lease, **{"millstream.batch.duration": "5 seconds"})
+    return start(begin, cluster)
 
 
 @pytest.fixture
@@ -196,3 +205,23 @@ def final(kafka: BrokerClient, topic: str) -> dict[str, int]:
     """The last row of each key."""
     records = kafka.consume_all(topic, kafka.ends(topic))
     return {(r.key or b"").decode(): r.json["N"] for r in records}  # type: ignore[index]
+
+
+def test_exactly_once_while_executors_and_the_driver_are_killed(
+    server: EngineProcess, begin: Begin, cluster: SparkCluster, kafka: BrokerClient
+) -> None:
+    """Rows of both executors are committed with the batch, or never seen. The last test: the server is killed."""
+    queries = CountedQueries(kafka, kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2))
+    once = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000", "millstream.tasks": "2"}
+    server.execute(queries.statements, **once)
+    with queries.load() as load:
+        for turn in range(2):
+            queries.flow(100)
+            os.kill(executors(cluster)[turn], signal.SIGKILL)
+        queries.flow(100)
+        server.kill()
+        second = start(begin, cluster)
+        queries.flow(100)
+    queries.check(load.written)
+    second.clear()
+    second.close()

@@ -244,3 +244,43 @@ def test_a_run_that_was_replaced_removes_no_batch_from_the_checkpoint(
     copy.reach(15)
     copy.finish()
     assert copy.values() == list(range(15))
+
+
+def executor_rows(spark: SparkSession, kafka: BrokerClient, copy: Copy, count: int) -> str:
+    """Rows that an executor's producer has written for a batch and not committed: the driver's note of it."""
+    module, settings = jvm.module(spark, "Transactions"), {**sink.PRODUCER, "bootstrap.servers": kafka.bootstrap}
+    producer = module.producer(jvm.java_map(spark, settings), f"{copy.group}-0")
+    producer.initTransactions()
+    producer.beginTransaction()
+    for n in range(count):
+        record = spark._jvm.org.apache.kafka.clients.producer.ProducerRecord(copy.out, b"", str(n).encode())  # type: ignore[union-attr]
+        producer.send(record)
+    producer.flush()
+    identity = jvm.module(spark, "ResumedProducer").identity(producer)
+    return f"{copy.group}-0 {identity._1()} {identity._2()}"
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_what_executors_wrote_of_a_committed_batch_is_committed_by_the_next_start(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying, noted: bool
+) -> None:
+    """And what they wrote of a batch that is not, is not."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, 1, 100)
+    copy.start()
+    copy.reach(1)
+    copy.finish()
+    line = executor_rows(spark, kafka, copy, 10)
+    note = copy.folder / f"transactions-{copy.marker()}"
+    if noted:
+        note.write_text(line)
+    assert copy.values() == [100]
+    copy.start()
+    assert copy.values() == [*range(10 if noted else 0), 100]
+    assert not note.exists()
+    copy.finish()
+    if not noted:
+        (copy.folder / f"transactions-{copy.marker()}").write_text(line)
+        with pytest.raises(Py4JError, match="Kafka has aborted what executors wrote"):
+            copy.start()

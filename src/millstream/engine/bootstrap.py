@@ -26,7 +26,6 @@ from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
-from millstream.spark import transactions
 from millstream.spark.session import Session
 from millstream.tables.materializer import Materializer, TopicReader
 
@@ -44,9 +43,6 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     """
     server = _server(properties)
     settings = effective(server)
-    refusal = transactions.refusal(settings, settings["millstream.spark.master"])
-    if refusal:
-        raise EngineCannotStart(refusal)
     service, name = settings["ksql.service.id"], _name(settings)
     kafka = _kafka(settings)
     own = _functions(settings)

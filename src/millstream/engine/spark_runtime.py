@@ -156,10 +156,7 @@ class SparkRuntime:
         self._need_topics(desired)
         starts = self._possible(desired.starts)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
-        refusal = transactions.refusal(desired.settings, self._master)
-        if refusal:
-            raise CannotRun(refusal)
-        group = self._group(desired) if transactions.wanted(desired.settings) else ""
+        group = self._group(desired) if transactions.is_exactly_once(desired.settings) else ""
         job = replace(job, tasks=desired.tasks, ends=self._ends(desired.plan), group=group)
         job = replace(job, savepoint=self._savepoint(desired.settings[SAVEPOINT]))
         sink.guard(self._session, job.id, self._fence)
@@ -182,7 +179,7 @@ class SparkRuntime:
     def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""
         self._realtime.forget(f"{self._checkpoints}/{_folder(desired)}")
-        if transactions.wanted(desired.settings):
+        if transactions.is_exactly_once(desired.settings):
             transactions.forget(self._session, self._group(desired), self._kafka.client)
 
     def _group(self, desired: DesiredQuery) -> str:

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from millstream.spark import jvm
 
 PREPARED = "prepared-"
+_OF_BATCH = re.compile(r"\.?(?:prepared|transactions)-(\d+)-")
 # Spark's file with the id of a query, which no other query may have.
 IDENTITY = "metadata"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
@@ -40,22 +41,21 @@ class CheckpointBehind(Exception):
 def finish(session: SparkSession, url: str, marker: str) -> None:
     """Have the commit log name the batch that Kafka committed last, as its `marker` says ("<batch>-…", "" for none).
 
-    Raises CheckpointBehind where the checkpoint does not know that batch. What was prepared before is removed; what
-    was prepared for a later batch stays: another run may have begun since `marker` was read, and have committed it.
+    Raises CheckpointBehind where the checkpoint does not know that batch. What was noted until then is removed; what
+    was noted for a later batch stays: another run may have begun since `marker` was read, and have committed it.
     """
-    prepared = [name for name in files(session, url) if name.removeprefix(".").startswith(PREPARED)]
+    noted = {name: int(match[1]) for name in files(session, url) if (match := _OF_BATCH.match(name))}
     committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
     last, batch = max(committed, default=-1), int(marker.partition("-")[0] or -1)
     if batch > last:
-        if PREPARED + marker not in prepared:
+        if PREPARED + marker not in noted:
             raise CheckpointBehind(
                 f"Kafka has committed batch {batch} of the query, of which the checkpoint {url} does not know: the "
                 "query would write again what it wrote; start it with its own checkpoint, or create it anew"
             )
         rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
-    for name in prepared:
-        if int(name.removeprefix(".").removeprefix(PREPARED).partition("-")[0]) <= batch:
-            delete(session, f"{url}/{name}")
+    for name in [name for name, number in noted.items() if number <= batch]:
+        delete(session, f"{url}/{name}")
 
 
 def mend(session: SparkSession, url: str) -> None:

@@ -12,25 +12,16 @@ from millstream.spark.sink import PRODUCER
 GUARANTEE = "exactly_once_v2"
 # ms. The end of a batch takes about as long.
 SHORTEST = 100
-# ms. A transaction must not time out while its batch is late, and readers wait for one whose writer is dead.
+# ms. A transaction must not time out while its batch is late, and readers wait for one whose writer is dead. Those of a
+# cluster's executors may be committed by the next run only, and have as long as brokers allow by default.
 TIMEOUT, LONGEST_TIMEOUT = 60_000, 900_000
 # Nobody sees a record before its transaction is committed: records may wait for others.
 LINGER = 20
 
 
-def wanted(settings: Mapping[str, str]) -> bool:
+def is_exactly_once(settings: Mapping[str, str]) -> bool:
     """Whether the settings ask for exactly once."""
     return settings["processing.guarantee"].lower() == GUARANTEE
-
-
-def refusal(settings: Mapping[str, str], master: str) -> str:
-    """Why queries with these settings cannot run on a Spark master, "" where they can."""
-    if not wanted(settings) or not is_cluster(master):
-        return ""
-    return (
-        f"processing.guarantee='{GUARANTEE}' needs all tasks of a query in the server's own process, and "
-        f"millstream.spark.master is {master}\n  hint: at_least_once, or a server without millstream.spark.master"
-    )
 
 
 def interval(settings: Mapping[str, str]) -> int:
@@ -53,11 +44,15 @@ def begin(
     refuses.
     """
     timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * interval(settings) + TIMEOUT // 2))
+    if is_cluster(session.sparkContext.master or ""):
+        timeout = LONGEST_TIMEOUT
     linger = max(LINGER, int(settings["linger.ms"]))
     own = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
     conf = jvm.java_map(session, {**PRODUCER, **producer, **own})
-    marker = jvm.module(session, "Transactions").begin(run, checkpoint, group, interval(settings), conf)
-    checkpoints.finish(session, checkpoint, str(marker))
+    transactions = jvm.module(session, "Transactions")
+    marker = str(transactions.begin(run, checkpoint, group, interval(settings), conf))
+    transactions.complete(run, checkpoint)
+    checkpoints.finish(session, checkpoint, marker)
 
 
 def end(session: SparkSession, run: str) -> None:

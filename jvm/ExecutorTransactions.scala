@@ -1,0 +1,139 @@
+package org.apache.spark.sql.millstream
+
+import java.time.Duration
+import java.util.{Map => JavaMap}
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.{SparkEnv, TaskContext}
+
+/** The producer of a batch's rows, in the transaction that they are part of. */
+trait BatchProducer {
+  def begin(): Producers.Producer
+}
+
+/** What executors need to write a run's rows in transactions: their ids begin with `group`. */
+final case class ExecutorWrites(group: String, conf: JavaMap[String, String])
+
+/**
+ * The rows that one executor writes of one batch, where tasks run in other processes than the driver: in a transaction of
+ * its own, which the driver commits with the batch (Transactions.scala):
+ *
+ *   executors   begin, tell the driver, send, send, …, flush       ids group-0, group-1: the driver numbers executors
+ *   driver      notes in the checkpoint which transactions are the batch's
+ *               commits its own, with the positions and the marker: from here on the batch is done, whoever dies
+ *               commits those of the executors (ResumedProducer)
+ */
+final class ExecutorTransaction(run: String, writes: ExecutorWrites) extends BatchProducer {
+  @volatile private var producer: Producers.Producer = _
+
+  override def begin(): Producers.Producer = {
+    if (producer == null) synchronized { if (producer == null) producer = begun() }
+    producer
+  }
+
+  private def begun(): Producers.Producer = {
+    val slot = DriverEndpoint.ask[Int]("transaction slot", run, SparkEnv.get.executorId)
+    val id = s"${writes.group}-$slot"
+    val created = Transactions.producer(writes.conf, id)
+    try {
+      Transactions.retry(created.initTransactions())
+      created.beginTransaction()
+      val (number, epoch) = ResumedProducer.identity(created)
+      if (!DriverEndpoint.ask[Boolean]("transaction", run, id, number, epoch.toInt))
+        throw new IllegalStateException(s"the driver has no run $run")
+      created
+    } catch {
+      case e: Exception =>
+        created.close(Duration.ZERO)
+        throw e
+    }
+  }
+
+  private[millstream] def close(): Unit = synchronized(Option(producer).foreach(_.close(Duration.ZERO)))
+}
+
+/** Of each run that writes in this executor, the batch's transaction. */
+object ExecutorTransactions {
+  private case class Batch(number: Long, transaction: ExecutorTransaction)
+  private val byRun = new ConcurrentHashMap[String, Batch]
+
+  /** The transaction of the current task's batch. */
+  def of(run: String, batch: Long, writes: ExecutorWrites): ExecutorTransaction = {
+    // It would write again, in the same transaction, what the attempt before it has written.
+    if (TaskContext.get().attemptNumber > 0) throw new IllegalStateException("a task that failed fails its batch")
+    // From now on it is heard here when the run ends.
+    QueryRuns.of(run)
+    byRun.compute(run, (_, known) =>
+      if (known != null && known.number == batch) known
+      else {
+        if (known != null) known.transaction.close()
+        Batch(batch, new ExecutorTransaction(run, writes))
+      }).transaction
+  }
+
+  /** The run has ended: what is not committed is aborted by the next one, or by the driver. */
+  def close(run: String): Unit = Option(byRun.remove(run)).foreach(_.transaction.close())
+}
+
+/** A transaction that one producer has begun and another one commits: its id, and the producer's number and epoch. */
+final case class OpenTransaction(id: String, producer: Long, epoch: Short)
+
+object OpenTransaction {
+  /** A line for each. */
+  def text(transactions: Iterable[OpenTransaction]): String =
+    transactions.map(t => s"${t.id} ${t.producer} ${t.epoch}").mkString("\n")
+
+  def parse(text: String): Seq[OpenTransaction] = text.linesIterator.map(_.split(' ')).collect {
+    case Array(id, producer, epoch) => OpenTransaction(id, producer.toLong, epoch.toShort)
+  }.toSeq
+}
+
+/**
+ * Commits transactions that other producers have begun, as Flink does: Kafka's client has no call for it before KIP-939,
+ * so its TransactionManager is told that it is in the middle of the transaction. What that rests on of its private fields
+ * is asked for by tests/spark/test_exactly_once.py.
+ */
+final class ResumedProducer(conf: JavaMap[String, String], id: String) {
+  import ResumedProducer._
+
+  private val producer = Transactions.producer(conf, id)
+
+  /** Nothing happens where it is committed already. Throws where it was aborted, or a newer producer has the id. */
+  def commit(transaction: OpenTransaction): Unit = {
+    val manager = managerOf(producer)
+    manager.synchronized {
+      set(manager, "producerIdAndEpoch", newIdentity(transaction.producer, transaction.epoch))
+      set(manager, "transactionStarted", true)
+      set(manager, "currentState", inTransaction)
+    }
+    Transactions.retry(producer.commitTransaction())
+  }
+
+  def close(): Unit = producer.close(Duration.ZERO)
+}
+
+object ResumedProducer {
+  private val internals = "org.apache.kafka.clients.producer.internals.TransactionManager"
+  private lazy val inTransaction: AnyRef =
+    Class.forName(internals + "$State").getEnumConstants.find(_.toString == "IN_TRANSACTION").get.asInstanceOf[AnyRef]
+  private lazy val identityClass = Class.forName("org.apache.kafka.common.utils.ProducerIdAndEpoch")
+
+  private def newIdentity(number: Long, epoch: Short): Any =
+    identityClass.getConstructor(classOf[Long], classOf[Short]).newInstance(Long.box(number), Short.box(epoch))
+
+  /** The number and the epoch that a producer has been given. */
+  def identity(producer: Producers.Producer): (Long, Short) = {
+    val identity = get(managerOf(producer), "producerIdAndEpoch")
+    (identityClass.getField("producerId").getLong(identity), identityClass.getField("epoch").getShort(identity))
+  }
+
+  private def managerOf(producer: Producers.Producer): AnyRef = get(producer, "transactionManager")
+
+  private def get(owner: AnyRef, name: String): AnyRef = field(owner, name).get(owner)
+  private def set(owner: AnyRef, name: String, value: Any): Unit = field(owner, name).set(owner, value)
+  private def field(owner: AnyRef, name: String) = {
+    val field = owner.getClass.getDeclaredField(name)
+    field.setAccessible(true)
+    field
+  }
+}
