@@ -37,7 +37,7 @@ check: $(READY) ## lint, format, types, layers
 bench: $(READY) ## measure against Kafka Streams and print the ratios
 	@$(BIN)/python -m bench
 
-chaos: $(READY) ## kill, freeze and starve what runs, and compare every row; half an hour. ROUNDS=25 SEED=1
+chaos: $(READY) ## kill, freeze and starve what runs, and compare every row; an hour. ROUNDS=25 SEED=1
 	@cd tests && ../$(BIN)/python -m chaos --rounds $(or $(ROUNDS),25) --seed $(or $(SEED),1)
 
 attack: $(READY) ## send hostile requests to a server and print what it should not have done

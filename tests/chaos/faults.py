@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from confluent_kafka.admin import NewPartitions
 
 from chaos.world import World
+from support.cluster import executors
 from support.kafka import wait_for
 
 MOST_PARTITIONS = 8
@@ -21,11 +22,12 @@ Act = Callable[[World, random.Random], None]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`title` as the table has it; `weight`: how often it comes beside the others."""
+    """`title` as the table has it; `weight`: how often it comes beside the others; some need a `cluster`."""
 
     title: str
     act: Act
     weight: int = 1
+    cluster: bool = False
 
 
 def crash(world: World, _: random.Random) -> None:
@@ -107,6 +109,36 @@ def freeze_broker(world: World, chance: random.Random) -> None:
     world.broker.signal(signal.SIGCONT)
 
 
+def crash_executor(world: World, chance: random.Random) -> None:
+    """One of the cluster's executors is killed."""
+    os.kill(_executor(world, chance), signal.SIGKILL)
+
+
+def freeze_executor(world: World, chance: random.Random) -> None:
+    """One of the cluster's executors is frozen for longer than the lease may last."""
+    pid = _executor(world, chance)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(chance.uniform(8, 20))
+    os.kill(pid, signal.SIGCONT)
+
+
+def crash_worker(world: World, chance: random.Random) -> None:
+    """One of the cluster's machines is lost, and another one comes after a while."""
+    assert world.cluster is not None
+    worker = chance.choice(world.cluster.workers)
+    os.killpg(worker.group, signal.SIGKILL)
+    time.sleep(chance.uniform(0, 15))
+    worker.start()
+
+
+def _executor(world: World, chance: random.Random) -> int:
+    """The process of one of the executors, once there is one."""
+    assert world.cluster is not None
+    cluster = world.cluster
+    wait_for(lambda: executors(cluster), "an executor", world.patience)
+    return chance.choice(executors(cluster))
+
+
 def add_partition(world: World, _: random.Random) -> None:
     """An input gets a partition more; keys change places."""
     count = world.kafka.topics()["LEFT"]
@@ -143,6 +175,9 @@ FAULTS: Mapping[str, Fault] = {
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
     "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
+    "crash-executor": Fault("kill -9 of an executor", crash_executor, 3, cluster=True),
+    "freeze-executor": Fault("an executor frozen for 8 to 20 s", freeze_executor, cluster=True),
+    "crash-worker": Fault("a worker with its executor killed, another after up to 15 s", crash_worker, cluster=True),
     "add-partition": Fault("a partition added to an input", add_partition),
     "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
 }

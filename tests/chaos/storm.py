@@ -8,6 +8,7 @@ A round, as its line says it (see `Round.line`):
 import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from chaos.outputs import Outputs, Verdict
 from chaos.shapes import SHAPES, SOURCES
 from chaos.world import SERVICE, World
 from millstream.services.broker import BrokerProcess
+from millstream.services.cluster import SparkCluster
 from millstream.tester.environment import KEEP_RECORDS
 
 EXACTLY_ONCE = "exactly_once_v2"
@@ -26,7 +28,7 @@ EXACTLY_ONCE = "exactly_once_v2"
 class Plan:
     """What is to be done: `seed` chooses the faults, `guarantee` is processing.guarantee, `rate` inputs a second.
 
-    `patience`: seconds that the outputs may take to be whole after a fault.
+    `patience`: seconds that the outputs may take to be whole after a fault. `cluster`: on two Spark workers.
     """
 
     seed: int
@@ -35,6 +37,12 @@ class Plan:
     faults: Sequence[str]
     rate: int = 300
     patience: float = 240
+    cluster: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where the queries run, as the table has it."""
+        return "cluster" if self.cluster else "local"
 
     @property
     def isolation(self) -> str:
@@ -56,6 +64,7 @@ class Round:
 
     fault: Fault
     guarantee: str
+    place: str
     inputs: int
     verdict: Verdict
     worst: str
@@ -72,7 +81,7 @@ class Round:
         verdict = self.verdict
         where = f" ({self.worst})" if self.failed else ""
         return (
-            f"{self.guarantee}  {self.fault.title}: {self.inputs:,} inputs, {verdict.lost:,} lost, "
+            f"{self.guarantee}  {self.place}  {self.fault.title}: {self.inputs:,} inputs, {verdict.lost:,} lost, "
             f"{verdict.wrong:,} wrong, {verdict.repeated:,} repeated{where}, whole after {self.seconds:.1f} s"
         )
 
@@ -83,20 +92,21 @@ def run(plan: Plan, folder: Path, say: Callable[[str], None]) -> list[Round]:
     Raises AssertionError where a process does not come back.
     """
     chance = random.Random(plan.seed)
-    with BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m") as broker:
-        world = World(broker, folder, plan.settings(), plan.patience)
-        try:
-            load = _declare(world, plan)
-            outputs = Outputs(broker.bootstrap, SHAPES, plan.isolation)
-            rounds: list[Round] = []
-            for number in range(1, plan.rounds + 1):
-                rounds.append(_round(plan, world, load, outputs, _choose(plan, chance), chance, rounds))
-                say(f"round {number}/{plan.rounds}  {rounds[-1].line()}")
-            load.close()
-            outputs.close()
-            return rounds
-        finally:
-            world.close()
+    with ExitStack() as running:
+        broker = running.enter_context(BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m"))
+        cluster = running.enter_context(SparkCluster(folder / "spark")) if plan.cluster else None
+        settings = {**plan.settings(), **(cluster.settings if cluster else {})}
+        world = World(broker, folder, settings, plan.patience, cluster)
+        running.callback(world.close)
+        load = _declare(world, plan)
+        outputs = Outputs(broker.bootstrap, SHAPES, plan.isolation)
+        rounds: list[Round] = []
+        for number in range(1, plan.rounds + 1):
+            rounds.append(_round(plan, world, load, outputs, _choose(plan, chance), chance, rounds))
+            say(f"round {number}/{plan.rounds}  {rounds[-1].line()}")
+        load.close()
+        outputs.close()
+        return rounds
 
 
 def _declare(world: World, plan: Plan) -> Load:
@@ -112,7 +122,7 @@ def _declare(world: World, plan: Plan) -> Load:
 
 
 def _choose(plan: Plan, chance: random.Random) -> Fault:
-    faults = [FAULTS[name] for name in plan.faults]
+    faults = [FAULTS[name] for name in plan.faults if plan.cluster or not FAULTS[name].cluster]
     return chance.choices(faults, [fault.weight for fault in faults])[0]
 
 
@@ -135,6 +145,7 @@ def _round(
     return Round(
         fault,
         plan.guarantee,
+        plan.place,
         inputs,
         Verdict(verdict.lost, verdict.wrong, verdict.repeated - repeated_before),
         worst,

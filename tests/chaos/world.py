@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream.services.broker import BrokerProcess
+from millstream.services.cluster import SparkCluster
 from support.kafka import BrokerClient
 from support.server_process import ServerProcess
 
@@ -13,12 +14,16 @@ SERVICE = "chaos_"
 
 @dataclass(slots=True)
 class World:
-    """The processes; `settings` are the servers' own, `patience` the seconds that anything may take."""
+    """The processes; `settings` are the servers' own, `patience` the seconds that anything may take.
+
+    The queries run on `cluster`, in the servers' own JVMs where it is None.
+    """
 
     broker: BrokerProcess
     folder: Path
     settings: Mapping[str, str]
     patience: float
+    cluster: SparkCluster | None = None
     servers: dict[str, ServerProcess] = field(default_factory=dict)
 
     @property

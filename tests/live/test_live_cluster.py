@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from millstream.services.cluster import SparkCluster
+from support.cluster import executors
 from support.engine_process import EngineProcess
 from support.exactly_once import CountedQueries
 from support.kafka import BrokerClient, wait_for
@@ -88,14 +88,6 @@ def query(server: EngineProcess, topic: str) -> str:
     """The id of the query that writes a topic."""
     (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if topic in q["sinks"]]
     return str(id)
-
-
-def executors(cluster: SparkCluster) -> list[int]:
-    """The processes of the executors that the workers run now."""
-    groups = {worker.group for worker in cluster.workers}
-    listed = subprocess.run(["ps", "-ewwo", "pid=,pgid=,args="], capture_output=True, text=True, check=True).stdout
-    lines = [line.split(None, 2) for line in listed.splitlines() if "CoarseGrainedExecutorBackend" in line]
-    return [int(pid) for pid, group, _ in lines if int(group) in groups]
 
 
 def test_streams_wait_for_their_tables_and_figures_come_from_executors(
