@@ -10,6 +10,7 @@ from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
 from millstream.engine.slots import check_slots
+from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.engine.state import AppliedCommand, EngineState, applied, from_beginning
 from millstream.model.errors import StatementError
 from millstream.plan.nodes import reads
@@ -46,11 +47,11 @@ def _check(
     """What the plan cannot know: whether Kafka would make the topics, whether there is room for the queries."""
     for step in meant.steps:
         topics.check(step, engine.kafka)
-    refusal = transactions.refusal(settings, settings["millstream.spark.master"])
     if any(isinstance(step, StartQuery) for step in meant.steps):
+        refusal = transactions.refusal(settings, settings["millstream.spark.master"])
         if refusal:
             raise StatementError(refusal)
-        engine.spark.check_savepoint(settings["millstream.savepoint"])
+        engine.spark.check_savepoint(settings[SAVEPOINT])
     after = applied(state, state.position, command).state
     more = after.slots - state.slots
     if more > 0:
