@@ -33,11 +33,8 @@ import org.apache.spark.util.SerializableConfiguration
 object StateRepartition {
   private val Tasks = SQLConf.SHUFFLE_PARTITIONS.key
 
-  /**
-   * Have `tasks` tasks share the states of `query`, whose checkpoint this is. Nothing where they do already. How many
-   * operators had how many tasks before; (0, 0) where nothing was done.
-   */
-  def apply(query: DataFrame, checkpoint: String, tasks: Int): Array[Int] = {
+  /** Have `tasks` tasks share the states of `query`, whose checkpoint this is: how many operators' were moved. */
+  def apply(query: DataFrame, checkpoint: String, tasks: Int): Int = {
     val session = query.sparkSession
     val (offsets, commits) =
       (new OffsetSeqLog(session, s"$checkpoint/offsets"), new CommitLog(session, s"$checkpoint/commits"))
@@ -59,9 +56,9 @@ object StateRepartition {
       }
       add(offsets, batch + 1, withTasks(before, tasks))
       add(commits, batch + 1, commit.withStateUniqueIds(commit.stateUniqueIds.map(_ => ids.toMap)))
-      Array(groups.size, old)
+      groups.size
     }
-    moved.getOrElse(Array(0, 0))
+    moved.getOrElse(0)
   }
 
   private def add[A <: AnyRef](log: HDFSMetadataLog[A], batch: Long, entry: A): Unit =

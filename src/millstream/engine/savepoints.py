@@ -25,7 +25,7 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
     if engine.supervisor.health(id) is None:
         hint = "say it to the server that does: it has the query's checkpoint"
         raise StatementError(f"this server does not run query {id}", at, hint)
-    engine.spark.check_new_savepoint(desired[id], statement.name, at)
+    engine.spark.check_new_savepoint(statement.name, at)
     place = engine.supervisor.while_stopped(id, lambda one: engine.spark.take_savepoint(one, statement.name))
     hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' begins with it"
     return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")

@@ -176,18 +176,17 @@ class SparkRuntime:
             hint = f"SAVEPOINT <query id> TO '{name}' takes one; it is looked for at {self._savepoint(name)}"
             raise StatementError(f"there is no savepoint {name}", hint=hint)
 
-    def check_new_savepoint(self, desired: DesiredQuery, name: str, at: Span) -> None:
-        """Raises StatementError where a savepoint of the query cannot be taken under that name."""
+    def check_new_savepoint(self, name: str, at: Span) -> None:
+        """Raises StatementError where there is a savepoint of that name."""
         place = self._savepoint(name)
         if files(self._session, place):
             raise StatementError(f"there is a savepoint {name} already: {place}", at, "take another name")
-        if not files(self._session, f"{self._checkpoint(desired)}/commits"):
-            fact = f"query {desired.query.id} has no checkpoint yet"
-            raise StatementError(fact, at, "the first one is written a few seconds after its first start")
 
     def take_savepoint(self, desired: DesiredQuery, name: str) -> str:
         """Copy the checkpoint of a query that is stopped; where the copy is. Raises StatementError."""
         place = self._savepoint(name)
+        if not files(self._session, f"{self._checkpoint(desired)}/commits"):
+            raise StatementError(f"query {desired.query.id} has no checkpoint yet: it has not run")
         try:
             save(self._session, self._checkpoint(desired), place)
         except OSError as failure:

@@ -100,11 +100,12 @@ def repartition(session: SparkSession, query: DataFrame, url: str, tasks: int) -
     """
     if not files(session, f"{url}/offsets"):
         return
-    move = jvm.module(session, "StateRepartition").apply
-    operators, before = move(jvm.java_frame(query), url, tasks)
+    operators = jvm.module(session, "StateRepartition").apply(jvm.java_frame(query), url, tasks)
     for operator in range(operators):
-        for task in range(tasks, before):
-            delete(session, f"{url}/state/{operator}/{task}")
+        states = f"{url}/state/{operator}"
+        for task in files(session, states):
+            if task.isdigit() and int(task) >= tasks:
+                delete(session, f"{states}/{task}")
 
 
 def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:
