@@ -9,7 +9,9 @@ final case class PendingRow(time: Long, order: Array[Byte], arrival: Long, chunk
     if (time != that.time) time.compare(that.time)
     else {
       val ordered = Arrays.compareUnsigned(order, that.order)
-      if (ordered != 0) ordered else arrival.compare(that.arrival)
+      if (ordered != 0) ordered
+      else if (arrival != that.arrival) arrival.compare(that.arrival)
+      else Arrays.compareUnsigned(chunk, that.chunk) // two tasks that became one have numbered their arrivals alike
     }
 }
 

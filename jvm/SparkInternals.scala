@@ -61,6 +61,12 @@ object SparkInternals {
     SQLConf.withExistingConf(conf) { make }
   }
 
+  /** The types of the columns that the stateful operators of a frame group by; an operator's number is its place. */
+  def stateGroups(frame: DataFrame): Seq[Seq[DataType]] = analyzed(frame).collect {
+    case planned: TransformWithState if (planned.statefulProcessor: Any).isInstanceOf[StatefulProcessorOf] =>
+      planned.groupingAttributes.filter(_.name != StreamTimePunctuation.Column).map(_.dataType)
+  }
+
   /** A frame without rows, which the optimizer cannot see to be empty. */
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
     session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
@@ -251,7 +257,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 
   private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
       tableInput: TableInput): Iterator[InternalRow] = {
-    val families = new StateFamilies(store, getStateInfo)
+    val families = new BatchStateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec)
     val task = spec.task(cache)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
@@ -298,20 +304,13 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 /** A commit of one partition's store: no other is the same. */
 final case class StateCommit(run: UUID, version: Long, id: Option[Seq[String]])
 
-/** One partition's state store in one batch, as maps from bytes to bytes. */
-final class StateFamilies(store: StateStore, info: StatefulOperatorStateInfo) {
+/** One partition's state store as maps from bytes to bytes. */
+class StateFamilies(store: StateStore) {
   import StateFamilies._
   StateCache.Families.foreach(
     store.createColFamilyIfAbsent(_, Schema, Schema, NoPrefixKeyStateEncoderSpec(Schema)))
 
   private val (keys, values) = (new UnsafeRowWriter(1, 256), new UnsafeRowWriter(1, 64))
-
-  def id: StateStoreId = store.id
-
-  /** The commit that the batch begins with. */
-  def base: StateCommit =
-    StateCommit(info.queryRunId, info.storeVersion,
-      info.getStateStoreCkptId(TaskContext.getPartitionId()).map(_.toSeq))
 
   def get(family: String, key: Array[Byte]): Array[Byte] = {
     val value = store.get(row(keys, key), family)
@@ -325,6 +324,16 @@ final class StateFamilies(store: StateStore, info: StatefulOperatorStateInfo) {
     val all = store.iterator(family)
     try read(all.map(pair => (pair.key.getBinary(0), pair.value.getBinary(0)))) finally all.close()
   }
+}
+
+/** The same in one batch of a query. */
+final class BatchStateFamilies(store: StateStore, info: StatefulOperatorStateInfo) extends StateFamilies(store) {
+  def id: StateStoreId = store.id
+
+  /** The commit that the batch begins with. */
+  def base: StateCommit =
+    StateCommit(info.queryRunId, info.storeVersion,
+      info.getStateStoreCkptId(TaskContext.getPartitionId()).map(_.toSeq))
 
   def commit(): StateCommit = {
     val version = store.commit()

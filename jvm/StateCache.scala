@@ -67,7 +67,7 @@ final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) exte
 class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
   import StateCache._
 
-  private var store: StateFamilies = _
+  private var store: BatchStateFamilies = _
   private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, true)
   private val dirty = new ArrayList[CachedState[S]]
   private var size = 0L
@@ -84,7 +84,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   def rows: Long = count
 
   /** Begin a batch. */
-  def open(batch: StateFamilies): Unit = {
+  def open(batch: BatchStateFamilies): Unit = {
     store = batch
     lastKey = null
     updates = 0
@@ -187,10 +187,10 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     dirty.clear()
     clocks.forEach((id, clock) =>
       if (clock.moved) {
-        store.put(Clocks, bytes(id), bytes(clock.time.longValue))
+        putClock(store, id, clock.time)
         clock.moved = false
       })
-    store.put(Clocks, CountKey, bytes(count))
+    putCount(store, count)
     evict()
   }
 
@@ -212,6 +212,15 @@ object StateCache {
   /** About what a state in memory costs beside key and value: three objects with headers, a place in the map. */
   private val Overhead = 120L
 
+  def putClock(store: StateFamilies, id: Int, time: Long): Unit = store.put(Clocks, bytes(id), bytes(time))
+  def putCount(store: StateFamilies, count: Long): Unit = store.put(Clocks, CountKey, bytes(count))
+
+  /** The stream times that a store has, by their numbers. */
+  def clocks(store: StateFamilies): Map[Int, Long] = store.scan(Clocks) { all =>
+    all.filter(_._1.nonEmpty).map { case (id, time) => ByteBuffer.wrap(id).getInt -> ByteBuffer.wrap(time).getLong }
+      .toMap
+  }
+
   private def bytes(value: Int): Array[Byte] = ByteBuffer.allocate(4).putInt(value).array
   private def bytes(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
 }
@@ -228,7 +237,7 @@ object StateCaches {
     room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
 
   /** The cache of the task's partition, open for its batch. */
-  def take[S >: Null <: AnyRef](store: StateFamilies, codec: StateCodec[S]): StateCache[S] = {
+  def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S]): StateCache[S] = {
     share(1)
     TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
     val kept = Option(RunScope.values.remove(store.id)).flatMap(r => Option(r.asInstanceOf[SoftReference[Kept]].get))
@@ -239,7 +248,7 @@ object StateCaches {
   }
 
   /** Write what the batch has changed, commit it, and keep the cache for the next batch. */
-  def commit(cache: StateCache[_], store: StateFamilies): Unit = {
+  def commit(cache: StateCache[_], store: BatchStateFamilies): Unit = {
     cache.flush()
     RunScope.values.put(store.id, new SoftReference(Kept(store.commit(), cache)))
   }

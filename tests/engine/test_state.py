@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import commands
 from millstream.engine.commands import Command
-from millstream.engine.state import AppliedCommand, EngineState, applied
+from millstream.engine.state import AppliedCommand, EngineState, applied, understood, with_default_tasks
 from millstream.model.settings import effective
 from millstream.plan.steps import CreateTopic, DeleteTopic
 
@@ -57,32 +59,56 @@ def tasks(partitions: int, cores: int, **settings: str) -> tuple[int, int]:
     """How many tasks share the groups of a query over so many partitions, and how many slots it takes."""
     topics = {"s": TopicFacts(partitions)}
     command = replace(said(COUNTED, topics, **settings), cores=cores)
-    state = applied(after(SOURCE), 1, command).state
+    before = after(SOURCE)
+    command = with_default_tasks(command, understood(command, before.catalog))
+    state = applied(before, 1, commands.load(commands.dump(command))).state
     (query,) = state.desired.values()
     return query.tasks, state.slots
 
 
 def test_groups_have_as_many_tasks_as_there_are_partitions_at_most_one_a_core() -> None:
-    assert tasks(1, cores=8) == (1, 2)
+    assert tasks(1, cores=8) == (2, 3)
     assert tasks(6, cores=8) == (6, 12)
     assert tasks(6, cores=4) == (4, 10)
     assert tasks(6, cores=1) == (2, 8)
     assert tasks(6, cores=4, **{"millstream.tasks": "5"}) == (5, 11)
 
 
-def test_a_query_that_is_replaced_keeps_its_tasks() -> None:
+@pytest.mark.parametrize(
+    ("statement", "setting", "shared"),
+    [
+        (COUNTED.replace("CREATE", "CREATE OR REPLACE"), "", 5),
+        (COUNTED.replace("CREATE", "CREATE OR REPLACE"), "3", 3),
+        (COUNTED.replace("CREATE", "CREATE OR REPLACE").replace("n AS", "n WITH (tasks=4) AS"), "3", 4),
+        ("ALTER QUERY ctas_n_0 SET TASKS 2;", "", 2),
+    ],
+)
+def test_a_query_keeps_its_tasks_until_a_statement_says_another_number(
+    statement: str, setting: str, shared: int
+) -> None:
     state = applied(after(SOURCE), 1, said(COUNTED, **{"millstream.tasks": "5"})).state
-    again = said(COUNTED.replace("CREATE", "CREATE OR REPLACE"), **{"millstream.tasks": "3"})
-    (query,) = applied(state, 2, again).state.desired.values()
-    assert query.tasks == 5
+    (query,) = applied(state, 2, said(statement, **{"millstream.tasks": setting})).state.desired.values()
+    assert (query.tasks, query.slots) == (shared, 3 + shared)
 
 
-def test_a_command_of_an_earlier_version_has_two_tasks_at_most() -> None:
-    body = json.loads(commands.dump(replace(said(COUNTED), cores=8)))
-    assert commands.load(json.dumps(body).encode()).cores == 8
-    del body["cores"]
-    (query,) = applied(after(SOURCE), 1, commands.load(json.dumps(body).encode())).state.desired.values()
-    assert query.tasks == 2
+def test_what_is_no_number_of_tasks() -> None:
+    assert "line 1:1: query CTAS_N_0 cannot have 0 tasks" in str(
+        last(SOURCE, COUNTED, "ALTER QUERY ctas_n_0 SET TASKS 0;").failure
+    )
+    assert "Unknown queryId: NONE" in str(last(SOURCE, COUNTED, "ALTER QUERY none SET TASKS 3;").failure)
+
+
+@pytest.mark.parametrize(
+    ("absent", "partitions", "shared"), [(("tasks",), 1, 1), (("tasks",), 3, 3), (("tasks", "cores"), 3, 2)]
+)
+def test_queries_of_earlier_versions_keep_the_tasks_that_they_had(
+    absent: tuple[str, ...], partitions: int, shared: int
+) -> None:
+    body = json.loads(commands.dump(replace(said(COUNTED, {"s": TopicFacts(partitions)}), cores=8)))
+    earlier = {name: value for name, value in body.items() if name not in absent}
+    loaded = commands.load(json.dumps(earlier).encode())
+    (query,) = applied(after(SOURCE), 1, loaded).state.desired.values()
+    assert query.tasks == shared
 
 
 def test_topics_are_made_and_deleted_by_steps() -> None:

@@ -10,6 +10,7 @@ import pytest
 from engine.test_state import MADE, SOURCE, after
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun, QueryHealth, Supervisor
+from millstream.model.errors import StatementError
 from support.kafka import wait_for
 from support.patience import PATIENCE
 
@@ -204,3 +205,31 @@ def test_queries_start_side_by_side(supervisor: Supervisor, runner: FakeRunner) 
     runner.start = together  # type: ignore[method-assign]
     supervisor.set_desired(desired("CREATE STREAM other AS SELECT id, v FROM s;"))
     wait_for(lambda: len(runner.started) == 2, "two starts at once")
+
+
+def test_a_query_is_stopped_while_something_is_done_with_its_checkpoint_and_starts_again(
+    supervisor: Supervisor, runner: FakeRunner
+) -> None:
+    supervisor.set_desired(desired())
+    wait_for(lambda: runner.started, "the start")
+    assert supervisor.while_stopped(ID, lambda one: (one.query.id, runner.started[0].stopped)) == (ID, True)
+    wait_for(lambda: len(runner.started) == 2, "the next start")
+    with pytest.raises(OSError, match="full"):
+        supervisor.while_stopped(ID, full)
+    wait_for(lambda: len(runner.started) == 3, "the start after the failure")
+
+
+def test_a_paused_query_stays_paused_when_something_was_done_with_its_checkpoint(
+    supervisor: Supervisor, runner: FakeRunner
+) -> None:
+    supervisor.set_desired(desired("PAUSE ALL;"))
+    wait_for(lambda: state(supervisor) == "PAUSED", "the pause")
+    assert supervisor.while_stopped(ID, lambda one: one.query.id) == ID
+    supervisor.stop_others({})
+    assert not runner.started
+    with pytest.raises(StatementError, match="does not run query"):
+        supervisor.while_stopped(ID, full)
+
+
+def full(_: DesiredQuery) -> None:
+    raise OSError("the disk is full")

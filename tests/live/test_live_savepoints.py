@@ -1,6 +1,5 @@
-"""A query that begins with the copied checkpoint of another one."""
+"""A query that begins with the savepoint of another one, and with another number of tasks."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,11 +27,13 @@ def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp
     )
     write(kafka, name, f"{name}_1", 10)
     (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]]
-    server.execute(f"PAUSE {id};")
-    (checkpoint,) = (tmp_path / "checkpoints" / name).glob(f"{id}-*")
-    shutil.copytree(checkpoint, tmp_path / "savepoints" / "monday")
-    server.execute(f"RESUME {id};")
-    again = f"SET 'processing.guarantee'='{guarantee}'; SET 'millstream.savepoint'='{{}}';" + COUNT
+    server.execute(f"SAVEPOINT {id} TO 'monday';")
+    with pytest.raises(RequestFailed, match="there is a savepoint monday already"):
+        server.execute(f"SAVEPOINT {id} TO 'monday';")
+    with pytest.raises(RequestFailed, match="line 1:1: 'a/b' is no name of a savepoint"):
+        server.execute(f"SAVEPOINT {id} TO 'a/b';")
+    again = f"SET 'processing.guarantee'='{guarantee}'; SET 'millstream.savepoint'='{{}}'; SET 'millstream.tasks'='3';"
+    again += COUNT
     with pytest.raises(RequestFailed, match="there is no savepoint tuesday"):
         server.execute(again.format("tuesday", sink=f"{name}_2", name=name))
     server.execute(again.format("monday", sink=f"{name}_2", name=name))

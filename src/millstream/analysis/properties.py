@@ -70,6 +70,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "replicas": _whole(whole(1, 32767)),
     "retention": _whole(whole(-1)),
     "schema id": _whole(whole(0, INT_MAX)),
+    "tasks": _whole(whole(1, INT_MAX)),
     "flag": ("true or false", _flag),
     "form": ("'STRUCTURED' or 'PLAIN'", _form),
 }
@@ -105,8 +106,8 @@ DECLARED = {
     "SOURCED_BY_CONNECTOR": "text",
     "SOURCE_CONNECTOR": "text",
 }
-CREATE_AS = dict(_SHARED)
-INSERTED = {"QUERY_ID": "text"}
+CREATE_AS = {**_SHARED, "TASKS": "tasks"}
+INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
 ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 
 

@@ -20,7 +20,7 @@ LAST_WORD = re.compile(r"[\w@`.]*\Z")
 LAST_TEXT = re.compile(r"'([^']*)\Z")
 # After these words a source is named, a topic, a query.
 SOURCES_AFTER = {"FROM", "JOIN", "INTO", "DESCRIBE", "EXTENDED", "STREAM", "TABLE", "EXISTS"}
-QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN"}
+QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN", "QUERY", "SAVEPOINT"}
 
 
 @dataclass(frozen=True, slots=True)

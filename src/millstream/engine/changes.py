@@ -10,10 +10,19 @@ from millstream.engine.entities import build
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import Offsets
 from millstream.engine.slots import check_slots
-from millstream.engine.state import AppliedCommand, EngineState, applied, from_beginning
+from millstream.engine.spark_runtime import SAVEPOINT
+from millstream.engine.state import (
+    AppliedCommand,
+    EngineState,
+    applied,
+    from_beginning,
+    shuffles,
+    with_default_tasks,
+)
+from millstream.model.errors import StatementError
 from millstream.plan.nodes import reads
 from millstream.plan.statements import outcome
-from millstream.plan.steps import Outcome, StartQuery
+from millstream.plan.steps import Outcome, SetTasks, StartQuery
 from millstream.syntax import tree
 
 PATIENCE = 60.0
@@ -32,10 +41,20 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
         return build.warning(context.text, meant.message)
     starts = _starts(meant, settings, engine)
     command = commands.new(engine.name, meant.path, context.text, settings, facts, starts, engine.spark.cores)
+    command = with_default_tasks(command, meant)
+    _check_state(meant, state, context)
     _check(meant, command, state, settings, engine)
     answer = _entity(context, command, engine.log.append(command), engine)
     engine.schemas.forget(meant.steps)
     return answer
+
+
+def _check_state(meant: Outcome, state: EngineState, context: StatementContext) -> None:
+    """Raises StatementError where a query without state is to have another number of tasks."""
+    for step in meant.steps:
+        if isinstance(step, SetTasks) and not shuffles(state.desired[step.id].plan):
+            fact = f"query {step.id} has no state that tasks could share: it neither groups nor joins"
+            raise StatementError(fact, context.statement.span, "its tasks are the partitions that it reads")
 
 
 def _check(
@@ -45,7 +64,7 @@ def _check(
     for step in meant.steps:
         topics.check(step, engine.kafka)
     if any(isinstance(step, StartQuery) for step in meant.steps):
-        engine.spark.check_savepoint(settings["millstream.savepoint"])
+        engine.spark.check_savepoint(settings[SAVEPOINT])
     after = applied(state, state.position, command).state
     more = after.slots - state.slots
     if more > 0:

@@ -30,7 +30,8 @@ class Command:
 
     `id` is its own, `origin` the server that took it, `path` what it is known by in /status. `settings` are
     those that are not the defaults, `facts` what planning was told, `starts` where its query begins to read
-    (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how many cores tasks had.
+    (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how many cores tasks had,
+    `tasks` how many tasks share the groups of its query where nobody says, 0 in commands of earlier versions.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Command:
     facts: Facts
     starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     cores: int = 2
+    tasks: int = 0
 
     @property
     def effective(self) -> dict[str, str]:
@@ -92,6 +94,7 @@ def dump(command: Command) -> bytes:
         "facts": to_plain(command.facts),
         "starts": to_plain(command.starts),
         "cores": command.cores,
+        "tasks": command.tasks,
     }
     return json.dumps(body, ensure_ascii=False).encode()
 
@@ -111,9 +114,9 @@ def _load(body: dict[str, Any]) -> Command:
     starts = {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
     id, origin, path, text = (_text(body[name]) for name in ("id", "origin", "path", "statement"))
     settings = {_text(name): _text(value) for name, value in body["settings"].items()}
-    # Commands of earlier versions do not have it.
-    cores = int(body.get("cores", 2))
-    return Command(id, origin, path, text, settings, facts, starts, cores)
+    # Commands of earlier versions do not have them.
+    cores, tasks = int(body.get("cores", 2)), int(body.get("tasks", 0))
+    return Command(id, origin, path, text, settings, facts, starts, cores, tasks)
 
 
 def _text(value: Any) -> str:

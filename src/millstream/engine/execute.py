@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaException
 
 from millstream.analysis import limits
-from millstream.engine import answers, assertions, changes, insert
+from millstream.engine import answers, assertions, changes, insert, savepoints
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import reason
@@ -31,6 +31,7 @@ CHANGING = (
     | tree.InsertInto
     | tree.Drop
     | tree.AlterSource
+    | tree.AlterQuery
     | tree.CreateType
     | tree.DropType
     | tree.CreateFunction
@@ -75,6 +76,8 @@ def one(context: StatementContext, engine: EngineContext) -> Entity | None:
             return None
         case tree.ControlQuery():
             return changes.control(context, engine)
+        case tree.TakeSavepoint():
+            return savepoints.take(statement, context, engine)
         case tree.AssertTopic():
             return assertions.topic(context, engine)
         case tree.AssertSchema():

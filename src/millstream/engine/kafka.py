@@ -180,13 +180,11 @@ class KafkaClient:
                 time.sleep(0.05)
 
     def _ends_now(self, topic: str) -> Offsets:
-        description = self._described(topic)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p.id): latest for p in description.partitions}
+        request = {TopicPartition(topic, p.id): latest for p in self._described(topic).partitions}
         # Behind the last record that a reader of committed records gets: our readers wait for no other.
-        committed = IsolationLevel.READ_COMMITTED
-        answers = self._admin.list_offsets(request, isolation_level=committed, request_timeout=PATIENCE)
-        return {at.partition: _answer(answer).offset for at, answer in answers.items()}
+        ends = self._listed(request, IsolationLevel.READ_COMMITTED)
+        return {place.partition: end.offset for place, end in ends.items()}
 
     def trim(self, topic: str, keep_ms: int) -> Offsets:
         """Remove what is older than the newest record of its partition by more than `keep_ms`, by the records' times.
@@ -205,8 +203,13 @@ class KafkaClient:
             _answer(answer)
         return {place.partition: place.offset for place in old}
 
-    def _listed(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, ListOffsetsResultInfo]:
-        answers = self._admin.list_offsets(dict(specs), request_timeout=PATIENCE) if specs else {}
+    def _listed(
+        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> dict[TopicPartition, ListOffsetsResultInfo]:
+        """The offsets that Kafka has for the specs, as a reader of that isolation sees the topics."""
+        if not specs:
+            return {}
+        answers = self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=PATIENCE)
         return {place: _answer(answer) for place, answer in answers.items()}
 
     def identity(self, topic: str) -> str:

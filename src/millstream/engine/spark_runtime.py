@@ -16,7 +16,7 @@ from millstream.engine.kafka import KafkaClient, reason
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun
 from millstream.formats.client import Access
-from millstream.model.errors import StatementError
+from millstream.model.errors import Span, StatementError
 from millstream.model.settings import SPARK_PREFIX, is_on
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
@@ -25,7 +25,7 @@ from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
-from millstream.spark.checkpoint import files, location
+from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed, evaluate
 from millstream.spark.pipeline import side_spec
@@ -170,7 +170,28 @@ class SparkRuntime:
     def check_savepoint(self, name: str) -> None:
         """Raises StatementError where there is no savepoint of that name ("" is none)."""
         if name and not files(self._session, self._savepoint(name)):
-            raise StatementError(f"there is no savepoint {name}", hint=f"copy a checkpoint to {self._savepoint(name)}")
+            hint = f"SAVEPOINT <query id> TO '{name}' takes one; it is looked for at {self._savepoint(name)}"
+            raise StatementError(f"there is no savepoint {name}", hint=hint)
+
+    def check_new_savepoint(self, name: str, at: Span) -> None:
+        """Raises StatementError where there is a savepoint of that name."""
+        place = self._savepoint(name)
+        if files(self._session, place):
+            raise StatementError(f"there is a savepoint {name} already: {place}", at, "take another name")
+
+    def take_savepoint(self, desired: DesiredQuery, name: str) -> str:
+        """Copy the checkpoint of a query that is stopped; where the copy is. Raises StatementError."""
+        place = self._savepoint(name)
+        if not files(self._session, f"{self._checkpoint(desired)}/commits"):
+            raise StatementError(f"query {desired.query.id} has no checkpoint yet: it has not run")
+        try:
+            save(self._session, self._checkpoint(desired), place)
+        except OSError as failure:
+            raise StatementError(f"the savepoint could not be written: {failure}") from failure
+        return place
+
+    def _checkpoint(self, desired: DesiredQuery) -> str:
+        return f"{self._checkpoints}/{_folder(desired)}"
 
     def _savepoint(self, name: str) -> str:
         """Where a savepoint is, "" for none."""
@@ -178,7 +199,7 @@ class SparkRuntime:
 
     def forget(self, desired: DesiredQuery) -> None:
         """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""
-        self._realtime.forget(f"{self._checkpoints}/{_folder(desired)}")
+        self._realtime.forget(self._checkpoint(desired))
         if transactions.is_exactly_once(desired.settings):
             transactions.forget(self._session, self._group(desired), self._kafka.client)
 

@@ -15,6 +15,7 @@ from millstream.plan.steps import (
     Outcome,
     PauseQuery,
     ResumeQuery,
+    SetTasks,
     StartQuery,
     Step,
     StopQuery,
@@ -33,8 +34,8 @@ class DesiredQuery:
 
     `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
     same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes,
-    `topic` the sink's, where it was made for the query and may be made again. `tasks` is how many share its groups: its
-    checkpoint has so many partitions of state.
+    `topic` the sink's, where it was made for the query and may be made again. `tasks` is how many share its groups: at
+    its next start, its checkpoint is given so many partitions of state.
     """
 
     query: PersistentQuery
@@ -122,13 +123,16 @@ def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineS
 def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
     """Change the wanted queries as the step says; topics are none of its business."""
     match step:
-        case StartQuery(query, plan):
+        case StartQuery(query, plan, tasks):
             old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
             topic = old.topic if old else _created_topic(plan.sink.topic, meant)
-            shared = old.tasks if old else _tasks(plan, command)
+            shared = _chosen_tasks(tasks, command) or (old.tasks if old else _default_tasks(plan, command))
             taken = slots(plan, command.facts.topics, shared)
             desired[query.id] = DesiredQuery(query, plan, birth, starts, taken, topic, shared)
+        case SetTasks(id, tasks) if id in desired:
+            more = (tasks - desired[id].tasks) * shuffles(desired[id].plan)
+            desired[id] = replace(desired[id], tasks=tasks, slots=desired[id].slots + more)
         case StopQuery(id):
             desired.pop(id, None)
         case PauseQuery(id) if id in desired:
@@ -159,26 +163,44 @@ def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None =
     """
     read = {source.name: partitions(source, topics) for source in reads(plan)}
     groups = default_tasks(read.values(), FEWEST_CORES) if shared is None else shared
-    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + groups * _shuffles(plan)
+    return sum(read[leaf.origin.name] for leaf in leaves(plan)) + groups * shuffles(plan)
 
 
-def _shuffles(plan: PlanNode) -> int:
+def shuffles(plan: PlanNode) -> int:
+    """How many stateful operators a plan has: rows are grouped so often."""
     return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join))
 
 
-def _tasks(plan: PlanNode, command: Command) -> int:
-    """How many tasks share the groups of a new query."""
-    chosen = command.effective[TASKS]
-    read = [partitions(source, command.facts.topics) for source in reads(plan)]
-    return int(chosen) if chosen else default_tasks(read, command.cores)
+def _chosen_tasks(tasks: int | None, command: Command) -> int:
+    """How many tasks the WITH clause asks for, else the setting; 0 where neither does."""
+    return tasks or int(command.effective[TASKS] or 0)
+
+
+def _default_tasks(plan: PlanNode, command: Command) -> int:
+    """How many tasks a new query has where nobody says: what its command was logged with, for good."""
+    return command.tasks or earlier_default_tasks(_partitions_read(plan, command), command.cores)
+
+
+def with_default_tasks(command: Command, meant: Outcome) -> Command:
+    """The command with the number of tasks of the query that it starts, if it starts one."""
+    plan = next((step.plan for step in meant.steps if isinstance(step, StartQuery)), None)
+    return replace(command, tasks=default_tasks(_partitions_read(plan, command), command.cores)) if plan else command
+
+
+def _partitions_read(plan: PlanNode, command: Command) -> list[int]:
+    return [partitions(source, command.facts.topics) for source in reads(plan)]
 
 
 def default_tasks(partitions: Iterable[int], cores: int) -> int:
-    """How many tasks share the groups of a query that reads topics with so many partitions, where nobody says.
+    """How many tasks share the groups of a new query that reads topics with so many partitions, where nobody says.
 
-    As many as the topic with the most partitions has, as in Kafka Streams: the groups of one partition's rows then have
-    one order, and one stream time; and no more than there are cores.
+    As many as the topic with the most partitions has, at least two, and no more than there are cores.
     """
+    return min(max(FEWEST_CORES, cores), max(FEWEST_CORES, *partitions))
+
+
+def earlier_default_tasks(partitions: Iterable[int], cores: int) -> int:
+    """The same for commands that were logged before they had the number: one task where there was one partition."""
     return max(1, min(max(FEWEST_CORES, cores), max(partitions, default=1)))
 
 

@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from millstream.engine.state import DesiredQuery
+from millstream.model.errors import StatementError
 from millstream.services.loop import Loop, attempt, no_resource
 
+T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 # A query that ran for so many seconds has recovered: the next failure is a new one, and is tried again soon.
 HEALTHY_AFTER = 60.0
@@ -90,11 +92,14 @@ class QueryHealth:
 
 @dataclass(slots=True)
 class _SupervisedQuery:
-    """A desired query and how it is; `starting` while a thread of the pool starts it. Times are in seconds."""
+    """A desired query and how it is; `starting` while a thread of the pool starts it, or works on its checkpoint.
+
+    Times are in seconds.
+    """
 
     desired: DesiredQuery
     running: RunningQuery | None = None
-    starting: Future[RunningQuery | Exception] | None = None
+    starting: Future[RunningQuery | Exception | None] | None = None
     since: float = 0.0
     tries: int = 0
     next_try: float = 0.0
@@ -138,6 +143,15 @@ class Supervisor:
     def abandon(self) -> None:
         """End all queries at once, since another server runs them now; waits until they have ended."""
         self._submit(lambda: self._stop(self._queries, orderly=False)).result()
+
+    def while_stopped(self, id: str, action: Callable[[DesiredQuery], T]) -> T:
+        """Stop a query in an orderly way, do something with its checkpoint, and start it again if it should run.
+
+        Raises what `action` raises, and StatementError where the query is not there any more.
+        """
+        done: Future[T] = Future()
+        self._submit(lambda: self._hold(id, action, done)).result()
+        return done.result()
 
     def health(self, id: str) -> QueryHealth | None:
         """How a query is, None where this server does not run it."""
@@ -200,6 +214,31 @@ class Supervisor:
         for id in list(queries):
             del self._queries[id]
 
+    def _hold(self, id: str, action: Callable[[DesiredQuery], T], done: Future[T]) -> None:
+        query = self._queries.get(id)
+        if query is None:
+            done.set_exception(StatementError(f"this server does not run query {id} any more"))
+            return
+        _await_start(query)
+        running, query.running = query.running, None
+        query.starting = self._pool.submit(self._act, query.desired, running, action, done)
+
+    def _act(
+        self,
+        desired: DesiredQuery,
+        running: RunningQuery | None,
+        action: Callable[[DesiredQuery], T],
+        done: Future[T],
+    ) -> RunningQuery | Exception | None:
+        if running is not None:
+            attempt(f"stopping {desired.query.id}", running.stop)
+        result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired))
+        if isinstance(result, Exception):
+            done.set_exception(result)
+        else:
+            done.set_result(result)
+        return self._start(desired) if running is not None and self._may_start() else None
+
     def _check_all(self) -> None:
         """Look after every query: start what should run and does not, notice what has ended."""
         for query in list(self._queries.values()):
@@ -216,7 +255,7 @@ class Supervisor:
         except CannotRun as failure:
             return failure
 
-    def _check_start(self, query: _SupervisedQuery, starting: Future[RunningQuery | Exception]) -> None:
+    def _check_start(self, query: _SupervisedQuery, starting: Future[RunningQuery | Exception | None]) -> None:
         if not starting.done():
             return
         query.starting = None
@@ -225,7 +264,7 @@ class Supervisor:
             self._failed(query, str(outcome))
         elif isinstance(outcome, Exception):
             self._failed(query, f"internal error: {outcome!r}")
-        else:
+        elif outcome is not None:
             query.running, query.since = outcome, self._clock()
             query.health = replace(query.health, state="RUNNING")
 

@@ -285,7 +285,8 @@ _OWN = (
     _session(
         "millstream.tasks",
         "",
-        "how many tasks share the groups of a new query; one a partition read if empty, at most one a core",
+        "how many tasks share the state of a query that is created or replaced; if empty, a new one has one a "
+        "partition read, at least two, at most one a core",
         whole(1, INT_MAX).or_nothing(),
         SettingScope.OWN,
     ),

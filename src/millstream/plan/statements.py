@@ -33,6 +33,7 @@ from millstream.plan.steps import (
     PauseQuery,
     RegisterSchema,
     ResumeQuery,
+    SetTasks,
     StartQuery,
     Step,
     StopQuery,
@@ -68,7 +69,7 @@ def _check_topics(result: Outcome, at: Span, before: Catalog, settings: Mapping[
         match step:
             case CreateTopic(topic):
                 reserved_topics.check_writable(topic, at, settings)
-            case StartQuery(_, plan):
+            case StartQuery(plan=plan):
                 reserved_topics.check_writable(plan.sink.topic, at, settings)
             case DeleteTopic(topic):
                 reserved_topics.check_deletable(topic, at, before, settings)
@@ -224,7 +225,7 @@ def _(statement: tree.CreateAs, context: PlanningContext) -> Outcome:
         _check_query_replaceable(old, sink, statement.span, context)
         replaced = context.catalog.queries.get(id)
         kept = state_kept(replaced, plan, context.catalog, statement.span) if replaced else ""
-    outcome = _start_query(statement, Write(plan, sink), _sink_topic_step(sink, plan, p, context), id, old, context)
+    outcome = _start_query(statement, Write(plan, sink), p, old, context)
     return replace(outcome, message=f"{outcome.message}; {kept}") if kept else outcome
 
 
@@ -321,7 +322,8 @@ def _key_wrapping(query: tree.SelectQuery) -> Wrapping | None:
     return Wrapping(True, f"{clause} STRUCT<…>") if query.structured else None
 
 
-def _sink_topic_step(sink: Source, plan: Select, p: Properties, context: PlanningContext) -> CreateTopic:
+def _sink_topic_step(plan: Write, p: Properties, context: PlanningContext) -> CreateTopic:
+    sink = plan.sink
     source_topic = context.facts.topics.get(reads(plan)[0].topic, TopicFacts(1))
     sources.check_topic_shape(sink.topic, p, context.facts)
     config = _topic_config(sink, p, retention(plan))
@@ -336,8 +338,9 @@ def _sink_topic_step(sink: Source, plan: Select, p: Properties, context: Plannin
 
 
 def _start_query(
-    statement: tree.CreateAs, plan: Write, topic: CreateTopic, id: str, old: Source | None, context: PlanningContext
+    statement: tree.CreateAs, plan: Write, p: Properties, old: Source | None, context: PlanningContext
 ) -> Outcome:
+    topic, id = _sink_topic_step(plan, p, context), str(plan.sink.created_by)
     kind = QueryKind.CREATE_STREAM_AS if plan.kind is RelationKind.STREAM else QueryKind.CREATE_TABLE_AS
     query = _query(statement, id, kind, plan, context)
     _check_limit(statement.span, context)
@@ -346,7 +349,7 @@ def _start_query(
     create: tuple[Step, ...] = () if topic.name in context.facts.topics else (topic,)
     path = f"{statement.kind.value.lower()}/`{plan.sink.name}`/create"
     message = f"Created query with ID {id}"
-    steps = (*stop, *create, *_registrations(plan.sink), StartQuery(query, plan))
+    steps = (*stop, *create, *_registrations(plan.sink), StartQuery(query, plan, p.number("TASKS")))
     return Outcome(catalog, steps, message, path, query_id=id)
 
 
@@ -388,12 +391,14 @@ def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
         )
     plan = _widened(_planned(statement.query, sink.name, statement.span, context), sink, statement.span)
     _check_same(plan, sink, statement.span)
-    id = _insert_id(statement, context.catalog)
+    p = properties.read(statement.properties, properties.INSERTED, statement.span)
+    id = _insert_id(p, context.catalog)
     _check_limit(statement.span, context)
     query = _query(statement, id, QueryKind.INSERT, Write(plan, sink), context)
     catalog = context.catalog.with_new_query(query)
     path = f"query/`{id}`/create"
-    return Outcome(catalog, (StartQuery(query, Write(plan, sink)),), f"Created query with ID {id}", path, query_id=id)
+    start = StartQuery(query, Write(plan, sink), p.number("TASKS"))
+    return Outcome(catalog, (start,), f"Created query with ID {id}", path, query_id=id)
 
 
 def _widened(plan: Select, sink: Source, at: Span) -> Select:
@@ -423,8 +428,7 @@ def _schema_text(schema: Schema) -> str:
     return f"[{ordered}]"
 
 
-def _insert_id(statement: tree.InsertInto, catalog: Catalog) -> str:
-    p = properties.read(statement.properties, properties.INSERTED, statement.span)
+def _insert_id(p: Properties, catalog: Catalog) -> str:
     id = p.text("QUERY_ID")
     if id is None:
         return f"{QueryKind.INSERT.value}_{catalog.next_query}"
@@ -538,16 +542,26 @@ def _(statement: tree.ControlQuery, context: PlanningContext) -> Outcome:
 def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ...]:
     if statement.query is None:
         return tuple(q for q, query in catalog.queries.items() if query.kind is not QueryKind.CREATE_SOURCE_TABLE)
-    id = next((q for q in catalog.queries if q.upper() == statement.query.upper()), None)
-    if id is None:
-        raise StatementError(
-            f"Unknown queryId: {statement.query}", statement.span, did_you_mean(statement.query, catalog.queries)
-        )
-    if catalog.queries[id].kind is QueryKind.CREATE_SOURCE_TABLE:
-        raise StatementError(
-            f"Cannot {statement.verb.value.lower()} query '{id}' as it is linked to a source table.", statement.span
-        )
-    return (id,)
+    return (_running_query(statement.query, statement.verb.value.lower(), statement.span, catalog),)
+
+
+def _running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
+    """The id as it is written in the catalog. Raises StatementError where it is no query's that runs."""
+    known = next((q for q in catalog.queries if q.upper() == id.upper()), None)
+    if known is None:
+        raise StatementError(f"Unknown queryId: {id}", at, did_you_mean(id, catalog.queries))
+    if catalog.queries[known].kind is QueryKind.CREATE_SOURCE_TABLE:
+        raise StatementError(f"Cannot {verb} query '{known}' as it is linked to a source table.", at)
+    return known
+
+
+@_outcome.register
+def _(statement: tree.AlterQuery, context: PlanningContext) -> Outcome:
+    id = _running_query(statement.query, "alter", statement.span, context.catalog)
+    if statement.tasks < 1:
+        raise StatementError(f"query {id} cannot have {statement.tasks} tasks", statement.span, "it needs at least one")
+    message = f"Query {id}: its state is shared by {statement.tasks} task{'s' * (statement.tasks != 1)}."
+    return Outcome(context.catalog, (SetTasks(id, statement.tasks),), message, f"query/`{id}`/alter")
 
 
 def _control(verb: tree.QueryVerb, catalog: Catalog, id: str) -> tuple[Catalog, Step]:

@@ -65,15 +65,32 @@ class DeleteSubjects:
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """A persistent query to start: its plan, from Read to Write."""
+    """A persistent query to start: its plan, from Read to Write.
+
+    `tasks` is how many tasks are to share its groups, None where its statement does not say.
+    """
 
     query: PersistentQuery
     plan: Write
+    tasks: int | None = None
 
     @property
     def sentence(self) -> str:
         """What the step does, in words."""
         return f"start query {self.query.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetTasks:
+    """A persistent query to stop, and to start again with its state shared by another number of tasks."""
+
+    id: str
+    tasks: int
+
+    @property
+    def sentence(self) -> str:
+        """What the step does, in words."""
+        return f"share the state of query {self.id} among {self.tasks} task(s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +127,8 @@ class ResumeQuery(QueryStep):
     verb = "resume"
 
 
-Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | StartQuery | StopQuery | PauseQuery | ResumeQuery
+QueryChange = StartQuery | StopQuery | PauseQuery | ResumeQuery | SetTasks
+Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | QueryChange
 
 
 @dataclass(frozen=True, slots=True)

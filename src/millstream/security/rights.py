@@ -49,6 +49,8 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
     tree.Drop: Right.WRITE,
     tree.AlterSource: Right.WRITE,
     tree.ControlQuery: Right.WRITE,
+    tree.AlterQuery: Right.WRITE,
+    tree.TakeSavepoint: Right.WRITE,
     tree.CreateType: Right.WRITE,
     tree.DropType: Right.WRITE,
     tree.CreateFunction: Right.FUNCTIONS,
@@ -100,7 +102,7 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
             yield from _read(statement.query, catalog)
         case tree.InsertValues():
             yield from _of_source(right, statement.target, catalog)
-        case tree.ControlQuery(query=query_id):
+        case tree.ControlQuery(query=query_id) | tree.AlterQuery(query=query_id) | tree.TakeSavepoint(query=query_id):
             yield from _of_queries(right, query_id, catalog)
         case tree.Explain(query=str(query_id)):
             yield from _of_queries(right, query_id, catalog)

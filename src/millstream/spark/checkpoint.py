@@ -17,7 +17,8 @@ from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.spark import jvm
 
@@ -75,13 +76,42 @@ def restore(session: SparkSession, savepoint: str, url: str) -> None:
     """Begin a checkpoint that is not there yet with a copy of another one, which no query uses."""
     if not savepoint or files(session, url):
         return
-    part = f"{url}.part"
-    delete(session, part)
-    copy(session, savepoint, part)
+    part = _copied(session, savepoint, url)
     delete(session, f"{part}/.{IDENTITY}.crc")
     write(session, f"{part}/{IDENTITY}", json.dumps({"id": str(uuid.uuid4())}))
     delete(session, url)
     rename(session, part, url)
+
+
+def save(session: SparkSession, url: str, savepoint: str) -> None:
+    """Copy a checkpoint that no run uses to a place where there is nothing; whole, or not at all. Raises OSError."""
+    try:
+        rename(session, _copied(session, url, savepoint), savepoint)
+    except Py4JError as failure:
+        raise OSError(f"{url} cannot be copied to {savepoint}: {failure}") from failure
+
+
+def _copied(session: SparkSession, url: str, target: str) -> str:
+    """A copy of a folder beside a place that it is to be at; what an earlier try has left there is removed."""
+    part = f"{target}.part"
+    delete(session, part)
+    copy(session, url, part)
+    return part
+
+
+def repartition(session: SparkSession, query: DataFrame, url: str, tasks: int) -> None:
+    """Have so many tasks share the states of a query, whose checkpoint no run uses; nothing where they do already.
+
+    Raises Py4JError where that fails: the checkpoint is as it was. How it is done: jvm/StateRepartition.scala.
+    """
+    if not files(session, f"{url}/offsets"):
+        return
+    operators = jvm.module(session, "StateRepartition").apply(jvm.java_frame(query), url, tasks)
+    for operator in range(operators):
+        states = f"{url}/state/{operator}"
+        for task in files(session, states):
+            if task.isdigit() and int(task) >= tasks:
+                delete(session, f"{states}/{task}")
 
 
 def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:

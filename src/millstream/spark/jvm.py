@@ -166,28 +166,30 @@ def python_query(java_query: Any) -> StreamingQuery:
     return StreamingQuery(java_query)
 
 
+def _hadoop(session: SparkSession, url: str) -> tuple[Any, Any]:
+    """The path of a URL, and the Hadoop file system that it is in."""
+    path = machine(session).org.apache.hadoop.fs.Path(url)
+    return path, path.getFileSystem(session._jsc.hadoopConfiguration())
+
+
 def delete(session: SparkSession, url: str) -> None:
     """Remove a folder of any Hadoop file system, with all that is in it, if it is there."""
-    java: Any = session._jvm
-    path = java.org.apache.hadoop.fs.Path(url)
-    path.getFileSystem(session._jsc.hadoopConfiguration()).delete(path, True)
+    path, system = _hadoop(session, url)
+    system.delete(path, True)
 
 
 def copy(session: SparkSession, old: str, new: str) -> None:
     """Copy a folder of any Hadoop file system to another. Raises OSError where that cannot be."""
-    java: Any = session._jvm
-    path, target = java.org.apache.hadoop.fs.Path(old), java.org.apache.hadoop.fs.Path(new)
-    conf = session._jsc.hadoopConfiguration()
-    systems = path.getFileSystem(conf), target.getFileSystem(conf)
-    if not java.org.apache.hadoop.fs.FileUtil.copy(systems[0], path, systems[1], target, False, conf):
+    (path, source), (target, sink) = _hadoop(session, old), _hadoop(session, new)
+    util = machine(session).org.apache.hadoop.fs.FileUtil
+    if not util.copy(source, path, sink, target, False, session._jsc.hadoopConfiguration()):
         raise OSError(f"{old} cannot be copied to {new}")
 
 
 def write(session: SparkSession, url: str, text: str) -> None:
     """Write a file of any Hadoop file system, in place of one that is there."""
-    java: Any = session._jvm
-    path = java.org.apache.hadoop.fs.Path(url)
-    stream = path.getFileSystem(session._jsc.hadoopConfiguration()).create(path, True)
+    path, system = _hadoop(session, url)
+    stream = system.create(path, True)
     try:
         stream.write(bytearray(text.encode()))
     finally:
@@ -196,15 +198,12 @@ def write(session: SparkSession, url: str, text: str) -> None:
 
 def rename(session: SparkSession, old: str, new: str) -> None:
     """Give a file of any Hadoop file system another name. Raises OSError where that cannot be."""
-    java: Any = session._jvm
-    path, target = java.org.apache.hadoop.fs.Path(old), java.org.apache.hadoop.fs.Path(new)
-    if not path.getFileSystem(session._jsc.hadoopConfiguration()).rename(path, target):
+    (path, system), (target, _) = _hadoop(session, old), _hadoop(session, new)
+    if not system.rename(path, target):
         raise OSError(f"{old} cannot be renamed to {new}")
 
 
 def files(session: SparkSession, url: str) -> list[str]:
     """The names of the files in a folder of any Hadoop file system, none where there is no such folder."""
-    java: Any = session._jvm
-    path = java.org.apache.hadoop.fs.Path(url)
-    system = path.getFileSystem(session._jsc.hadoopConfiguration())
+    path, system = _hadoop(session, url)
     return [str(status.getPath().getName()) for status in system.listStatus(path)] if system.exists(path) else []

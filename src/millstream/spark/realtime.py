@@ -40,7 +40,8 @@ class StreamingJob:
 
     `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
     not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
-    it may show records. `tasks`: how many share the query's groups, where the checkpoint does not say.
+    it may show records. `tasks`: how many share the query's groups; the state of its checkpoint is shared out anew
+    where it has another number.
     `ends`: where the topics of tables end in which streams look rows up; the streams wait until they are read so far.
     `group`: the consumer group of its positions, where it writes in transactions; "" where it does not. `savepoint`: a
     copied checkpoint that its own begins with, "" for none.
@@ -191,6 +192,7 @@ class RealTimeQueries:
             duration = job.settings["millstream.batch.duration"]
             # Planned side by side with other queries: it is most of a start's work.
             frame = rows(run)
+            checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
             with self._lock:
                 # A query takes the session's settings as they are when it starts.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)

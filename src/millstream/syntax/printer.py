@@ -266,6 +266,11 @@ def _(n: tree.AlterSystem) -> str:
 
 
 @_text.register
+def _(n: tree.AlterQuery) -> str:
+    return f"ALTER QUERY {identifier(n.query)} SET TASKS {n.tasks}"
+
+
+@_text.register
 def _(n: tree.SetProperty) -> str:
     return f"SET {literal(n.name)} = {literal(n.value)}"
 
@@ -296,6 +301,11 @@ def _(n: tree.RunScript) -> str:
 @_text.register
 def _(n: tree.ControlQuery) -> str:
     return f"{n.verb.value} {'ALL' if n.query is None else identifier(n.query)}"
+
+
+@_text.register
+def _(n: tree.TakeSavepoint) -> str:
+    return f"SAVEPOINT {identifier(n.query)} TO {literal(n.name)}"
 
 
 @_text.register

@@ -127,6 +127,10 @@ def _alter(c: Cursor) -> tree.Statement:
     at = c.expect("ALTER").span
     if c.accept("SYSTEM"):
         return tree.AlterSystem(*_setting(c), span=at)
+    if c.accept("QUERY"):
+        query_id = c.name("the id of a query")
+        c.expect("SET", "TASKS")
+        return tree.AlterQuery(query_id, whole_number(c, "a whole number of tasks"), span=at)
     kind = _kind(c)
     return tree.AlterSource(kind, c.name(f"the name of a {kind.value.lower()}"), c.list_of(_added), span=at)
 
@@ -228,6 +232,13 @@ def _control(c: Cursor) -> tree.Statement:
     token = c.take()
     which = None if c.accept("ALL") else c.name("the id of a query")
     return tree.ControlQuery(tree.QueryVerb(token.key), which, span=token.span)
+
+
+def _savepoint(c: Cursor) -> tree.Statement:
+    at = c.expect("SAVEPOINT").span
+    query_id = c.name("the id of a query")
+    c.expect("TO")
+    return tree.TakeSavepoint(query_id, c.string("the savepoint's name as a string"), span=at)
 
 
 def _explain(c: Cursor) -> tree.Statement:
@@ -344,6 +355,7 @@ _READERS: dict[str, Callable[[Cursor], tree.Statement]] = {
     "TERMINATE": _control,
     "PAUSE": _control,
     "RESUME": _control,
+    "SAVEPOINT": _savepoint,
     "SET": _set,
     "UNSET": _unset,
     "DEFINE": _define,

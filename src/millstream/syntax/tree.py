@@ -294,6 +294,22 @@ class AlterSystem(Statement):
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class AlterQuery(Statement):
+    """ALTER QUERY id SET TASKS n."""
+
+    query: str
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSavepoint(Statement):
+    """SAVEPOINT id TO 'name'."""
+
+    query: str
+    name: str
+
+
 class QueryVerb(Enum):
     """What can be done to a running query."""
 

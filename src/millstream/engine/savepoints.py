@@ -1,0 +1,31 @@
+"""SAVEPOINT: a copy of a query's checkpoint, made while the query is stopped, with which another query can begin."""
+
+from millstream.engine.api import Entity
+from millstream.engine.context import EngineContext, StatementContext
+from millstream.engine.entities import build
+from millstream.engine.spark_runtime import SAVEPOINT
+from millstream.model.errors import StatementError
+from millstream.model.names import did_you_mean
+from millstream.model.settings import SETTINGS
+from millstream.syntax import tree
+
+
+def take(statement: tree.TakeSavepoint, context: StatementContext, engine: EngineContext) -> Entity:
+    """Stop a query in an orderly way, copy its checkpoint, and let it go on.
+
+    Raises StatementError where that cannot be.
+    """
+    at, desired = statement.span, engine.state.desired
+    id = next((id for id in desired if id.upper() == statement.query.upper()), None)
+    if id is None:
+        raise StatementError(f"Unknown queryId: {statement.query}", at, did_you_mean(statement.query, desired))
+    valid = SETTINGS[SAVEPOINT].valid
+    if not statement.name or valid.read(statement.name) is None:
+        raise StatementError(f"'{statement.name}' is no name of a savepoint", at, f"valid is {valid.words}")
+    if engine.supervisor.health(id) is None:
+        hint = "say it to the server that does: it has the query's checkpoint"
+        raise StatementError(f"this server does not run query {id}", at, hint)
+    engine.spark.check_new_savepoint(statement.name, at)
+    place = engine.supervisor.while_stopped(id, lambda one: engine.spark.take_savepoint(one, statement.name))
+    hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' begins with it"
+    return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")

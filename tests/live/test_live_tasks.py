@@ -1,0 +1,109 @@
+"""Queries whose state is shared out to other numbers of tasks: they go on as if nothing had happened."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from millstream.engine.api import RequestFailed
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, TopicRecord, wait_for
+
+pytestmark = pytest.mark.live
+# Seconds; a machine may have other things to do.
+PATIENCE = 300
+KEYS = 20
+DECLARED = """
+CREATE STREAM {s} (id STRING KEY, v INT) WITH (kafka_topic='{s}', format='JSON');
+CREATE STREAM {o} (id STRING KEY, w INT) WITH (kafka_topic='{o}', format='JSON');
+CREATE TABLE {t} (id STRING PRIMARY KEY, g STRING) WITH (kafka_topic='{t}', format='JSON');
+"""
+# Each kind of state: a fold, windows that stream time emits, sessions, chunks, a join's table behind the barrier, two
+# folds one after the other.
+SHAPES = {
+    "COUNTED": "TABLE {0} AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM {s} GROUP BY id EMIT CHANGES;",
+    "CLOSED": "TABLE {0} AS SELECT id, COUNT(*) AS n FROM {s} "
+    "WINDOW TUMBLING (SIZE 10 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 1 SECOND) GROUP BY id EMIT FINAL;",
+    "VISITS": "TABLE {0} AS SELECT id, COUNT(*) AS n FROM {s} WINDOW SESSION (5 SECONDS) GROUP BY id;",
+    "MATCHED": "STREAM {0} AS SELECT s.id AS id, v, w FROM {s} s LEFT JOIN {o} o "
+    "WITHIN 4 SECONDS GRACE PERIOD 10 SECONDS ON s.id = o.id;",
+    "NAMED": "STREAM {0} AS SELECT s.id AS id, v, g FROM {s} s LEFT JOIN {t} t ON s.id = t.id;",
+    "REGROUPED": "TABLE {0} AS SELECT g, COUNT(*) AS n FROM {t} GROUP BY g;",
+}
+
+
+def test_queries_go_on_with_other_numbers_of_tasks(server: EngineProcess, kafka: BrokerClient) -> None:
+    """From one task to three, and to two: each query tells what its twin tells, which has one task all the time."""
+    topics = {name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper()) for name in "sot"}
+    move(kafka, topics, 0)
+    server.execute(DECLARED.format(**topics) + "SET 'millstream.tasks'='1';" + created("TWIN_", topics))
+    server.execute(created("", topics).replace(" AS SELECT", " WITH (tasks=1) AS SELECT"))
+    ids = {q["sinks"][0]: q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]}
+    rows(kafka, topics, 0)
+    for number, tasks in enumerate((3, 2), 1):
+        server.execute("".join(f"ALTER QUERY {ids[shape]} SET TASKS {tasks};" for shape in SHAPES))
+        move(kafka, topics, number)
+        rows(kafka, topics, number)
+    kafka.produce(topics["s"], '"late"', {"v": 0}, 200_000)
+    for shape in SHAPES:
+        wait_for(lambda shape=shape: same(kafka, shape), f"{shape} as its twin", PATIENCE)  # type: ignore[misc]
+    assert Counter(r.value for r in told(kafka, "CLOSED")) == {b'{"N":1}': 3 * KEYS, b'{"N":2}': 3 * KEYS}
+    assert sum(r.json == {"V": 1, "W": 1} for r in told(kafka, "MATCHED")) == KEYS // 2
+
+
+def created(prefix: str, topics: dict[str, str]) -> str:
+    return "".join(f"CREATE {sql.format(prefix + name, **topics)}" for name, sql in SHAPES.items())
+
+
+def move(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
+    """Rows of the table: names that stay, and rows that go from group to group."""
+    for key in range(KEYS):
+        kafka.send(topics["t"], f'"k{key}"', {"g": "named"}, 1)
+        kafka.send(topics["t"], f'"x{key}"', {"g": f"g{(key + number) % 3}"}, 1)
+    kafka.flush()
+
+
+def rows(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
+    """Rows of 20 seconds of all keys, a match for every second key; waits until they are counted and named."""
+    base = 1_000 + 20_000 * number
+    for key in range(0, KEYS, 2):
+        kafka.send(topics["o"], f'"k{key}"', {"w": number}, base + 3_000)
+    for at in (base, base + 10_000, base + 12_000):
+        for key in range(KEYS):
+            kafka.send(topics["s"], f'"k{key}"', {"v": number}, at)
+    kafka.flush()
+    for shape in ("COUNTED", "NAMED"):
+        enough = lambda shape=shape: len(told(kafka, shape)) >= 3 * KEYS * (number + 1)  # type: ignore[misc] # noqa: E731
+        wait_for(enough, f"{shape} of round {number}", PATIENCE)
+
+
+def told(kafka: BrokerClient, topic: str) -> list[TopicRecord]:
+    return kafka.consume_all(topic, kafka.ends(topic))
+
+
+def same(kafka: BrokerClient, shape: str) -> bool:
+    """Whether a query has told of each key what its twin has."""
+    one, other = (by_key(told(kafka, name)) for name in (shape, f"TWIN_{shape}"))
+    if shape == "MATCHED":  # of two topics, whose rows may come in any order
+        one, other = ({k: sorted(v, key=str) for k, v in each.items()} for each in (one, other))
+    if shape == "REGROUPED":  # a row leaves its group and comes to another by different tasks
+        one, other = ({k: v[-1:] for k, v in each.items()} for each in (one, other))
+    return one == other != {}
+
+
+def by_key(records: list[TopicRecord]) -> dict[bytes | None, list[object]]:
+    """What was told of each key, in order."""
+    result = defaultdict(list)
+    for record in records:
+        result[record.key].append((record.timestamp, record.value))
+    return result
+
+
+def test_a_query_without_state_has_no_tasks_to_set(server: EngineProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic()
+    server.execute(
+        f"CREATE STREAM plain (id STRING KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');"
+        "CREATE STREAM copied AS SELECT * FROM plain;"
+    )
+    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]]
+    with pytest.raises(RequestFailed, match="has no state that tasks could share"):
+        server.execute(f"ALTER QUERY {id} SET TASKS 2;")
