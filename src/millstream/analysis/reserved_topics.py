@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from millstream.catalog.catalog import Catalog
 from millstream.model.errors import Span, StatementError
-from millstream.model.settings import is_on
+from millstream.model.settings import is_on, words
 
 HIDDEN, READ_ONLY = "ksql.hidden.topics", "ksql.readonly.topics"
 DELETE_OTHERS = "millstream.delete.topics.of.others"
@@ -18,7 +18,7 @@ OWN = "_millstream-.*"
 
 def matches(name: str, patterns: str) -> bool:
     """Whether a topic's name matches one of the patterns, which are separated by commas."""
-    return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
+    return any(re.fullmatch(pattern, name) for pattern in words(patterns))
 
 
 def is_hidden(topic: str, settings: Mapping[str, str]) -> bool:

@@ -501,8 +501,13 @@ def shortened(text: str, most: int = 100) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut)
 
 
+def words(text: str) -> tuple[str, ...]:
+    """The words of a setting that is a list with commas, without blanks around them; empty ones are left out."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def _names(text: str) -> frozenset[str]:
-    return frozenset(canonical(name.strip()) for name in text.split(",") if name.strip())
+    return frozenset(map(canonical, words(text)))
 
 
 def _so(hint: str) -> str:

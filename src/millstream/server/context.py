@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import anyio
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
 from millstream.engine.api import Engine
@@ -23,28 +22,28 @@ class ServerContext:
 
     def __init__(self, engine: Engine, limits: RequestLimits | None = None, at_once: int = AT_ONCE) -> None:
         self.engine, self.feeds, self.limits = engine, Feeds(), limits or RequestLimits()
-        self._at_once = at_once
-        self._pools: dict[int, anyio.CapacityLimiter] = {}
+        self._statements, self._quick = CapacityLimiter(at_once), CapacityLimiter(QUICK)
+        self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of a blocking call, made in a thread; at most `at_once` at a time, streamed rows apart."""
-        return await self._run(call, self._at_once)
+        return await _in_thread(call, self._statements)
 
     async def run_quick(self, call: Callable[[], T]) -> T:
         """The same for what must be answered however many statements wait."""
-        return await self._run(call, QUICK)
+        return await _in_thread(call, self._quick)
 
     async def run_ending(self, call: Callable[[], T]) -> T:
         """The same for the end of a query."""
-        return await self._run(call, ENDING)
+        return await _in_thread(call, self._ending)
 
     async def run_large(self, call: Callable[[], T]) -> T:
         """The same for what needs much memory."""
-        return await self._run(call, LARGE)
+        return await _in_thread(call, self._large)
 
-    async def _run(self, call: Callable[[], T], at_once: int) -> T:
-        pool = self._pools.setdefault(at_once, anyio.CapacityLimiter(at_once))
-        return await to_thread.run_sync(call, limiter=pool, abandon_on_cancel=True)
+
+async def _in_thread(call: Callable[[], T], limiter: CapacityLimiter) -> T:
+    return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
 
 def work_of(connection: HTTPConnection) -> ServerContext:
