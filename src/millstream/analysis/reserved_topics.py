@@ -11,7 +11,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.model.errors import Span, StatementError
 from millstream.model.settings import is_on, words
 
-HIDDEN, READ_ONLY = "ksql.hidden.topics", "ksql.readonly.topics"
+HIDDEN, READ_ONLY, AUDIT = "ksql.hidden.topics", "ksql.readonly.topics", "millstream.audit.topic"
 DELETE_OTHERS = "millstream.delete.topics.of.others"
 OWN = "_millstream-.*"
 
@@ -34,6 +34,8 @@ def check_readable(topic: str, at: Span | None, settings: Mapping[str, str]) -> 
 
 def check_writable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
     """Raises StatementError where the topic is read-only."""
+    if topic == settings.get(AUDIT):
+        raise StatementError(f"topic {topic} is read-only", at, f"{AUDIT} names it: only the server writes it")
     if matches(topic, OWN) or matches(topic, settings.get(READ_ONLY, "")):
         raise StatementError(f"topic {topic} is read-only", at, _which(topic, READ_ONLY))
 

@@ -15,6 +15,7 @@ from millstream.model.setting_kinds import (
     PATTERNS,
     SERVICE_ID,
     TEXT,
+    TOPIC,
     ValueKind,
     duration,
     one_of,
@@ -330,6 +331,19 @@ _OWN = (
     _server(
         "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
     ),
+    _server(
+        "millstream.python.confinement",
+        "auto",
+        "what the kernel takes from such functions: auto = what it can, required = all or no calls, off = nothing",
+        one_of("auto", "required", "off"),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.readable.paths",
+        "",
+        "files and folders that such functions may read beside Python's own, by comma",
+        scope=SettingScope.OWN,
+    ),
     _most("branches", "500", "the most branches of a CASE"),
     _most("items", "1000", "the most items of an IN"),
     _most("parts", "5000", "the most names, constants, operators and calls in a statement"),
@@ -411,6 +425,13 @@ _REST = (
     _server("millstream.users.file", "millstream-users", "users, roles, hashes of passwords", scope=SettingScope.OWN),
     _server("millstream.roles.file", "", "roles of your own, in TOML", scope=SettingScope.OWN),
     _server("millstream.audit.file", "", "where who sent which statement is written", scope=SettingScope.OWN),
+    _server(
+        "millstream.audit.topic",
+        "",
+        "the topic that it is written to, which no statement may write",
+        TOPIC.or_nothing(),
+        SettingScope.OWN,
+    ),
     _limit("millstream.audit.max.bytes", str(100 * 1024 * 1024), "when that file is put aside, and a new one begun"),
     _limit("millstream.audit.files", "10", "how many files that were put aside are kept"),
     _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),

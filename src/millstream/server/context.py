@@ -7,6 +7,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
 from millstream.engine.api import Engine
+from millstream.security.audit import AuditLog
 from millstream.server.feed import Feeds
 from millstream.server.options import RequestLimits
 
@@ -20,8 +21,14 @@ QUICK, ENDING, LARGE = 16, 50, 1
 class ServerContext:
     """An engine whose methods block, as the event loop uses it."""
 
-    def __init__(self, engine: Engine, limits: RequestLimits | None = None, at_once: int = AT_ONCE) -> None:
-        self.engine, self.feeds, self.limits = engine, Feeds(), limits or RequestLimits()
+    def __init__(
+        self,
+        engine: Engine,
+        limits: RequestLimits | None = None,
+        at_once: int = AT_ONCE,
+        audit: AuditLog | None = None,
+    ) -> None:
+        self.engine, self.feeds, self.limits, self.audit = engine, Feeds(), limits or RequestLimits(), audit
         self._statements, self._quick = CapacityLimiter(at_once), CapacityLimiter(QUICK)
         self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
 

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 
+from confluent_kafka import KafkaException
+
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, words
-from millstream.security.audit import AuditLog
+from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
 from millstream.security.tls import server_context
 from millstream.services.errors import SetupError
@@ -68,8 +72,36 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
 
 
 def _audit(settings: Mapping[str, str]) -> AuditLog | None:
-    file, largest, files = (settings[f"millstream.audit.{name}"] for name in ("file", "max.bytes", "files"))
-    return AuditLog(Path(file), int(largest), int(files)) if file else None
+    """The audit log, None where none is asked for. Raises SetupError."""
+    file, topic = settings["millstream.audit.file"], settings["millstream.audit.topic"]
+    sinks: list[AuditSink] = []
+    if file:
+        most, files = int(settings["millstream.audit.max.bytes"]), int(settings["millstream.audit.files"])
+        sinks.append(AuditFile(Path(file), most, files))
+    if topic:
+        sinks.append(_audit_topic(topic, settings))
+    return AuditLog(sinks) if sinks else None
+
+
+def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
+    """Raises SetupError where a setting of Kafka's clients is wrong."""
+    try:
+        kafka = KafkaClient(of_engine(settings))
+        return AuditTopic(topic, kafka, int(settings["ksql.internal.topic.replicas"]))
+    except KafkaException as failure:
+        raise SetupError(
+            f"no audit topic: a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
+        ) from None
+
+
+def of_engine(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties without those of the REST server's TLS, which has the names that Kafka's clients have.
+
+    ksqlDB has one ssl.… for both: Kafka's clients get them where they speak TLS.
+    """
+    of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
+    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
+    return {name: value for name, value in properties.items() if not name.startswith(own)}
 
 
 def _limits(settings: Mapping[str, str]) -> RequestLimits:

@@ -66,6 +66,8 @@ class Server:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS * 2)
+        if self._options.audit is not None:
+            self._options.audit.close()
 
     def __enter__(self) -> Self:
         self.start()
