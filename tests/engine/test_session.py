@@ -75,3 +75,15 @@ def test_variables_are_defined_and_undefined_without_case() -> None:
 
 def test_other_statements_are_none_of_its_business() -> None:
     assert not hear(session(), "SHOW STREAMS;")
+
+
+def test_variables_of_a_session_have_a_bound() -> None:
+    """Each may be twice the one before: thirty of them would be more than any memory."""
+    heard = session()
+    heard.variables["X"] = "y" * 1_000_000
+    with pytest.raises(SettingRefused, match="the variables of a session may have 1048576 characters together"):
+        hear(heard, f"DEFINE z = '{'y' * 50_000}';")
+    hear(heard, "DEFINE x = 'short';")
+    hear(heard, f"DEFINE z = '{'y' * 50_000}';")
+    with pytest.raises(RequestFailed, match="the variables of a session"):
+        RequestSession(Request("", {}, {"a": "y" * 600_000, "b": "y" * 600_000}), SERVER)

@@ -44,7 +44,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     catch_up(request.sequence, engine)
     done: list[Entity] = []
     with refusals(lambda: request.text, done):
-        for context in statements(request.text, session):
+        for context in statements(request.text, session, engine):
             with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
                 check_right(context, request, engine)
                 answer = one(context, engine)
@@ -53,14 +53,14 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     return done
 
 
-def statements(text: str, session: RequestSession) -> Iterator[StatementContext]:
+def statements(text: str, session: RequestSession, engine: EngineContext) -> Iterator[StatementContext]:
     """The statements of a text, each parsed when the one before it was carried out; none is too large.
 
     Raises StatementError.
     """
     replaced = session.variables if is_on(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
-        limits.check(parsed.statement, session.settings)
+        limits.check(parsed.statement, session.settings, engine.state.catalog.types)
         yield StatementContext(parsed.statement, parsed.text, session)
 
 
@@ -98,7 +98,9 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
     """
     session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
-        contexts = [context for context in statements(request.text, session) if not session.hear(context.statement)]
+        contexts = [
+            context for context in statements(request.text, session, engine) if not session.hear(context.statement)
+        ]
     if len(contexts) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
     check_right(contexts[0], request, engine)
