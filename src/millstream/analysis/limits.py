@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.model.errors import Span, StatementError
+from millstream.model.setting_kinds import LONG_MAX
 from millstream.model.types import CustomType, SqlType
 from millstream.syntax import tree
 from millstream.syntax.cursor import NESTING
@@ -26,6 +27,11 @@ def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping
                 _check("CASE", len(node.whens), "branches", node.span, settings)
             case tree.InList():
                 _check("IN", len(node.items), "items", node.span, settings)
+            case tree.WindowClause(advance=tree.Duration() as advance):
+                windows = -(-node.size.milliseconds // max(1, advance.milliseconds))
+                _check("a row", windows, "windows", statement.span, settings)
+            case tree.Duration() if node.milliseconds > LONG_MAX:
+                raise StatementError(f"{node.count} {node.unit} are more than {LONG_MAX} milliseconds", statement.span)
             case tree.SelectQuery():
                 _check("SELECT", len(node.items), "columns", statement.span, settings)
             case tree.CreateSource() | tree.AlterSource():
@@ -73,5 +79,5 @@ def _extent(type: SqlType, types: Mapping[str, SqlType], known: dict[str, TypeEx
 def _check(where: str, count: int, what: str, at: Span, settings: Mapping[str, str]) -> None:
     most = int(settings[PREFIX + what])
     if count > most:
-        hint = f"{PREFIX}{what} is the limit: the planning of larger statements takes minutes"
+        hint = f"{PREFIX}{what} is the limit: larger statements take minutes to plan, or their rows"
         raise StatementError(f"{where} has {count} {what}, and may have {most}", at, hint)

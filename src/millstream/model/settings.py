@@ -347,6 +347,7 @@ _OWN = (
     _most("branches", "500", "the most branches of a CASE"),
     _most("items", "1000", "the most items of an IN"),
     _most("parts", "5000", "the most names, constants, operators and calls in a statement"),
+    _most("windows", "10000", "the most windows of HOPPING that a row falls into"),
     _most("columns", "1000", "the most columns that a statement lists"),
     _server(
         "millstream.function.result.max.mb",
@@ -358,7 +359,7 @@ _OWN = (
     _server(
         "millstream.function.pattern.timeout.ms",
         "1000",
-        "the processor time that regular expressions and LIKE may take in an expression of a row",
+        "the processor time that regular expressions, LIKE and lambdas may take in an expression of a row",
         whole(1, INT_MAX),
         SettingScope.OWN,
     ),

@@ -53,8 +53,9 @@ class AuditLog:
         self.lost = 0
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry, its statement without secrets and not endless; one that is lost is counted. May block."""
-        line = json.dumps({**entry, "statement": shown(str(entry.get("statement") or ""))}, ensure_ascii=False)
+        """Append an entry, its texts without secrets and not endless; one that is lost is counted. May block."""
+        texts = {name: shown(str(entry[name])) for name in ("statement", "error") if entry.get(name) is not None}
+        line = json.dumps({**entry, **texts}, ensure_ascii=False)
         for sink in self._sinks:
             self._errors[sink.name] = self._written(sink, line)
 
@@ -189,6 +190,6 @@ def _no_broker(waiting: int) -> KafkaException:
 
 
 def shown(statement: str) -> str:
-    """A statement as the log keeps it: without the values of secret properties, and not endless."""
+    """A statement, or an error that quotes one, as the log keeps it: without secrets, and not endless."""
     text = masked(statement)
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
