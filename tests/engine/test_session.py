@@ -3,7 +3,9 @@
 import pytest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.engine.execute import check_count
 from millstream.engine.session import RequestSession
+from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, effective
 from millstream.syntax.parser import parse_one
 
@@ -87,3 +89,11 @@ def test_variables_of_a_session_have_a_bound() -> None:
     hear(heard, f"DEFINE z = '{'y' * 50_000}';")
     with pytest.raises(RequestFailed, match="the variables of a session"):
         RequestSession(Request("", {}, {"a": "y" * 600_000, "b": "y" * 600_000}), SERVER)
+
+
+def test_a_request_has_a_bound_of_statements() -> None:
+    """Answers are held until all of them are there: 80,000 SHOW FUNCTIONS would be gigabytes."""
+    check_count("SHOW STREAMS;" * 1000, SERVER)
+    check_count("SELECT '" + ";" * 2000 + "';", SERVER)
+    with pytest.raises(StatementError, match="the request has 1001 statements, and may have 1000"):
+        check_count("SHOW STREAMS;" * 1001, SERVER)

@@ -440,6 +440,7 @@ _REST = (
     _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),
     _limit("millstream.body.timeout.ms", "30000", "how long a client may take to send a request's body"),
     _limit("millstream.request.max.bytes", str(10 * 1024 * 1024), "the largest body of a request"),
+    _limit("millstream.request.max.statements", "1000", "the most statements in a request"),
     _limit("millstream.statement.max.bytes", str(1024 * 1024), "the longest text of statements in a request"),
     _limit("millstream.row.max.bytes", str(1024 * 1024), "the longest line of /inserts-stream"),
 )
