@@ -20,7 +20,7 @@ from attack.run import attack, catalog
 from millstream.services.broker import BrokerProcess
 from millstream.services.ports import free_port
 
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 
 
 def main() -> int:
@@ -61,7 +61,10 @@ def _server(bootstrap: str, folder: Path) -> Iterator[tuple[str, "subprocess.Pop
         yield url, process
     finally:
         process.terminate()
-        process.wait(START_SECONDS)
+        try:
+            process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _answers(url: str) -> bool:

@@ -86,7 +86,36 @@ def waiting_statements(url: str, count: int = 210) -> Iterator[str]:
             yield from _expect("an ASSERT that waits", answer.result(), 417, 429)
 
 
-TABLE: tuple[Callable[[str], Iterator[str]], ...] = (web_pages, too_deep, too_large, slow_senders, waiting_statements)
+def texts_that_grow(url: str) -> Iterator[str]:
+    """A few letters that stand for many: each of these was gigabytes, or a core for minutes."""
+    twice = [f"CREATE TYPE twice{n} AS STRUCT<a twice{n - 1}, b twice{n - 1}>;" for n in range(1, 30)]
+    defined = [f"DEFINE v{n} = '${{v{n - 1}}}${{v{n - 1}}}';" for n in range(1, 30)]
+    hopping = "WINDOW HOPPING (SIZE 1000 DAYS, ADVANCE BY 1 MILLISECOND)"
+    texts = {
+        "types of types": "".join(["CREATE TYPE twice0 AS STRUCT<a INT>;", *twice]),
+        "variables of variables": "".join([f"DEFINE v0 = '{'x' * 100}';", *defined]),
+        "20,000 statements": "SHOW FUNCTIONS;" * 20_000,
+        "milliards of windows": f"CREATE TABLE grows AS SELECT id, COUNT(*) FROM orders {hopping} GROUP BY id;",
+        "a large exponent": _insert("CAST(CAST('1e99999999' AS DECIMAL(10, 2)) AS DOUBLE)"),
+        "a large text": _insert("CAST(LEN(LPAD('x', 2000000000, 'x')) AS DOUBLE)"),
+        "a large array": _insert("CAST(ARRAY_LENGTH(GENERATE_SERIES(0, 2000000000)) AS DOUBLE)"),
+    }
+    for name, text in texts.items():
+        yield from _expect(name, _post(url, "/ksql", {"ksql": text}), 400)
+
+
+def _insert(value: str) -> str:
+    return f"INSERT INTO orders (id, v) VALUES (1, {value});"
+
+
+TABLE: tuple[Callable[[str], Iterator[str]], ...] = (
+    web_pages,
+    too_deep,
+    too_large,
+    texts_that_grow,
+    slow_senders,
+    waiting_statements,
+)
 
 
 def _post(url: str, path: str, body: object, headers: dict[str, str] | None = None) -> httpx.Response:

@@ -49,7 +49,11 @@ object DecimalFunctions extends Family {
     }
 
   private def sized(value: BigDecimal, precision: Int, scale: Int, rounding: RoundingMode): Decimal = {
-    val scaled = value.setScale(scale, rounding)
+    // Digits are counted before anything is expanded: 1e99999999 is ten characters long.
+    if (value.signum != 0 && value.precision.toLong - value.scale > MostDigits)
+      throw new Fault(s"$value does not fit DECIMAL($precision, $scale)")
+    val small = value.scale.toLong - scale > value.precision && rounding != UNNECESSARY
+    val scaled = if (value.signum == 0 || small) BigDecimal.ZERO.setScale(scale) else value.setScale(scale, rounding)
     if (scaled.precision > precision)
       throw new Fault(s"${scaled.toPlainString} does not fit DECIMAL($precision, $scale)")
     Decimal(new scala.math.BigDecimal(scaled), precision, scale)
@@ -57,9 +61,15 @@ object DecimalFunctions extends Family {
 
   // ---------------------------------------------------------------- casts
 
+  /** More digits no number of SQL has: a DOUBLE has 309 before the point, and 1074 behind it. */
+  private val MostDigits = 2000
+
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
+    val digits = text.toString.trim
+    // Reading takes time by the square of the length.
+    if (digits.length > MostDigits) CastFunctions.no(UTF8String.fromString(digits.take(40) + "…"), "DECIMAL")
     val value =
-      try new BigDecimal(text.toString.trim)
+      try new BigDecimal(digits)
       catch { case _: NumberFormatException => CastFunctions.no(text, "DECIMAL") }
     sized(value, precision, scale, HALF_UP)
   }
@@ -79,11 +89,16 @@ object DecimalFunctions extends Family {
   // ---------------------------------------------------------------- ROUND and TRUNC
 
   def roundDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, rounded(x.toJavaBigDecimal, decimals))
-  def truncDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, x.toJavaBigDecimal.setScale(decimals, DOWN))
+  def truncDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, truncated(x.toJavaBigDecimal, decimals))
 
   /** Ties go up, whatever the sign. */
   private[millstream] def rounded(x: BigDecimal, decimals: Int): BigDecimal =
-    x.setScale(decimals, if (x.signum > 0) HALF_UP else HALF_DOWN)
+    x.setScale(within(decimals), if (x.signum > 0) HALF_UP else HALF_DOWN)
+
+  private[millstream] def truncated(x: BigDecimal, decimals: Int): BigDecimal = x.setScale(within(decimals), DOWN)
+
+  /** A number of decimals that makes no difference to a larger one: two billion zeros are not written to be left out. */
+  private def within(decimals: Int): Int = decimals.max(-MostDigits).min(MostDigits)
 
   private def inScaleOf(source: Decimal, x: BigDecimal): Decimal =
     Decimal(x.setScale(source.scale, DOWN), DecimalType.MAX_PRECISION, source.scale)

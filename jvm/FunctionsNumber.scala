@@ -37,7 +37,7 @@ object NumberFunctions extends Family {
 
   def roundTo(x: Double, decimals: Int): Double = DecimalFunctions.rounded(BigDecimal.valueOf(x), decimals).doubleValue
   def truncTo(x: Double, decimals: Int): Double =
-    BigDecimal.valueOf(x).setScale(decimals, RoundingMode.DOWN).doubleValue
+    DecimalFunctions.truncated(BigDecimal.valueOf(x), decimals).doubleValue
 
   private val miles = Set("MI", "MILE", "MILES")
   private val kilometres = Set("KM", "KILOMETER", "KILOMETERS", "KILOMETRE", "KILOMETRES")

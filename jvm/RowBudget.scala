@@ -5,14 +5,14 @@ import java.lang.management.ManagementFactory
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodegenFallback, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What one expression may take for one row: bytes of functions' results, and processor time of patterns.
+ * What one expression may take for one row: bytes of functions' results, and processor time of patterns and lambdas.
  *
  *   RPAD('x', 2000000000, 'x')          one result is too large, known before it is made
  *   TRANSFORM(a, x => RPAD(x, 16000000, 'x'))   each would do, all of them together do not
@@ -25,6 +25,7 @@ private final class ExpressionBudget {
   private var within = false
   private var bytes = 0L
   private var reads = 0
+  private var steps = 0
   private var began = 0L
 
   def enter(): Boolean = {
@@ -40,18 +41,26 @@ private final class ExpressionBudget {
     if (size > MaxBytes || bytes > MaxBytes * Results) throw new Fault(TooLarge)
   }
 
-  private def startClock(): Unit = { reads = 0; began = 0 }
+  private def startClock(): Unit = { reads = 0; steps = 0; began = 0 }
 
   def beginPattern(): Unit = if (!within) startClock()
 
   /** A character is read; the clock, which costs more than that, is looked at now and then. */
   def read(): Unit = {
     reads += 1
-    if ((reads & 0xffff) == 0) {
-      val now = Threads.getCurrentThreadCpuTime
-      if (began == 0) began = now
-      else if (now - began > MaxNanos) throw new Fault(TooSlow)
-    }
+    if ((reads & 0xffff) == 0) checkClock(TooSlow)
+  }
+
+  /** A lambda is computed once more; between expressions nobody knows where a row begins, and nothing is counted. */
+  def step(): Unit = if (within) {
+    steps += 1
+    if ((steps & 0xff) == 0) checkClock(TooManySteps)
+  }
+
+  private def checkClock(message: String): Unit = {
+    val now = Threads.getCurrentThreadCpuTime
+    if (began == 0) began = now
+    else if (now - began > MaxNanos) throw new Fault(message)
   }
 }
 
@@ -66,6 +75,8 @@ object RowBudget {
     s"the result of a function would be larger than millstream.function.result.max.mb allows, which is $Megabytes"
   private[millstream] lazy val TooSlow =
     s"a pattern took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
+  private[millstream] lazy val TooManySteps =
+    s"lambdas took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
   /** All results of an expression together may be so many times as large as one. */
   private[millstream] val Results = 8
   private[millstream] lazy val Threads = ManagementFactory.getThreadMXBean
@@ -77,6 +88,9 @@ object RowBudget {
 
   /** A function is about to make a result of so many bytes, or has made it: throws a Fault where that is too much. */
   def reserve(bytes: Long): Unit = current.get.reserve(bytes)
+
+  /** A lambda is about to be computed: throws a Fault when the time for lambdas is over. */
+  def step(): Unit = current.get.step()
 
   /** A result that grows has so many bytes by now: throws a Fault where that is too much. */
   def checkSize(bytes: Long): Unit = if (bytes > MaxBytes) throw new Fault(TooLarge)
@@ -123,6 +137,7 @@ object RowBudget {
 
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_bounded", { case Seq(child) => BoundedResult(child) }),
+    SqlFunction("ms_step", { case Seq(body) => LambdaStep(body) }),
     SqlFunction("ms_series_fits", numbers =>
       StaticInvoke(getClass, BooleanType, "reserveSeries", numbers.map(Cast(_, LongType)), Seq(LongType, LongType, LongType))))
 }
@@ -145,6 +160,18 @@ case class BoundedResult(child: Expression) extends UnaryExpression {
       """)
 
   override protected def withNewChildInternal(child: Expression): BoundedResult = copy(child = child)
+}
+
+/** The body of a lambda; its time counts. */
+case class LambdaStep(child: Expression) extends UnaryExpression with CodegenFallback {
+  override def dataType: DataType = child.dataType
+  override def nullable: Boolean = child.nullable
+  override def foldable: Boolean = false
+  override def prettyName: String = "ms_step"
+
+  override def eval(row: InternalRow): Any = { RowBudget.step(); child.eval(row) }
+
+  override protected def withNewChildInternal(child: Expression): LambdaStep = copy(child = child)
 }
 
 object BoundedResult {

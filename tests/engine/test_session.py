@@ -3,7 +3,9 @@
 import pytest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.engine.execute import check_count
 from millstream.engine.session import RequestSession
+from millstream.model.errors import StatementError
 from millstream.model.settings import SettingRefused, effective
 from millstream.syntax.parser import parse_one
 
@@ -75,3 +77,23 @@ def test_variables_are_defined_and_undefined_without_case() -> None:
 
 def test_other_statements_are_none_of_its_business() -> None:
     assert not hear(session(), "SHOW STREAMS;")
+
+
+def test_variables_of_a_session_have_a_bound() -> None:
+    """Each may be twice the one before: thirty of them would be more than any memory."""
+    heard = session()
+    heard.variables["X"] = "y" * 1_000_000
+    with pytest.raises(SettingRefused, match="the variables of a session may have 1048576 characters together"):
+        hear(heard, f"DEFINE z = '{'y' * 50_000}';")
+    hear(heard, "DEFINE x = 'short';")
+    hear(heard, f"DEFINE z = '{'y' * 50_000}';")
+    with pytest.raises(RequestFailed, match="the variables of a session"):
+        RequestSession(Request("", {}, {"a": "y" * 600_000, "b": "y" * 600_000}), SERVER)
+
+
+def test_a_request_has_a_bound_of_statements() -> None:
+    """Answers are held until all of them are there: 80,000 SHOW FUNCTIONS would be gigabytes."""
+    check_count("SHOW STREAMS;" * 1000, SERVER)
+    check_count("SELECT '" + ";" * 2000 + "';", SERVER)
+    with pytest.raises(StatementError, match="the request has 1001 statements, and may have 1000"):
+        check_count("SHOW STREAMS;" * 1001, SERVER)

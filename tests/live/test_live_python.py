@@ -1,12 +1,15 @@
 """Functions in Python on a running server: the log, the processing log, limits, a restart, files of the server's."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from millstream.engine.api import RequestFailed
+from millstream.udf.confinement import ConfinementOptions
+from millstream.udf.probe import in_force
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, TopicRecord, wait_for
 
@@ -30,6 +33,23 @@ $$;
 CREATE STREAM words (id INT KEY, word STRING, part INT, whole INT)
   WITH (kafka_topic='py-words', format='JSON', partitions=1);
 CREATE STREAM shares AS SELECT id, share(part, whole) AS share, shout(word) AS word FROM words EMIT CHANGES;
+CREATE FUNCTION intrude(way STRING, place STRING) RETURNS STRING LANGUAGE PYTHON AS $$
+  import ctypes, os, socket
+  libc = ctypes.CDLL(None, use_errno=True)
+  # By Python, and by libc around what Python itself refuses.
+  if way == 'connect': socket.create_connection(('127.0.0.1', 1))
+  if way == 'socket' and libc.socket(2, 1, 0) < 0: raise OSError(f'socket: {ctypes.get_errno()}')
+  if way == 'write': open(place, 'a').write('x')
+  if way == 'fork': os.fork()
+  if way == 'clone' and libc.fork() < 0: raise OSError(f'clone: {ctypes.get_errno()}')
+  if way == 'accounts': return open('/etc/passwd').read()
+  if way == 'properties': return open(place).read()
+  if way == 'environment': return open(f'/proc/{os.getppid()}/environ').read()
+  return 'done'
+$$;
+CREATE STREAM ways (id INT KEY, way STRING, place STRING)
+  WITH (kafka_topic='py-ways', format='JSON', partitions=1);
+CREATE STREAM intrusions AS SELECT id, way, intrude(way, place) AS result FROM ways EMIT CHANGES;
 CREATE TABLE longs AS SELECT id, longest(word) AS word FROM words GROUP BY id EMIT CHANGES;
 """
 FILE = '''
@@ -76,6 +96,43 @@ def writer_of(server: EngineProcess, sink: str) -> str:
     """The id of the query that writes a source."""
     (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == [sink]]
     return str(id)
+
+
+# What Python refuses, and beside it the part of the confinement that has to be in force for the rest.
+WAYS = {
+    "connect": "",
+    "write": "",
+    "fork": "",
+    "socket": "seccomp",
+    "clone": "seccomp",
+    "accounts": "landlock",
+    "properties": "landlock",
+    "environment": "landlock",
+}
+
+
+def test_a_function_does_no_more_than_the_server_says(
+    running: EngineProcess, kafka: BrokerClient, tmp_path: Path
+) -> None:
+    """Attempts fail with an entry in the processing log, and the query goes on; without confinement they succeed."""
+    properties = tmp_path / "server.properties"
+    properties.write_text("sasl.password=hush\n")
+    said = in_force(sys.executable, ConfinementOptions())
+    assert running.execute("DESCRIBE FUNCTION intrude;")[0]["confinement"] == said.sentence
+    for id, way in enumerate([*WAYS, "none"]):
+        kafka.produce("py-ways", "1", {"WAY": way, "PLACE": str(properties)}, id)
+    rows = {r.json["WAY"]: r.json["RESULT"] for r in kafka.consume_all("INTRUSIONS", len(WAYS) + 1)}
+    refused = [way for way, part in WAYS.items() if not part or getattr(said, part)]
+    assert [way for way in WAYS if rows[way] is None] == refused
+    assert rows["none"] == "done"
+    assert properties.read_text() == "sasl.password=hush\n"
+
+    def entries() -> str:
+        return json.dumps([r.json for r in read(kafka, LOG)])
+
+    wait_for(lambda: entries().count("function INTRUDE: ") >= len(refused), "an entry for each attempt")
+    assert "hush" not in entries()
+    assert running.state(writer_of(running, "INTRUSIONS")) == "RUNNING"
 
 
 @pytest.mark.usefixtures("running")
@@ -128,5 +185,7 @@ def test_a_server_that_was_killed_knows_its_functions_again(
     wait_for(lambda: any(r.json["SHARE"] == 0.125 for r in read(kafka, "SHARES")), "a row after the restart")
     wait_for(lambda: read(kafka, "LONGS")[-1].json["WORD"] == "again!", "the state after the restart")
     ids = [q["id"] for q in again.execute("SHOW QUERIES;")[0]["queries"]]
-    again.execute("".join(f"TERMINATE {id};" for id in ids) + "DROP FUNCTION share; DROP FUNCTION longest;")
+    again.execute(
+        "".join(f"TERMINATE {id};" for id in ids) + "DROP FUNCTION share; DROP FUNCTION longest; DROP FUNCTION intrude;"
+    )
     assert "SHARE" not in {f["name"] for f in again.execute("SHOW FUNCTIONS;")[0]["functions"]}

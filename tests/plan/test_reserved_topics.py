@@ -56,6 +56,15 @@ def test_a_pattern_of_the_owners_reserves_too() -> None:
         after(DECLARE.format("orders"), COPY.format("secret-1"), **{"ksql.readonly.topics": "secret-.*"})
 
 
+def test_the_topic_of_the_audit_is_read_and_not_written() -> None:
+    settings = {"millstream.audit.topic": "orders"}
+    catalog = after(DECLARE.format("orders"), **settings)
+    for text in ("INSERT INTO s SELECT * FROM s;", COPY.format("orders"), "DROP STREAM s DELETE TOPIC;"):
+        (statement,) = parser.split(text)
+        with pytest.raises(StatementError, match="topic orders is read-only"):
+            outcome(statement.statement, statement.text, catalog, FACTS, effective(settings | OTHERS))
+
+
 def test_insert_into_a_source_whose_topic_is_read_only_by_now() -> None:
     catalog = after(DECLARE.format("orders"))
     (insert,) = parser.split("INSERT INTO s SELECT * FROM s;")

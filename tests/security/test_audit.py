@@ -1,12 +1,13 @@
 """Who sent which statement, from where, and with what end."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from millstream.security.audit import LONGEST, AuditLog, shown
+from millstream.security.audit import LONGEST, AuditFile, AuditLog, shown
 from millstream.server.options import options_of
 from millstream.server.run import Server
 from support.http_clients import WebSocket
@@ -54,16 +55,30 @@ def test_each_request_has_a_line(tmp_path: Path) -> None:
 
 
 def test_the_files_stay_within_their_number_and_size(tmp_path: Path) -> None:
-    audit = AuditLog(tmp_path / "audit", 1000, 2)
+    audit = AuditLog([AuditFile(tmp_path / "audit", 1000, 2)])
     for number in range(100):
-        audit.write({"number": number, "text": "x" * 50})
+        audit.write({"number": number, "statement": "x" * 50})
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["audit", "audit.1", "audit.2"]
     assert all(file.stat().st_size <= 1000 for file in files)
     assert json.loads(files[0].read_text().splitlines()[-1])["number"] == 99
 
 
+def test_a_file_that_cannot_be_written_any_more_is_in_the_health(tmp_path: Path) -> None:
+    """The folder in which the file is to be put aside is gone: requests go on, their entries are counted."""
+    folder = tmp_path / "logs"
+    audit = AuditLog([AuditFile(folder / "audit", 100, 2)])
+    audit.write({"statement": "x" * 200})
+    assert audit.health() == {"isHealthy": True}
+    shutil.rmtree(folder)
+    audit.write({"statement": "y" * 200})
+    audit.write({"statement": "z" * 200})
+    health = audit.health()
+    assert (health["isHealthy"], health["lostEntries"]) == (False, 2)
+    assert "No such file" in health["errorMessage"]
+
+
 def test_secrets_are_not_kept() -> None:
-    told = shown("SET 'ssl.keystore.password' = 'open ''sesame'; SET 'sasl.jaas.config'='x'; SET 'a' = 'b';")
-    assert told == "SET 'ssl.keystore.password' = '***'; SET 'sasl.jaas.config'='***'; SET 'a' = 'b';"
+    masked = shown("SET 'ssl.keystore.password' = 'open ''sesame'; SET 'sasl.jaas.config'='x'; SET 'a' = 'b';")
+    assert masked == "SET 'ssl.keystore.password' = '[hidden]'; SET 'sasl.jaas.config'='[hidden]'; SET 'a' = 'b';"
     assert len(shown("x" * 10**6)) == LONGEST + 1

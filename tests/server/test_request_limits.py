@@ -181,3 +181,14 @@ def test_no_stack_is_told(server: Server, engine: FakeEngine, raised: str, told:
     engine.execute = broken  # type: ignore[method-assign,assignment]
     assert httpx.post(f"{server.url}/ksql", json=SHOW).json()["message"] == told
     assert without_stack(str(RequestFailed(50000, raised))) == told
+
+
+def test_a_websocket_is_not_compressed(small: Server) -> None:
+    """A message of 500 KB that unpacks to 500 MB took the event loop for half a minute."""
+    offer = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
+    keys = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n"
+    with connection(small, f"GET /ws/query HTTP/1.1\r\nHost: localhost\r\n{keys}{offer}\r\n".encode()) as opened:
+        head = opened.recv(1000).partition(b"\r\n\r\n")[0].decode().lower()
+    assert " 101 " in head
+    assert "sec-websocket-accept" in head
+    assert "permessage-deflate" not in head

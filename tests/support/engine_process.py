@@ -36,6 +36,11 @@ class EngineProcess:
         )
         assert self._read() == "open"
 
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
     def execute(self, text: str, **properties: Any) -> list[dict[str, Any]]:
         """The entities of statements; RequestFailed as the engine raises it."""
         return self._request("execute", text, properties)

@@ -84,3 +84,13 @@ def test_a_definition_holds_for_the_next_statement() -> None:
 def test_places_are_those_before_the_substitution() -> None:
     with pytest.raises(SqlSyntaxError, match="line 1:21: unexpected b"):
         list(parser.split("SELECT ${name}, a c b FROM x;", variables={"name": "a_very_long_name"}))
+
+
+@pytest.mark.parametrize(
+    "text", ["SHOW '{}';".format("${x}" * 20), "SELECT {};".format("'${x}'," * 20), "${name}, " * 20]
+)
+def test_values_together_have_a_bound(text: str) -> None:
+    """A few letters that stand for many are not put in before they are counted."""
+    with pytest.raises(SqlSyntaxError, match="the values of variables have more than 1048576 characters here"):
+        substitute(text, {"x": "y" * 60_000, "name": "z" * 60_000})
+    assert len(substitute("'${x}${x}'", {"x": "y" * 60_000})) == 120_002

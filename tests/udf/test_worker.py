@@ -1,47 +1,13 @@
 """Worker processes as Spark starts them: what they compute, how they fail, and what they may not do."""
 
 import json
-import struct
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from millstream.udf.bundle import program
 from support.patience import PATIENCE
-
-ANSWERS = {0: "ok", 1: "error", 2: "gone"}
-
-
-class Worker:
-    """A process with one function."""
-
-    def __init__(self, text: str, names: str = "a", parameters: str = "INTEGER", **more: Any) -> None:
-        limits = ["0.3", str(more.pop("clock", 60)), str(more.pop("memory", 0))]
-        # Arguments of the interpreter as in jvm/Python.scala.
-        command = [sys.executable, "-s", "-P", "-c", program(), *limits]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={})
-        document = {"text": text, "name": "F", "entry": "", "names": names.split(), "aggregate": False, "strict": False}
-        types = {"parameters": parameters.split(), "returns": "STRING"}
-        self.started = self.exchange(json.dumps(document | types | more).encode())
-
-    def exchange(self, frame: bytes) -> tuple[str, str]:
-        """An answer's kind and its text."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(struct.pack(">I", len(frame)) + frame)
-        self.process.stdin.flush()
-        head = self.process.stdout.read(4)
-        if not head:
-            return "died", str(self.process.wait(PATIENCE))
-        answer = self.process.stdout.read(struct.unpack(">I", head)[0])
-        return ANSWERS[answer[0]], answer[1:].decode()
-
-    def call(self, *arguments: Any, what: str = "c") -> tuple[str, str]:
-        return self.exchange(what.encode() + json.dumps(arguments).encode())
-
+from support.udf_worker import Worker
 
 Start = Callable[..., Worker]
 
@@ -56,8 +22,7 @@ def start() -> Iterator[Start]:
 
     yield make
     for worker in workers:
-        worker.process.kill()
-        worker.process.communicate()
+        worker.end()
 
 
 @pytest.mark.parametrize(

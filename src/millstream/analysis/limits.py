@@ -7,32 +7,77 @@ Statements of the command log are not checked: they were, when they were new.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from millstream.model.errors import Span, StatementError
+from millstream.model.setting_kinds import LONG_MAX
+from millstream.model.types import CustomType, SqlType
 from millstream.syntax import tree
+from millstream.syntax.cursor import NESTING
 
 PREFIX = "millstream.statement.max."
 
 
-def check(statement: tree.Statement, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where the statement is larger than the settings allow."""
-    parts = 0
+def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping[str, SqlType]) -> None:
+    """Raises StatementError where the statement, custom `types` replaced, is larger than the settings allow."""
+    parts, known = 0, dict[str, TypeExtent]()
     for node in statement.walk():
         match node:
             case tree.Case():
                 _check("CASE", len(node.whens), "branches", node.span, settings)
             case tree.InList():
                 _check("IN", len(node.items), "items", node.span, settings)
+            case tree.WindowClause(advance=tree.Duration() as advance):
+                windows = -(-node.size.milliseconds // max(1, advance.milliseconds))
+                _check("a row", windows, "windows", statement.span, settings)
+            case tree.Duration() if node.milliseconds > LONG_MAX:
+                raise StatementError(f"{node.count} {node.unit} are more than {LONG_MAX} milliseconds", statement.span)
             case tree.SelectQuery():
                 _check("SELECT", len(node.items), "columns", statement.span, settings)
             case tree.CreateSource() | tree.AlterSource():
                 _check("the statement", len(node.columns), "columns", statement.span, settings)
+            case tree.ColumnDef(type=type) | tree.Cast(type=type) | tree.CreateType(type=type):
+                parts += _inner_types(type, types, known, statement.span)
+            case tree.FunctionParameter(type=type) | tree.CreateFunction(returns=type):
+                parts += _inner_types(type, types, known, statement.span)
         parts += isinstance(node, tree.Expression)
     _check("the statement", parts, "parts", statement.span, settings)
+
+
+def _inner_types(type: SqlType, types: Mapping[str, SqlType], known: dict[str, "TypeExtent"], at: Span | None) -> int:
+    """How many types a type has in it. Raises StatementError where they nest too deep."""
+    extent = _extent(type, types, known)
+    if extent.levels > NESTING:
+        raise StatementError(f"the type nests {extent.levels} levels deep, and may nest {NESTING}", at)
+    return extent.parts - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TypeExtent:
+    """How many types a type consists of, and on how many levels."""
+
+    parts: int
+    levels: int
+
+
+def _extent(type: SqlType, types: Mapping[str, SqlType], known: dict[str, TypeExtent]) -> TypeExtent:
+    """The extent of a type with custom types replaced, found without replacing them.
+
+    A type that has two of another, which has two of a third, is soon larger than any memory. `known`: those of custom
+    types by name.
+    """
+    if not isinstance(type, CustomType):
+        inner = [_extent(child, types, known) for child in type.children()]
+        return TypeExtent(1 + sum(e.parts for e in inner), 1 + max((e.levels for e in inner), default=0))
+    if type.name not in types:
+        return TypeExtent(1, 1)  # whoever looks it up will say so
+    if type.name not in known:
+        known[type.name] = _extent(types[type.name], types, known)
+    return known[type.name]
 
 
 def _check(where: str, count: int, what: str, at: Span, settings: Mapping[str, str]) -> None:
     most = int(settings[PREFIX + what])
     if count > most:
-        hint = f"{PREFIX}{what} is the limit: the planning of larger statements takes minutes"
+        hint = f"{PREFIX}{what} is the limit: larger statements take minutes to plan, or their rows"
         raise StatementError(f"{where} has {count} {what}, and may have {most}", at, hint)

@@ -64,9 +64,11 @@ def _form(literal: tree.Literal) -> bool | None:
 
 
 _Reader = Callable[[tree.Literal], str | int | bool | None]
+# librdkafka makes no topic with more.
+MOST_PARTITIONS = 100_000
 _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
-    "partitions": _whole(whole(1, INT_MAX)),
+    "partitions": _whole(whole(1, MOST_PARTITIONS)),
     "replicas": _whole(whole(1, 32767)),
     "retention": _whole(whole(-1)),
     "schema id": _whole(whole(0, INT_MAX)),

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 
 from millstream.catalog.catalog import Catalog
 from millstream.model.errors import Span, StatementError
-from millstream.model.settings import is_on
+from millstream.model.settings import is_on, words
 
-HIDDEN, READ_ONLY = "ksql.hidden.topics", "ksql.readonly.topics"
+HIDDEN, READ_ONLY, AUDIT = "ksql.hidden.topics", "ksql.readonly.topics", "millstream.audit.topic"
 DELETE_OTHERS = "millstream.delete.topics.of.others"
 OWN = "_millstream-.*"
 
 
 def matches(name: str, patterns: str) -> bool:
     """Whether a topic's name matches one of the patterns, which are separated by commas."""
-    return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
+    return any(re.fullmatch(pattern, name) for pattern in words(patterns))
 
 
 def is_hidden(topic: str, settings: Mapping[str, str]) -> bool:
@@ -34,6 +34,8 @@ def check_readable(topic: str, at: Span | None, settings: Mapping[str, str]) -> 
 
 def check_writable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
     """Raises StatementError where the topic is read-only."""
+    if topic == settings.get(AUDIT):
+        raise StatementError(f"topic {topic} is read-only", at, f"{AUDIT} names it: only the server writes it")
     if matches(topic, OWN) or matches(topic, settings.get(READ_ONLY, "")):
         raise StatementError(f"topic {topic} is read-only", at, _which(topic, READ_ONLY))
 

@@ -216,6 +216,8 @@ def _function(entity: Entity) -> list[Part]:
         shown.append(Text(entity["description"]))
     for variant in entity.get("functions", ()):
         shown += _variant(entity.get("name", ""), variant)
+    if entity.get("confinement"):
+        shown.append(Text(f"  confined by {entity['confinement']}", "dim"))
     return shown
 
 

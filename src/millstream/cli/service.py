@@ -13,7 +13,7 @@ from millstream.cli.properties import address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
 from millstream.model.settings import SETTINGS, as_texts, effective, is_on
-from millstream.server.options import options_of
+from millstream.server.options import of_engine, options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
@@ -51,13 +51,10 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
 def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, str]:
     """The properties for the engine, which differ from the server's in two.
 
-    Its Kafka clients get ssl.… of the REST server only where they speak TLS too: ksqlDB has one name for the listener's
-    and the clients'. Where `anyone` in a network may send statements, functions in Python are off unless they are set.
+    Its Kafka clients get ssl.… of the REST server only where they speak TLS too. Where `anyone` in a network may send
+    statements, functions in Python are off unless they are set.
     """
-    of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
-    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
-    python = {PYTHON: "false"} if anyone else {}
-    return python | {name: value for name, value in properties.items() if not name.startswith(own)}
+    return ({PYTHON: "false"} if anyone else {}) | of_engine(properties)
 
 
 def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:

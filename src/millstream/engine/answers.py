@@ -112,7 +112,7 @@ def _(statement: tree.DescribeFunction, context: StatementContext, engine: Engin
     if function is None:
         hint = did_you_mean(statement.name.upper(), functions.names)
         raise StatementError(f"Can't find any functions with the name '{statement.name}'", statement.span, hint)
-    return describe.function_entity(context.text, function, own.get(function.name))
+    return describe.function_entity(context.text, function, own.get(function.name), engine.confinement)
 
 
 def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:

@@ -19,6 +19,8 @@ ASSERTION_FAILED = 41700
 TOO_MANY = 42900
 PULSE = 0.05
 # A wait takes one of the threads that carry out statements (server/context.py): half of them at most.
+# Nor does one that nobody waits for any more keep its thread for ever.
+LONGEST_MS = 3_600_000
 WAITING = threading.BoundedSemaphore(100)
 
 
@@ -45,6 +47,8 @@ def schema(context: StatementContext, engine: EngineContext) -> Entity:
 def _wait(context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
     """Check until nothing is wrong, or the timeout has passed. Raises RequestFailed."""
     patience = timeout.milliseconds if timeout else int(context.settings[default])
+    if patience > LONGEST_MS:
+        raise StatementError(f"an ASSERT waits {LONGEST_MS // 60_000} minutes at most", context.statement.span)
     if not WAITING.acquire(blocking=False):
         raise RequestFailed(TOO_MANY, "too many ASSERTs wait already\n  hint: try again", context.text)
     try:

@@ -1,6 +1,7 @@
 """Opening and closing an engine: its parts in the order in which they need each other."""
 
 import hashlib
+import logging
 import re
 import socket
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
-from millstream.engine.state import materialized_tables
+from millstream.engine.state import EngineState, materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.trimming import Trimmer
@@ -26,10 +27,13 @@ from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
-from millstream.spark.session import Session
+from millstream.spark.session import Session, confinement, python_executable
 from millstream.tables.materializer import Materializer, TopicReader
+from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
+PYTHON = "millstream.python.functions.enabled"
+log = logging.getLogger(__name__)
 
 
 class EngineCannotStart(Exception):
@@ -49,11 +53,11 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     with ExitStack() as started:
         try:
             kafka.cluster()
-            log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
-            logging = _processing_log(settings, kafka)
+            command_log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+            processing_log = _processing_log(settings, kafka)
             schemas = RegistryAccess(settings)
             started.callback(schemas.close)
-            spark_runtime = SparkRuntime(settings, kafka, logging, schemas.access, shared)
+            spark_runtime = SparkRuntime(settings, kafka, processing_log, schemas.access, shared)
             started.callback(spark_runtime.close)
             remove_leftovers(kafka, service, name)
         except KafkaException as failure:
@@ -61,7 +65,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         except SetupError as failure:
             raise EngineCannotStart(str(failure)) from failure
         lease_ms = int(settings["millstream.lease.timeout.ms"])
-        lease = Lease(kafka, log.topic, service, name, lease_ms, spark_runtime.extend_lease)
+        lease = Lease(kafka, command_log.topic, service, name, lease_ms, spark_runtime.extend_lease)
         lease.start()
         started.callback(lease.close)
         supervisor = Supervisor(spark_runtime, lambda: lease.held)
@@ -70,9 +74,12 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         tables = Materializer(spark_runtime.local / "tables" / service / name, _topics(kafka), spark_runtime.skipped)
         tables.start()
         started.callback(tables.close)
-        follower = Follower(
-            log, lease, kafka, supervisor, name, Catalog(functions=own), lambda s: tables.want(materialized_tables(s))
-        )
+        catalog = Catalog(functions=own)
+
+        def materialize(state: EngineState) -> None:
+            tables.want(materialized_tables(state))
+
+        follower = Follower(command_log, lease, kafka, supervisor, name, catalog, materialize)
         try:
             follower.start()
         except LogUnreadable as failure:
@@ -88,9 +95,10 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             configured=frozenset(server),
             name=name,
             host=_host(settings),
-            log_topic=logging.topic,
+            log_topic=processing_log.topic,
+            confinement=_confinement(settings),
             kafka=kafka,
-            log=log,
+            log=command_log,
             lease=lease,
             follower=follower,
             supervisor=supervisor,
@@ -140,6 +148,16 @@ def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
         return functions(settings)
     except BadExtension as bad:
         raise EngineCannotStart(str(bad)) from bad
+
+
+def _confinement(settings: Mapping[str, str]) -> str:
+    """What Python functions may not do on this machine, which the server's log says too."""
+    if not is_on(settings, PYTHON):
+        return ""
+    said = in_force(python_executable(settings), confinement(settings))
+    level = logging.INFO if said.is_whole else logging.WARNING
+    log.log(level, "functions in Python are confined by %s", said.sentence)
+    return said.sentence
 
 
 def _name(settings: Mapping[str, str]) -> str:

@@ -33,7 +33,8 @@ class EngineContext:
     """The parts of a running engine, and the loops among them; `close` ends them all.
 
     `server` are the server's settings as they are in effect, `configured` the names of those that its owner gave,
-    `name` its own name, `host` its address, `log_topic` that of the processing log.
+    `name` its own name, `host` its address, `log_topic` that of the processing log, `confinement` says what Python
+    functions may not do on this machine.
     """
 
     server: Mapping[str, str]
@@ -41,6 +42,7 @@ class EngineContext:
     name: str
     host: str
     log_topic: str
+    confinement: str
     kafka: KafkaClient
     log: CommandLog
     lease: Lease

@@ -1,6 +1,6 @@
 """From the text of a request to its answers: each statement is carried out as the one before it left things."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from confluent_kafka import KafkaException
@@ -17,9 +17,10 @@ from millstream.model.errors import NotSupported, StatementError
 from millstream.model.settings import SettingRefused, is_on
 from millstream.plan.statements import title
 from millstream.syntax import tree
-from millstream.syntax.parser import split
+from millstream.syntax.parser import count, split
 
 BAD_REQUEST, BAD_STATEMENT, USE_QUERY, FORBIDDEN, SERVER_ERROR = 40000, 40001, 40002, 40300, 50000
+MOST_STATEMENTS = "millstream.request.max.statements"
 NO_REGISTRY, CATCH_UP_TIMEOUT = 42801, 50301
 CATCH_UP = 5.0
 TOO_DEEP = "the statement nests too deeply to be planned\n  hint: split it: CREATE a stream for an inner part"
@@ -45,7 +46,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     catch_up(request.sequence, engine)
     done: list[Entity] = []
     with refusals(lambda: request.text, done):
-        for context in statements(request.text, session):
+        for context in statements(request.text, session, engine):
             with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
                 check_right(context, request, engine)
                 answer = one(context, engine)
@@ -54,15 +55,24 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     return done
 
 
-def statements(text: str, session: RequestSession) -> Iterator[StatementContext]:
+def statements(text: str, session: RequestSession, engine: EngineContext) -> Iterator[StatementContext]:
     """The statements of a text, each parsed when the one before it was carried out; none is too large.
 
     Raises StatementError.
     """
+    check_count(text, session.settings)
     replaced = session.variables if is_on(session.settings, "ksql.variable.substitution.enable") else {}
     for parsed in split(text, variables=replaced):
-        limits.check(parsed.statement, session.settings)
+        limits.check(parsed.statement, session.settings, engine.state.catalog.types)
         yield StatementContext(parsed.statement, parsed.text, session)
+
+
+def check_count(text: str, settings: Mapping[str, str]) -> None:
+    """Raises StatementError where a text has more statements than a request may have, before any is carried out."""
+    most = int(settings[MOST_STATEMENTS])
+    # Each ends with a semicolon; reading a text only to count takes time.
+    if text.count(";") > most and (number := count(text)) > most:
+        raise StatementError(f"the request has {number} statements, and may have {most}", None, MOST_STATEMENTS)
 
 
 def one(context: StatementContext, engine: EngineContext) -> Entity | None:
@@ -101,7 +111,9 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
     """
     session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
-        contexts = [context for context in statements(request.text, session) if not session.hear(context.statement)]
+        contexts = [
+            context for context in statements(request.text, session, engine) if not session.hear(context.statement)
+        ]
     if len(contexts) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
     check_right(contexts[0], request, engine)

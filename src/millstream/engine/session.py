@@ -7,6 +7,7 @@ from millstream.engine.api import Request, RequestFailed
 from millstream.model.names import did_you_mean
 from millstream.model.settings import SettingRefused, canonical, check_session, effective
 from millstream.syntax import tree
+from millstream.syntax.variables import LONGEST
 
 REST_ONLY = ("request.ksql.query.pull.consistency.token",)
 
@@ -19,14 +20,14 @@ class RequestSession:
         self.server = server
         self.variables: dict[str, str] = {}
         self._written: dict[str, str] = {}
-        for name, value in request.variables.items():
-            self._define(name, value)
         self.properties: dict[str, str] = {}
-        for name, value in request.properties.items():
-            try:
+        try:
+            for name, text in request.variables.items():
+                self._define(name, text)
+            for name, value in request.properties.items():
                 self.put(name, value)
-            except SettingRefused as refused:
-                raise RequestFailed(40000, str(refused)) from refused
+        except SettingRefused as refused:
+            raise RequestFailed(40000, str(refused)) from refused
 
     @property
     def settings(self) -> dict[str, str]:
@@ -66,6 +67,9 @@ class RequestSession:
         self.properties.pop(canonical(name), None)
 
     def _define(self, name: str, value: str) -> None:
+        others = sum(len(known) for key, known in self.variables.items() if key != name.upper())
+        if others + len(value) > LONGEST:
+            raise SettingRefused(f"the variables of a session may have {LONGEST} characters together")
         self.variables[name.upper()] = value
         self._written[name.upper()] = name
 

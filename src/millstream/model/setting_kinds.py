@@ -109,6 +109,10 @@ FLAG = one_of("true", "false")
 PATTERNS = ValueKind("regular expressions, separated by commas", _patterns)
 LISTENERS = ValueKind("http:// or https:// addresses with a port, separated by commas", _addresses(_LISTENER))
 BROKERS = ValueKind("host:port, separated by commas", _addresses(_BROKER))
+TOPIC = ValueKind(
+    "a topic's name: letters, digits, '.', '_' and '-'",
+    lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) and text.strip(".") else None,
+)
 SERVICE_ID = ValueKind(
     "letters, digits, '.', '_' and '-', of which names of topics are made",
     lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{0,100}", text) else None,

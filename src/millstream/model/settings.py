@@ -15,6 +15,7 @@ from millstream.model.setting_kinds import (
     PATTERNS,
     SERVICE_ID,
     TEXT,
+    TOPIC,
     ValueKind,
     duration,
     one_of,
@@ -331,9 +332,23 @@ _OWN = (
     _server(
         "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
     ),
+    _server(
+        "millstream.python.confinement",
+        "auto",
+        "what the kernel takes from such functions: auto = what it can, required = all or no calls, off = nothing",
+        one_of("auto", "required", "off"),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.readable.paths",
+        "",
+        "files and folders that such functions may read beside Python's own, by comma",
+        scope=SettingScope.OWN,
+    ),
     _most("branches", "500", "the most branches of a CASE"),
     _most("items", "1000", "the most items of an IN"),
     _most("parts", "5000", "the most names, constants, operators and calls in a statement"),
+    _most("windows", "10000", "the most windows of HOPPING that a row falls into"),
     _most("columns", "1000", "the most columns that a statement lists"),
     _server(
         "millstream.function.result.max.mb",
@@ -345,7 +360,7 @@ _OWN = (
     _server(
         "millstream.function.pattern.timeout.ms",
         "1000",
-        "the processor time that regular expressions and LIKE may take in an expression of a row",
+        "the processor time that regular expressions, LIKE and lambdas may take in an expression of a row",
         whole(1, INT_MAX),
         SettingScope.OWN,
     ),
@@ -412,6 +427,13 @@ _REST = (
     _server("millstream.users.file", "millstream-users", "users, roles, hashes of passwords", scope=SettingScope.OWN),
     _server("millstream.roles.file", "", "roles of your own, in TOML", scope=SettingScope.OWN),
     _server("millstream.audit.file", "", "where who sent which statement is written", scope=SettingScope.OWN),
+    _server(
+        "millstream.audit.topic",
+        "",
+        "the topic that it is written to, which no statement may write",
+        TOPIC.or_nothing(),
+        SettingScope.OWN,
+    ),
     _limit("millstream.audit.max.bytes", str(100 * 1024 * 1024), "when that file is put aside, and a new one begun"),
     _limit("millstream.audit.files", "10", "how many files that were put aside are kept"),
     _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),
@@ -419,6 +441,7 @@ _REST = (
     _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),
     _limit("millstream.body.timeout.ms", "30000", "how long a client may take to send a request's body"),
     _limit("millstream.request.max.bytes", str(10 * 1024 * 1024), "the largest body of a request"),
+    _limit("millstream.request.max.statements", "1000", "the most statements in a request"),
     _limit("millstream.statement.max.bytes", str(1024 * 1024), "the longest text of statements in a request"),
     _limit("millstream.row.max.bytes", str(1024 * 1024), "the longest line of /inserts-stream"),
 )
@@ -502,8 +525,13 @@ def shortened(text: str, most: int = 100) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut)
 
 
+def words(text: str) -> tuple[str, ...]:
+    """The words of a setting that is a list with commas, without blanks around them; empty ones are left out."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def _names(text: str) -> frozenset[str]:
-    return frozenset(canonical(name.strip()) for name in text.split(",") if name.strip())
+    return frozenset(map(canonical, words(text)))
 
 
 def _so(hint: str) -> str:

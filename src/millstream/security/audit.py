@@ -1,47 +1,195 @@
-"""The audit log: who sent which statement, from where, and with what end, a line of JSON for each request.
+"""The audit log: who sent which statement, from where, and with what end, an entry of JSON for each request.
 
     {"time": "2026-11-22T04:15:00.123Z", "user": "ann", "from": "10.0.0.7:41234", "path": "/ksql", "statement":
      "DROP STREAM orders;", "status": 403, "error": "user ann lacks the right write …", "ms": 3}
 
-The file is renamed to FILE.1 when it has its size, FILE.1 to FILE.2, and the last is deleted.
+An entry goes to a file, to a topic, or to both. Neither holds up requests or ends them: what cannot be written is
+counted, and the server's health says so.
 """
 
 import json
 import logging
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.model.secrets import masked
 from millstream.services.errors import SetupError
+from millstream.services.loop import Loop
 
 log = logging.getLogger(__name__)
 LONGEST = 10_000
-SECRET = re.compile(
-    r"('[^']*(?:password|secret|credential|jaas|token|user\.info)[^']*'\s*=\s*)'(?:[^']|'')*'", re.IGNORECASE
-)
+# Entries that wait for Kafka at most, and for how long; then new ones are lost.
+WAITING, WAITING_KB, KEPT_MS = 10_000, 20 * 1024, 24 * 3600 * 1000
+LEAVE_SECONDS = 5.0
+
+
+class AuditSink(Protocol):
+    """A place that entries go to."""
+
+    name: str
+
+    def write(self, line: str) -> None:
+        """Take an entry. Raises OSError, KafkaException or BufferError where it is lost."""
+
+    def error(self) -> str:
+        """Why entries do not get there now, "" where they do."""
+
+    def close(self) -> None:
+        """Wait a moment for what is on its way, and end."""
 
 
 class AuditLog:
-    """Writes entries to a file that is kept below a size, and `files` older ones."""
+    """Writes entries to its sinks."""
+
+    def __init__(self, sinks: Sequence[AuditSink]) -> None:
+        self._sinks = sinks
+        self._errors = {sink.name: "" for sink in sinks}
+        self.lost = 0
+
+    def write(self, entry: Mapping[str, Any]) -> None:
+        """Append an entry, its texts without secrets and not endless; one that is lost is counted. May block."""
+        texts = {name: shown(str(entry[name])) for name in ("statement", "error") if entry.get(name) is not None}
+        line = json.dumps({**entry, **texts}, ensure_ascii=False)
+        for sink in self._sinks:
+            self._errors[sink.name] = self._written(sink, line)
+
+    def _written(self, sink: AuditSink, line: str) -> str:
+        """Why an entry is lost, "" where it is not."""
+        try:
+            sink.write(line)
+        except (OSError, ValueError, KafkaException, BufferError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            self.lost += 1
+            if why != self._errors[sink.name]:
+                log.error("an entry of the audit is lost: %s: %s", sink.name, why)
+            return why
+        return ""
+
+    def health(self) -> dict[str, Any]:
+        """A detail of /healthcheck."""
+        errors = {sink.name: self._errors[sink.name] or sink.error() for sink in self._sinks}
+        said = "; ".join(f"{name}: {error}" for name, error in errors.items() if error)
+        return {
+            "isHealthy": not said,
+            **({"errorMessage": said} if said else {}),
+            **({"lostEntries": self.lost} if self.lost else {}),
+        }
+
+    def close(self) -> None:
+        """Let entries that are on their way arrive, for a moment."""
+        for sink in self._sinks:
+            sink.close()
+
+
+class AuditFile:
+    """A file of lines that only its owner reads.
+
+    It is renamed to FILE.1 when it has its size, FILE.1 to FILE.2, and the last is deleted.
+    """
 
     def __init__(self, path: Path, max_bytes: int, files: int) -> None:
         """Raises SetupError where the file cannot be written."""
+        self.name = f"file {path}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=files, encoding="utf-8")
+            path.touch(0o600)
+            self._handler = _StrictHandler(path, maxBytes=max_bytes, backupCount=files, encoding="utf-8")
         except OSError as error:
             raise SetupError(f"cannot write the audit log {path}: {error.strerror}") from error
         path.chmod(0o600)
 
-    def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry; a failure is logged, and the request that it is about goes on. Blocks."""
-        line = json.dumps(entry, ensure_ascii=False)
+    def write(self, line: str) -> None:
+        """Append a line; blocks."""
         self._handler.handle(logging.LogRecord("audit", logging.INFO, "", 0, line, None, None))
+
+    def error(self) -> str:
+        """What is written is there."""
+        return ""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._handler.close()
+
+
+class _StrictHandler(RotatingFileHandler):
+    """Raises what logging would print; each new file is its owner's alone."""
+
+    def _open(self) -> Any:
+        stream = super()._open()
+        Path(self.baseFilename).chmod(0o600)
+        return stream
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        raise
+
+
+class AuditTopic:
+    """A topic of entries; it is made with one partition where it does not exist.
+
+    Entries wait in the producer's memory while Kafka is away: a day, and at most 10,000 of them.
+    """
+
+    def __init__(self, topic: str, kafka: KafkaClient, replicas: int) -> None:
+        self.name = f"topic {topic}"
+        self._topic, self._kafka, self._replicas = topic, kafka, replicas
+        self._refused = ""
+        self._producer = Producer(
+            {
+                **kafka.client,
+                "acks": "all",
+                "message.timeout.ms": KEPT_MS,
+                "queue.buffering.max.messages": WAITING,
+                "queue.buffering.max.kbytes": WAITING_KB,
+            },
+            logger=log,
+        )
+        self._loop = Loop("audit", self._poll, self._with_topic, outages=(KafkaException,))
+        self._loop.start()
+
+    def write(self, line: str) -> None:
+        """Hand an entry to the producer, which sends it later; never waits for Kafka."""
+        self._producer.produce(self._topic, line.encode(errors="surrogatepass"), on_delivery=self._delivered)
+
+    def error(self) -> str:
+        """Why entries wait, or were refused."""
+        return self._loop.health().error or self._refused
+
+    def close(self) -> None:
+        """Send what waits, for a moment."""
+        self._loop.stop()
+        lost = self._producer.flush(LEAVE_SECONDS)
+        if lost:
+            log.error("%d entries of the audit are lost: Kafka did not take them in time", lost)
+
+    @contextmanager
+    def _with_topic(self) -> Iterator[Callable[[], bool]]:
+        """Make the topic, where it is missing; gives what asks whether Kafka answers."""
+        if not self._kafka.answers():
+            raise _no_broker(len(self._producer))
+        self._kafka.create(self._topic, 1, self._replicas)
+        yield self._kafka.answers
+
+    def _poll(self, answers: Callable[[], bool]) -> None:
+        """Serve deliveries for a second. Raises KafkaException where entries wait and no broker answers."""
+        self._producer.poll(1)
+        if len(self._producer) and not answers():
+            raise _no_broker(len(self._producer))
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = "" if error is None else reason(KafkaException(error))
+
+
+def _no_broker(waiting: int) -> KafkaException:
+    return KafkaException(KafkaError(KafkaError._TRANSPORT, f"no broker answers; {waiting} entries wait"))
 
 
 def shown(statement: str) -> str:
-    """A statement as the log keeps it: without the values of secret properties, and not endless."""
-    text = SECRET.sub(r"\1'***'", statement)
+    """A statement, or an error that quotes one, as the log keeps it: without secrets, and not endless."""
+    text = masked(statement)
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from millstream.model.settings import words
 from millstream.security.roles import Principal, Role, read_roles
 from millstream.security.tokens import TokenReader, TokenRefused, TokenRules
 from millstream.security.users import UserFile
@@ -94,7 +95,7 @@ def _credentials(value: str) -> tuple[str, str]:
 
 def login_of(settings: Mapping[str, str]) -> Login | None:
     """The login that a server's settings ask for, None where they ask for none. Raises SetupError."""
-    methods = {word.strip().upper() for word in settings["authentication.method"].split(",")} - {NONE, ""}
+    methods = {word.upper() for word in words(settings["authentication.method"])} - {NONE}
     if not methods:
         return None
     if methods - {BASIC, BEARER}:
@@ -105,8 +106,8 @@ def login_of(settings: Mapping[str, str]) -> Login | None:
         tokens=TokenReader(_rules(settings)) if BEARER in methods else None,
         roles=read_roles(Path(roles_file) if roles_file else None),
         realm=settings["authentication.realm"],
-        allowed=frozenset(_words(settings["authentication.roles"])),
-        open_paths=frozenset({*ALWAYS_OPEN, *_words(settings["authentication.skip.paths"])}),
+        allowed=frozenset(words(settings["authentication.roles"])),
+        open_paths=frozenset({*ALWAYS_OPEN, *words(settings["authentication.skip.paths"])}),
         topic_prefix=settings["ksql.output.topic.name.prefix"],
     )
 
@@ -125,7 +126,3 @@ def _rules(settings: Mapping[str, str]) -> TokenRules:
         settings["oauthbearer.sub.claim.name"],
         settings["oauthbearer.groups.claim.name"],
     )
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]

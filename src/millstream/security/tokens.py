@@ -15,6 +15,7 @@ from millstream.services.errors import SetupError
 
 # No algorithm of a shared secret: whoever checks such a token can make one.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+UNREADABLE = (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError)
 KEPT_SECONDS, AGAIN_SECONDS, PATIENCE = 300.0, 30.0, 5.0
 
 
@@ -41,7 +42,7 @@ class TokenReader:
         self._rules, self._lock = rules, threading.Lock()
         try:
             self._keys, self._read = _keys(rules.keys), time.monotonic()
-        except (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError) as error:
+        except UNREADABLE as error:
             raise SetupError(f"cannot read the keys at {rules.keys}: {error}") from error
 
     def user(self, token: str) -> tuple[str, tuple[str, ...]]:
@@ -75,7 +76,7 @@ class TokenReader:
         self._read = time.monotonic()
         try:
             self._keys = _keys(self._rules.keys)
-        except (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError) as error:
+        except UNREADABLE as error:
             raise TokenRefused(f"the keys cannot be read: {error}") from error
 
 

@@ -134,8 +134,7 @@ class UserFile:
 
         Raises SetupError where the file has become unreadable.
         """
-        user = self._current().get(name)
-        login = hmac.digest(self._secret, f"{name}:{password}".encode(errors="surrogatepass"), "sha256")
+        user, login = self._current().get(name), self._digest(name, password)
         if user is not None and self._known.get(login) == user.password:
             return user
         # An unknown name takes as long as a wrong password: time does not tell which names there are.
@@ -150,8 +149,11 @@ class UserFile:
 
     def remembers(self, name: str, password: str) -> bool:
         """Whether `user` would answer without computing a hash."""
-        login = hmac.digest(self._secret, f"{name}:{password}".encode(errors="surrogatepass"), "sha256")
-        return login in self._known
+        return self._digest(name, password) in self._known
+
+    def _digest(self, name: str, password: str) -> bytes:
+        """What stands for a login in memory: with a key of this process, so that no password can be tried on it."""
+        return hmac.digest(self._secret, f"{name}:{password}".encode(errors="surrogatepass"), "sha256")
 
     def _current(self) -> Mapping[str, User]:
         with self._lock:

@@ -60,7 +60,7 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         Middleware(Authentication, options.login),
     ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
-    application.state.work = ServerContext(engine, options.limits)
+    application.state.work = ServerContext(engine, options.limits, audit=options.audit)
     return application
 
 

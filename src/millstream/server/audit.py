@@ -7,7 +7,7 @@ from typing import Any
 from anyio import CancelScope, CapacityLimiter, to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from millstream.security.audit import AuditLog, shown
+from millstream.security.audit import AuditLog
 
 
 class Audit:
@@ -15,7 +15,7 @@ class Audit:
 
     def __init__(self, app: ASGIApp, audit: AuditLog) -> None:
         self._app, self._audit = app, audit
-        self._pool: CapacityLimiter | None = None
+        self._writers = CapacityLimiter(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As any ASGI application."""
@@ -40,8 +40,7 @@ class Audit:
                     await self._write(_entry(scope, begin, status))
 
     async def _write(self, entry: dict[str, Any]) -> None:
-        self._pool = self._pool or CapacityLimiter(1)
-        await to_thread.run_sync(self._audit.write, entry, limiter=self._pool)
+        await to_thread.run_sync(self._audit.write, entry, limiter=self._writers)
 
 
 def _entry(scope: Scope, begin: float, status: int) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def _entry(scope: Scope, begin: float, status: int) -> dict[str, Any]:
         "user": principal.name if principal else None,
         "from": f"{client[0]}:{client[1]}" if client else None,
         "path": scope["path"],
-        "statement": shown(state.get("statement", "")),
+        "statement": state.get("statement", ""),
         "status": status,
         "error": state.get("error"),
         "ms": round((time.time() - begin) * 1000),

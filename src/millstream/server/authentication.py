@@ -23,7 +23,7 @@ class Authentication:
 
     def __init__(self, app: ASGIApp, login: Login | None) -> None:
         self._app, self._login = app, login
-        self._pools: dict[bool, CapacityLimiter] = {}
+        self._tokens, self._hashes = CapacityLimiter(TOKENS), CapacityLimiter(HASHES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As any ASGI application."""
@@ -46,9 +46,8 @@ class Authentication:
         if login is None or login.is_open(scope["path"]):
             return ANYONE
         header = Headers(scope=scope).get("authorization", "")
-        quick = login.is_quick(header)
-        pool = self._pools.setdefault(quick, CapacityLimiter(TOKENS if quick else HASHES))
-        return await to_thread.run_sync(login.principal, header, limiter=pool)
+        limiter = self._tokens if login.is_quick(header) else self._hashes
+        return await to_thread.run_sync(login.principal, header, limiter=limiter)
 
 
 def principal_of(connection: HTTPConnection) -> Principal:

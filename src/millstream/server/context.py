@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import anyio
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
 from millstream.engine.api import Engine
+from millstream.security.audit import AuditLog
 from millstream.server.feed import Feeds
 from millstream.server.options import RequestLimits
 
@@ -21,30 +21,36 @@ QUICK, ENDING, LARGE = 16, 50, 1
 class ServerContext:
     """An engine whose methods block, as the event loop uses it."""
 
-    def __init__(self, engine: Engine, limits: RequestLimits | None = None, at_once: int = AT_ONCE) -> None:
-        self.engine, self.feeds, self.limits = engine, Feeds(), limits or RequestLimits()
-        self._at_once = at_once
-        self._pools: dict[int, anyio.CapacityLimiter] = {}
+    def __init__(
+        self,
+        engine: Engine,
+        limits: RequestLimits | None = None,
+        at_once: int = AT_ONCE,
+        audit: AuditLog | None = None,
+    ) -> None:
+        self.engine, self.feeds, self.limits, self.audit = engine, Feeds(), limits or RequestLimits(), audit
+        self._statements, self._quick = CapacityLimiter(at_once), CapacityLimiter(QUICK)
+        self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of a blocking call, made in a thread; at most `at_once` at a time, streamed rows apart."""
-        return await self._run(call, self._at_once)
+        return await _in_thread(call, self._statements)
 
     async def run_quick(self, call: Callable[[], T]) -> T:
         """The same for what must be answered however many statements wait."""
-        return await self._run(call, QUICK)
+        return await _in_thread(call, self._quick)
 
     async def run_ending(self, call: Callable[[], T]) -> T:
         """The same for the end of a query."""
-        return await self._run(call, ENDING)
+        return await _in_thread(call, self._ending)
 
     async def run_large(self, call: Callable[[], T]) -> T:
         """The same for what needs much memory."""
-        return await self._run(call, LARGE)
+        return await _in_thread(call, self._large)
 
-    async def _run(self, call: Callable[[], T], at_once: int) -> T:
-        pool = self._pools.setdefault(at_once, anyio.CapacityLimiter(at_once))
-        return await to_thread.run_sync(call, limiter=pool, abandon_on_cancel=True)
+
+async def _in_thread(call: Callable[[], T], limiter: CapacityLimiter) -> T:
+    return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
 
 def work_of(connection: HTTPConnection) -> ServerContext:

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
 
-from millstream.model.settings import effective
-from millstream.security.audit import AuditLog
+from confluent_kafka import KafkaException
+
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.model.secrets import without_values
+from millstream.model.settings import SettingRefused, checked, effective, words
+from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
 from millstream.security.tls import server_context
 from millstream.services.errors import SetupError
@@ -57,27 +61,59 @@ class ServerOptions:
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
     """The options that a server's properties ask for. Raises SetupError for a value that makes no sense."""
-    settings = effective(properties)
+    try:
+        settings = effective(checked(properties))
+    except SettingRefused as refused:
+        fact, _, hint = str(refused).partition("\n  hint: ")
+        raise SetupError(fact, hint) from refused
     login = login_of(settings)
     tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
     return ServerOptions(_limits(settings), _web(settings, login), login, tls, _audit(settings))
 
 
 def _audit(settings: Mapping[str, str]) -> AuditLog | None:
-    file, largest, files = (settings[f"millstream.audit.{name}"] for name in ("file", "max.bytes", "files"))
-    return AuditLog(Path(file), int(largest), int(files)) if file else None
+    """The audit log, None where none is asked for. Raises SetupError."""
+    file, topic = settings["millstream.audit.file"], settings["millstream.audit.topic"]
+    sinks: list[AuditSink] = []
+    if file:
+        most, files = int(settings["millstream.audit.max.bytes"]), int(settings["millstream.audit.files"])
+        sinks.append(AuditFile(Path(file), most, files))
+    if topic:
+        sinks.append(_audit_topic(topic, settings))
+    return AuditLog(sinks) if sinks else None
+
+
+def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
+    """Raises SetupError where a setting of Kafka's clients is wrong."""
+    try:
+        kafka = KafkaClient(of_engine(settings))
+        return AuditTopic(topic, kafka, int(settings["ksql.internal.topic.replicas"]))
+    except KafkaException as failure:
+        raise SetupError(
+            f"no audit topic: a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
+        ) from None
+
+
+def of_engine(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties without those of the REST server's TLS, which has the names that Kafka's clients have.
+
+    ksqlDB has one ssl.… for both: Kafka's clients get them where they speak TLS.
+    """
+    of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
+    own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
+    return {name: value for name, value in properties.items() if not name.startswith(own)}
 
 
 def _limits(settings: Mapping[str, str]) -> RequestLimits:
     return RequestLimits(
-        body_bytes=_whole(settings, "millstream.request.max.bytes"),
-        statement_bytes=_whole(settings, "millstream.statement.max.bytes"),
-        row_bytes=_whole(settings, "millstream.row.max.bytes"),
-        connections=_whole(settings, "millstream.connections.max"),
-        header_seconds=_whole(settings, "millstream.header.timeout.ms") / 1000,
-        body_seconds=_whole(settings, "millstream.body.timeout.ms") / 1000,
-        idle_seconds=_whole(settings, "ksql.idle.connection.timeout.seconds"),
-        socket_seconds=_whole(settings, "ksql.websocket.connection.max.timeout.ms") / 1000,
+        body_bytes=int(settings["millstream.request.max.bytes"]),
+        statement_bytes=int(settings["millstream.statement.max.bytes"]),
+        row_bytes=int(settings["millstream.row.max.bytes"]),
+        connections=int(settings["millstream.connections.max"]),
+        header_seconds=int(settings["millstream.header.timeout.ms"]) / 1000,
+        body_seconds=int(settings["millstream.body.timeout.ms"]) / 1000,
+        idle_seconds=int(settings["ksql.idle.connection.timeout.seconds"]),
+        socket_seconds=int(settings["ksql.websocket.connection.max.timeout.ms"]) / 1000,
     )
 
 
@@ -106,15 +142,3 @@ def _origin(word: str) -> str:
     except re.error as error:
         raise SetupError(f"access.control.allow.origin has no valid pattern: {word} ({error})") from error
     return word
-
-
-def words(text: str) -> tuple[str, ...]:
-    """The words of a list with commas, without blanks around them."""
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _whole(settings: Mapping[str, str], name: str) -> int:
-    text = settings[name]
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise SetupError(f"{name}={text} is no whole number above 0")
-    return int(text)

@@ -13,7 +13,7 @@ from hypercorn.asyncio import serve as serve_asgi
 from starlette.applications import Starlette
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import connections, http2
+from millstream.server import connections, http2, websockets
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
 from millstream.server.connections import BoundedConfig
@@ -66,6 +66,8 @@ class Server:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS * 2)
+        if self._options.audit is not None:
+            self._options.audit.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -109,6 +111,7 @@ async def _serve(application: Starlette, config: BoundedConfig, ready: threading
 def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
     http2.install()
     connections.install()
+    websockets.install()
     config = BoundedConfig(options.limits, options.tls)
     config.bind = [f"fd://{descriptor}"]
     config.accesslog, config.errorlog = None, LOGGING

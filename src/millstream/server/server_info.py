@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from millstream.engine.api import RequestFailed
 from millstream.server.codes import NOT_FOUND
-from millstream.server.context import work_of
+from millstream.server.context import ServerContext, work_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
 
@@ -26,8 +26,7 @@ async def info(request: HttpRequest) -> Response:
 
 async def health(request: HttpRequest) -> Response:
     """GET /healthcheck."""
-    work = work_of(request)
-    return _json(request, await work.run_quick(work.engine.health))
+    return _json(request, await _health(work_of(request)))
 
 
 async def statuses(request: HttpRequest) -> Response:
@@ -71,13 +70,24 @@ async def metadata_id(request: HttpRequest) -> Response:
 async def ready(request: HttpRequest) -> Response:
     """GET /chc/ready: 200 when the engine is healthy, else 503."""
     work = work_of(request)
-    healthy = (await work.run_quick(work.engine.health)).get("isHealthy")
+    healthy = (await _health(work)).get("isHealthy")
     return Response("{}", 200 if healthy else 503, media_type=JSON)
 
 
 def live(_: HttpRequest) -> Response:
     """GET /chc/live: that this answers is the answer."""
     return Response("{}", media_type=JSON)
+
+
+async def _health(work: ServerContext) -> dict[str, Any]:
+    """The engine's health, and the audit log's, where there is one."""
+    health = await work.run_quick(work.engine.health)
+    if work.audit is None:
+        return health
+    audit = await work.run_quick(work.audit.health)
+    healthy = bool(health["isHealthy"]) and audit["isHealthy"]
+    state = {} if healthy else {"serverState": "ERROR"}
+    return {**health, "isHealthy": healthy, "details": {**health["details"], "audit": audit}, **state}
 
 
 async def _server_facts(request: HttpRequest) -> dict[str, Any]:

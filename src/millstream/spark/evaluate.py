@@ -1,7 +1,8 @@
 """Expressions and whole narrow plans evaluated in the driver's JVM without a job."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -20,11 +21,23 @@ class EvaluationFailed(ValueError):
     """An expression threw; the text is its message."""
 
 
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raises EvaluationFailed for what Java throws in the block."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise EvaluationFailed(str(error.java_exception.getMessage())) from error
+    except PySparkException as error:
+        raise EvaluationFailed(str(error)) from error
+
+
 class Evaluator:
     """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
 
     Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before. Expressions are
     `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
+    Raises EvaluationFailed, when it is made and when it is called, where an expression throws that no guard catches.
     """
 
     def __init__(
@@ -32,21 +45,18 @@ class Evaluator:
     ) -> None:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
-        self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
+        # Spark computes here already what refers to no column.
+        with _failures():
+            self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
 
     def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
         """For each row, its outputs: one by a projection, none or more through filters, generators and folds.
 
         `leaves` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
-        Raises EvaluationFailed where an expression throws that no guard catches.
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
-        try:
+        with _failures():
             answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(leaves)))
-        except Py4JJavaError as error:
-            raise EvaluationFailed(str(error.java_exception.getMessage())) from error
-        except PySparkException as error:
-            raise EvaluationFailed(str(error)) from error
         return [[self._row(output) for output in group] for group in json.loads(answer, parse_float=Decimal)]
 
     def _row(self, wire: Sequence[Any]) -> tuple[Any, ...]:

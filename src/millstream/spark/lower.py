@@ -179,7 +179,7 @@ def _(expression: typed.TypedUnit, label: str | None) -> str:
 def _(expression: typed.TypedLambda, label: str | None) -> str:
     names = [p.name for p in expression.parameters]
     head = names[0] if len(names) == 1 else f"({', '.join(names)})"
-    return f"{head} -> {_bounded(_sql(expression.body, label), expression.body.type)}"
+    return f"{head} -> ms_step({_bounded(_sql(expression.body, label), expression.body.type)})"
 
 
 def _bounded(text: str, type: SqlType | None) -> str:

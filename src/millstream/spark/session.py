@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from millstream.model.settings import effective
+from millstream.model.secrets import shown
+from millstream.model.settings import effective, words
 from millstream.services import shipped
 from millstream.spark import class_archive, jvm
 from millstream.udf.bundle import program
+from millstream.udf.confinement import ConfinementOptions
 
 UTC = "-Duser.timezone=UTC"
 
@@ -104,11 +107,23 @@ def create(options: SessionOptions) -> SparkSession:
     # pyspark says so at its first call where pandas is installed, which nothing here uses.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     builder = SparkSession.builder.appName("millstream").master(options.master or f"local[{options.slots}]")
-    for key, value in settings(options).items():
+    conf = settings(options)
+    _start_jvm(conf)
+    for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     jvm.register(session)
     return session
+
+
+def _start_jvm(conf: Mapping[str, str]) -> None:
+    """Start Spark's JVM, unless it runs, without secrets in its arguments, which every user of the machine can read.
+
+    pyspark itself would pass all settings as arguments; those that are left out here reach the JVM by its socket.
+    """
+    arguments = SparkConf(loadDefaults=False)
+    arguments.setAll([(name, value) for name, value in conf.items() if shown(name, value) == value])
+    SparkContext._ensure_initialized(conf=arguments)
 
 
 def _java(options: SessionOptions, class_path: Sequence[Path]) -> list[str]:
@@ -138,7 +153,6 @@ def settings(options: SessionOptions) -> dict[str, str]:
         **MEANING,
         **QUIET,
         **SAFE,
-        f"{PYTHON}program": program(),
         **python(effective({})),
         **functions(effective({})),
         "spark.driver.memory": options.memory,
@@ -176,9 +190,20 @@ def functions(settings: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.millstream.function.{name}": settings[f"millstream.function.{name}"] for name in names}
 
 
+def python_executable(settings: Mapping[str, str]) -> str:
+    """The Python that computes functions."""
+    return settings["millstream.python.executable"] or sys.executable
+
+
+def confinement(settings: Mapping[str, str]) -> ConfinementOptions:
+    """What is to be taken from the processes of Python functions, by a server's settings."""
+    paths = words(settings["millstream.python.readable.paths"])
+    return ConfinementOptions(settings["millstream.python.confinement"], paths)
+
+
 def python(settings: Mapping[str, str]) -> dict[str, str]:
     """The Spark settings that hold Python functions in bounds, by a server's settings."""
     names = {"enabled": "functions.enabled", "timeout.ms": "timeout.ms", "memory.mb": "memory.mb"}
     options = {name: settings[f"millstream.python.{setting}"] for name, setting in names.items()}
-    options["executable"] = settings["millstream.python.executable"] or sys.executable
+    options["executable"], options["program"] = python_executable(settings), program(confinement(settings))
     return {f"{PYTHON}{name}": value for name, value in options.items()}

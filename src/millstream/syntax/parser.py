@@ -40,6 +40,11 @@ def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES
         yield _parsed(text, list(substituted(piece, variables)))
 
 
+def count(text: str) -> int:
+    """How many statements a text has. SqlSyntaxError where a token is none."""
+    return sum(1 for _ in _pieces(tokens(text)))
+
+
 def parse(text: str, file: str = "") -> list[tree.Statement]:
     """All statements of `text`, each ended by a semicolon; SqlSyntaxError where the grammar does not accept one."""
     return [parsed.statement for parsed in split(text, file)]

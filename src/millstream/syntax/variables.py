@@ -14,6 +14,8 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
 _IN_STRING = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
+# Of the values that are put into one statement; a session keeps no more of them either.
+LONGEST = 2**20
 _NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 _OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 
@@ -31,11 +33,26 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
 
 
 def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
-    """The tokens, each variable replaced by the token that its value is; places stay those of the source."""
-    before: Token | None = None
+    """The tokens, each variable replaced by the token that its value is; places stay those of the source.
+
+    SqlSyntaxError where the values together have more than LONGEST characters: a variable may be made of others, twice
+    of each, and so on.
+    """
+    before, left = None, LONGEST
     for token in source_tokens:
+        left -= sum(len(_value(name, variables) or "") for name in _names(token))
+        if left < 0:
+            raise SqlSyntaxError(f"the values of variables have more than {LONGEST} characters here", token.span)
         before = _replaced(token, before, variables)
         yield before
+
+
+def _names(token: Token) -> list[str]:
+    """The variables that stand in a token."""
+    if token.kind is TokenKind.VARIABLE:
+        return [token.value]
+    in_string = token.kind is TokenKind.STRING and "${" in token.value
+    return [m[1] for m in _IN_STRING.finditer(token.value) if m[0][1] != "$"] if in_string else []
 
 
 def _replaced(token: Token, before: Token | None, variables: Mapping[str, str]) -> Token:

@@ -2,22 +2,30 @@
 
 from importlib.resources import files
 
+from millstream.udf.confinement import ConfinementOptions
+
 # In the order in which they import each other.
-MODULES = ("millstream.udf", "millstream.udf.code", "millstream.udf.wire", "millstream.udf.worker")
+MODULES = (
+    "millstream.udf",
+    "millstream.udf.confinement",
+    "millstream.udf.code",
+    "millstream.udf.wire",
+    "millstream.udf.worker",
+)
 _START = """
 import sys, types
 for name, text in {modules!r}:
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = []
     exec(compile(text, name, "exec"), module.__dict__)
-sys.modules["millstream.udf.worker"].main()
+sys.modules["millstream.udf.worker"].main(**{options!r})
 """
 
 
-def program() -> str:
-    """A program for `python -c`, which then takes what worker.main takes."""
+def program(options: ConfinementOptions | None = None) -> str:
+    """A program for `python -c`, which then takes the arguments that worker.main takes."""
     modules = [("millstream", ""), *((name, _text(name)) for name in MODULES)]
-    return _START.format(modules=modules)
+    return _START.format(modules=modules, options=(options or ConfinementOptions()).as_dict())
 
 
 def _text(name: str) -> str:

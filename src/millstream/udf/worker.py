@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from millstream.udf.code import FILE, BadCode, Code, loaded
+from millstream.udf.confinement import TO_WRITE, Confinement, ConfinementMissing, ConfinementOptions, confine
 from millstream.udf.wire import reader, writer
 
 OK, ERROR, GONE = b"\0", b"\1", b"\2"
@@ -27,11 +28,12 @@ _MOST = 400
 # Audit events of what a function has no business with (Python's own list of them is in its documentation).
 _NETWORK = "connect bind sendto sendmsg getaddrinfo gethostbyname"
 _PROCESSES = "system exec fork forkpty posix_spawn kill killpg"
+_FILES = "chmod chown link mkdir remove removexattr rename rmdir setxattr symlink truncate utime"
 _REFUSED = frozenset(
     (
         "subprocess.Popen",
         *(f"socket.{name}" for name in _NETWORK.split()),
-        *(f"os.{name}" for name in _PROCESSES.split()),
+        *(f"os.{name}" for name in (*_PROCESSES.split(), *_FILES.split())),
     )
 )
 
@@ -51,11 +53,16 @@ class WorkerLimits:
 Call = Callable[[int, bytes], bytes]
 
 
-def main() -> None:
-    """Serve until the other side closes.
+def main(**options: Any) -> None:
+    """Serve until the other side closes; `options` are those of ConfinementOptions.
 
     Arguments: the seconds of processor time that a call may take, those by the clock, megabytes of memory (0: any).
+    Without arguments: print what is in force, as JSON, and end.
     """
+    confinement = ConfinementOptions(**options)
+    if len(sys.argv) == 1:
+        print(json.dumps(_confine(0, confinement).as_dict()))
+        return
     limits, megabytes = WorkerLimits(float(sys.argv[1]), float(sys.argv[2])), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "wb")
     # What a function prints must not come between the answers; its errors go where the server's own go.
@@ -63,8 +70,8 @@ def main() -> None:
     source = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     document = json.loads(_frame(source) or b"{}")
-    _confine(megabytes)
     try:
+        _confine(megabytes, confinement)
         call = prepared(document)
     except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
         _answer(answers, GONE + explained(failure, document["text"]))
@@ -73,21 +80,25 @@ def main() -> None:
     _serve(source, answers, call, document["text"], limits)
 
 
-def _confine(megabytes: int) -> None:
-    """What can be taken from a function before its text runs."""
+def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
+    """What can be taken from a function before its text runs. Raises ConfinementMissing."""
     with contextlib.suppress(OSError):
         os.setsid()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if megabytes:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
     signal.signal(signal.SIGALRM, _expire)
     signal.signal(signal.SIGPROF, _expire)
+    confinement = confine(options)
     sys.addaudithook(_audit)
+    return confinement
 
 
-def _audit(event: str, _: Any) -> None:
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse in words what the kernel would refuse with a number, and what a kernel without confinement allows."""
     if event in _REFUSED:
         raise PermissionError(f"a function may not do {event}")
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & TO_WRITE:
+        raise PermissionError(f"a function may not write files: {arguments[0]}")
 
 
 def _expire(which: int, _: Any) -> None:
@@ -191,6 +202,8 @@ def explained(failure: BaseException, text: str, limits: WorkerLimits | None = N
         )
     if isinstance(failure, BadCode):
         what = failure.fact
+    if isinstance(failure, ConfinementMissing):
+        what = str(failure)
     shown = what if len(what) <= _MOST else what[: _MOST - 1] + "…"
     return (_place(failure, text) + shown).encode(errors="replace")
 

@@ -169,8 +169,8 @@ def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[
     return entity("queryDescription", text, queryDescription=body)
 
 
-def function_entity(text: str, function: Function, own: UserFunction | None = None) -> Entity:
-    """DESCRIBE FUNCTION; `own` is what a user declared."""
+def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
+    """DESCRIBE FUNCTION; `own` is what a user declared, `confinement` says what its processes may not do."""
     return entity(
         "describe_function",
         text,
@@ -181,6 +181,7 @@ def function_entity(text: str, function: Function, own: UserFunction | None = No
         path=(own.file or STATEMENT) if own else BUILT_IN,
         type=function.kind.value,
         functions=[_variant(s, function.description) for s in function.signatures],
+        **({"confinement": confinement} if own else {}),
     )
 
 
