@@ -283,6 +283,13 @@ _OWN = (
         SettingScope.OWN,
     ),
     _session(
+        "millstream.join.equal.partitions",
+        "true",
+        "whether a stream may look up only tables of as many partitions, as in ksqlDB",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _session(
         "millstream.tasks",
         "",
         "how many tasks share the groups of a new query; one a partition read if empty, at most one a core",
