@@ -70,7 +70,7 @@ def _as_value(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Filter(PlanNode):
-    """The rows for which `condition` is true; of a table, a row that was among them and no longer is becomes a tombstone.
+    """The rows for which `condition` is true; of a table, one that was among them and no longer is becomes a tombstone.
 
     A table that is read, or the result of a foreign-key join, does not tell which value a row replaces: there the
     filter `remembers` for each key whether its row is among them.

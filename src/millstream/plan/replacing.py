@@ -1,8 +1,8 @@
 """CREATE OR REPLACE of a query with a state: whether the new query can go on with the state of the old one.
 
 The state of a group is what its aggregates hold, in their order. So the new query needs the same keys, aggregates and
-windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change. A WHERE over a
-table remembers which rows have passed: it may become another condition, but cannot appear or go.
+windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change. A WHERE over
+a table remembers which rows have passed: it may become another condition, but cannot appear or go.
 """
 
 from collections.abc import Sequence

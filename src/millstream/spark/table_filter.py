@@ -36,9 +36,7 @@ def filtered(rows: DataFrame, node: Filter, condition: str, query: str, live: bo
     return fold(passing, _fold(("key", *bounds), key, value, rest, query), live)
 
 
-def _fold(
-    by: Sequence[str], key: StructLayout, value: StructLayout, rest: dict[str, str], query: str
-) -> Fold:
+def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, rest: dict[str, str], query: str) -> Fold:
     layout = StructLayout({"passed": "boolean"})
     out = StructLayout({"key": key.type, "value": value.type, **rest})
     passes = _ROW.field(_PASSES)
