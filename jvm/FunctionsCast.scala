@@ -5,6 +5,7 @@ import java.util.{Base64, Locale}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -13,10 +14,10 @@ object CastFunctions extends Family {
   import Texts.asSpark
 
   override val functions: Seq[SqlFunction] = Seq(
-    fn("boolean", BooleanType),
-    fn("int", IntegerType),
+    keyword("boolean", "asBoolean", BooleanType),
+    keyword("int", "asInt", IntegerType),
     fn("bigint", LongType),
-    fn("double", DoubleType),
+    keyword("double", "asDouble", DoubleType),
     fn("date", DateType),
     fn("time", LongType),
     fn("timestamp", TimestampType),
@@ -24,6 +25,10 @@ object CastFunctions extends Family {
     fn("plain", StringType),
     fn("timeText", StringType),
     SqlFunction("ms_empty", _ => Literal.create(InternalRow(), StructType(Nil))))
+
+  /** A function whose name is one of Java's keywords, which generated code cannot call a method by. */
+  private def keyword(name: String, method: String, result: DataType): SqlFunction =
+    SqlFunction(named(name), StaticInvoke(getClass, result, method, _, returnNullable = true))
 
   private[millstream] def no(text: UTF8String, kind: String): Nothing = throw new Fault(s"'$text' is no $kind")
 
@@ -33,17 +38,17 @@ object CastFunctions extends Family {
   // ---------------------------------------------------------------- text to values
 
   /** The beginning of a word will do. */
-  def boolean(text: UTF8String): Boolean = {
+  def asBoolean(text: UTF8String): Boolean = {
     val word = text.toString.trim.toLowerCase(Locale.ROOT)
     def begins(words: String*) = word.nonEmpty && words.exists(_.startsWith(word))
     begins("true", "yes") || !begins("false", "no") && no(text, "BOOLEAN")
   }
 
-  def int(text: UTF8String): Int = number(text, "INTEGER")(Integer.parseInt)
+  def asInt(text: UTF8String): Int = number(text, "INTEGER")(Integer.parseInt)
   def bigint(text: UTF8String): Long = number(text, "BIGINT")(java.lang.Long.parseLong)
 
   /** As Java reads it, but without a type's letter behind it and with NaN and Infinity in any case. */
-  def double(text: UTF8String): Double = text.toString.trim.toLowerCase(Locale.ROOT) match {
+  def asDouble(text: UTF8String): Double = text.toString.trim.toLowerCase(Locale.ROOT) match {
     case "nan" => Double.NaN
     case "inf" | "infinity" | "+infinity" => Double.PositiveInfinity
     case "-inf" | "-infinity" => Double.NegativeInfinity

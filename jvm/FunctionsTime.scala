@@ -6,6 +6,8 @@ import java.time.temporal.{ChronoField, TemporalAccessor, TemporalQueries}
 import java.time.zone.ZoneRulesException
 import java.util.Locale
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -34,10 +36,14 @@ object TimeFunctions extends Family {
 
   private val shortZone = new DateTimeFormatterBuilder().appendPattern("z").toFormatter(Locale.ENGLISH)
 
+  /** java.time's short names, of which it has three as bare offsets, without a name to write. */
+  private val shortIds = (ZoneId.SHORT_IDS.asScala ++
+    Map("EST" -> "America/Panama", "MST" -> "America/Phoenix", "HST" -> "Pacific/Honolulu")).asJava
+
   /** The zone of that name, the server's for none. Short names are java.util.TimeZone's (PST), then those of texts (PDT). */
   private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else zoneOf(name))
   private def zoneOf(name: String): ZoneId =
-    try ZoneId.of(name, ZoneId.SHORT_IDS)
+    try ZoneId.of(name, shortIds)
     catch { case unknown: ZoneRulesException => zoneOfText(name).getOrElse(throw unknown) }
   private def zoneOfText(name: String): Option[ZoneId] =
     try Option(shortZone.parse(name).query(TemporalQueries.zone)) catch { case _: DateTimeParseException => None }

@@ -57,6 +57,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
 
 object ProtobufReader {
   private val First = Seq(0)
+  private[millstream] val Decimal = "confluent.type.Decimal"
 
   /** Entries in the order in which their keys came first. */
   def mapOf(entries: LinkedHashMap[Any, Any]): ArrayBasedMapData =
@@ -72,7 +73,10 @@ object ProtobufReader {
   private[millstream] def malformed(e: IOException): BadRecord = new BadRecord(s"no Protobuf message: ${e.getMessage}")
 }
 
-/** Reads a message into a row by its fields' names; an absent field without presence is its type's default value. */
+/**
+ * Reads a message into a row by its fields' names; an absent field without presence is its type's default value, but for
+ * bytes, which are null.
+ */
 class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
   private val byNumber = new JavaMap[Int, ProtobufFieldReader]
   private val byColumn = struct.names.indices.map { column =>
@@ -142,9 +146,15 @@ object ProtobufFieldReader {
       throw new BadRecord(s"cannot read Protobuf's repeated ${field.getName} as ${shape.sql}")
     case _ =>
       val value = ProtobufValueReader.of(field, shape)
-      // The members of a map's entry have their defaults in proto2 too.
-      val isNull = field.hasPresence && !field.getContainingType.getOptions.getMapEntry
-      new ProtobufFieldReader(column, value, if (isNull) null else value.default)
+      new ProtobufFieldReader(column, value, if (isNullable(field)) null else value.default)
+  }
+
+  /** The members of a map's entry, of a wrapper and of a Decimal always have their defaults, in proto2 too. */
+  private def isNullable(field: FieldDescriptor): Boolean = {
+    val message = field.getContainingType
+    val isPart = message.getOptions.getMapEntry || ProtobufSchema.Wrappers(message.getFullName) ||
+      message.getFullName == ProtobufReader.Decimal
+    !isPart && (field.hasPresence || field.getType == Type.BYTES)
   }
 }
 
@@ -248,7 +258,7 @@ object ProtobufValueReader {
         val seconds = (row.getLong(0) * 60 + row.getLong(1)) * 60 + row.getLong(2)
         ScalarConversions.time(seconds * 1000 + row.getLong(3) / 1000000)
       }
-      case ("confluent.type.Decimal", decimal: SqlType.Decimal) =>
+      case (ProtobufReader.Decimal, decimal: SqlType.Decimal) =>
         nested(field, SqlType.Struct(Seq("value", "scale"), Seq(SqlType.Bytes, SqlType.Int), "")) { row =>
           ScalarConversions.decimal(row.getBinary(0), row.getInt(1), decimal)
         }

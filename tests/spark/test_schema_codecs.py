@@ -168,13 +168,16 @@ def test_protobuf_that_tells_nulls(spark: SparkSession, row: Row, nulls: str) ->
 
 @SOME
 @given(rows(scalars.filter(lambda t: isinstance(t, Primitive) and t not in (DATE, *FAR))))
-def test_protobuf_by_default_has_no_nulls(spark: SparkSession, row: Row) -> None:
+def test_protobuf_by_default_has_no_nulls_but_of_bytes(spark: SparkSession, row: Row) -> None:
     columns, held = row
     assume(FORMATS_BY_NAME["PROTOBUF"].refusal("VALUE", columns) is None)
     one = OneRecord(spark, spec(serde_of("PROTOBUF", columns), columns), columns)
     back = one.decode(one.encode(held))
     assert back is not None
     for c in columns:
+        if c.type == BYTES and not held[c.name]:
+            assert back[c.name] is None
+            continue
         assert equal(view(back[c.name], c.type), view(held[c.name], c.type)) or held[c.name] is None
         assert back[c.name] is not None
 

@@ -7,7 +7,7 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, Rel
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
-from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, retention
+from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, remembering, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
     CreateTopic,
@@ -168,7 +168,7 @@ def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None =
 
 def shuffles(plan: PlanNode) -> int:
     """How many stateful operators a plan has: rows are grouped so often."""
-    return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join))
+    return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join)) + len(remembering(plan))
 
 
 def _chosen_tasks(tasks: int | None, command: Command) -> int:

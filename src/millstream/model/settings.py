@@ -284,6 +284,13 @@ _OWN = (
         SettingScope.OWN,
     ),
     _session(
+        "millstream.join.equal.partitions",
+        "true",
+        "whether a stream may look up only tables of as many partitions, as in ksqlDB",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _session(
         "millstream.tasks",
         "",
         "how many tasks share the state of a query that is created or replaced; if empty, a new one has one a "

@@ -72,7 +72,11 @@ def _as_value(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Filter(PlanNode):
-    """The rows for which `condition` is true; of a table, a row for which it is not becomes a tombstone."""
+    """The rows for which `condition` is true; of a table, one that was among them and no longer is becomes a tombstone.
+
+    A table that is read, or the result of a foreign-key join, does not tell which value a row replaces: there the
+    filter `remembers` for each key whether its row is among them.
+    """
 
     source: PlanNode
     condition: TypedExpression
@@ -87,6 +91,12 @@ class Filter(PlanNode):
     def kind(self) -> RelationKind:
         """The kind of its source."""
         return self.source.kind
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the filter has a state for each key."""
+        foreign = isinstance(self.source, Join) and self.source.foreign
+        return self.kind is RelationKind.TABLE and (isinstance(self.source, Read) or foreign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +372,13 @@ def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
 def groups(node: PlanNode) -> Iterator[Aggregate]:
     """The groupings of a plan, the last one first."""
     return (n for n in node.walk() if isinstance(n, Aggregate))
+
+
+def remembering(node: PlanNode) -> tuple[Filter, ...]:
+    """The filters of a plan that have a state. One whose rows are grouped needs none: a tombstone is in no group."""
+    grouped = [group.source for group in groups(node)]
+    filters = (n for n in node.walk() if isinstance(n, Filter) and n.remembers)
+    return tuple(f for f in filters if all(f is not source for source in grouped))
 
 
 def retention(node: PlanNode) -> int | None:

@@ -1,7 +1,8 @@
-"""CREATE OR REPLACE of a query that groups: whether the new query can go on with the state of the old one.
+"""CREATE OR REPLACE of a query with a state: whether the new query can go on with the state of the old one.
 
 The state of a group is what its aggregates hold, in their order. So the new query needs the same keys, aggregates and
-windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change.
+windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change. A WHERE over
+a table remembers which rows have passed: it may become another condition, but cannot appear or go.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from millstream.catalog.catalog import Catalog, PersistentQuery
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
-from millstream.plan.nodes import Aggregate, PlanNode, groups
+from millstream.plan.nodes import Aggregate, PlanNode, groups, remembering
 from millstream.plan.queries import plan_persistent
 from millstream.syntax import parser, tree
 
@@ -19,7 +20,10 @@ def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) 
 
     Raises StatementError where the new query's groups cannot go on with the old one's.
     """
-    before, after = tuple(groups(_plan(old, catalog))), tuple(groups(new))
+    plan = _plan(old, catalog)
+    if len(remembering(plan)) != len(remembering(new)):
+        raise _filter_changes(old, bool(remembering(plan)), at)
+    before, after = tuple(groups(plan)), tuple(groups(new))
     if [_layout(g) for g in before] != [_layout(g) for g in after]:
         raise StatementError(
             f"Cannot replace table {identifier(old.sink)}: its query keeps {_held(before)}, and the new one would keep "
@@ -30,6 +34,16 @@ def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) 
     if not after:
         return ""
     return f"its {'windows' if after[0].window else 'groups'} go on with what they hold: {_held(after)}"
+
+
+def _filter_changes(old: PersistentQuery, was_filtered: bool, at: Span) -> StatementError:
+    keeps = "which rows have passed its WHERE" if was_filtered else "nothing of its rows"
+    would = "nothing of its rows" if was_filtered else "which rows have passed its WHERE"
+    return StatementError(
+        f"Cannot replace table {identifier(old.sink)}: its query keeps {keeps}, and the new one would keep {would}",
+        at,
+        "a WHERE can become another one; to have it or not, DROP the table first, or make another one",
+    )
 
 
 def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:

@@ -41,6 +41,7 @@ from millstream.plan.steps import (
 from millstream.syntax import tree
 
 REPLACE_ENABLED = "ksql.create.or.replace.enabled"
+EQUAL_PARTITIONS = "millstream.join.equal.partitions"
 MATERIALIZED = "ksql.source.table.materialization.enabled"
 QUERY_LIMIT = "ksql.query.persistent.active.limit"
 
@@ -248,12 +249,13 @@ def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningCont
 
 
 def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
-    """A stream looks up a table of as many partitions, as in ksqlDB; streams, and tables, join whatever they have.
+    """A stream looks up a table of as many partitions, as in ksqlDB, unless it is repartitioned for that.
 
-    Every join sends its rows to the task of their key, so the rule is one of statements and not of what can run.
+    Every join sends its rows to the task of their key, so the rule is one of statements and not of what can run:
+    EQUAL_PARTITIONS switches it off. Streams, and tables, join whatever partitions they have.
     """
-    for join in joins(plan):
-        if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM:
+    for join in joins(plan) if is_on(context.settings, EQUAL_PARTITIONS) else ():
+        if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM or any(join.repartitions):
             continue
         one, other = leaves(join.left)[0].origin, leaves(join.right)[0].origin
         topics = [context.facts.topics.get(s.topic) for s in (one, other)]
@@ -264,7 +266,7 @@ def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
                 f"Can't join {names[0]} with {names[1]} since the number of partitions don't match. "
                 f"{names[0]} partitions = {counts[0]}; {names[1]} partitions = {counts[1]}.",
                 at,
-                "make either one anew so that the number of partitions match",
+                f"make either one anew so that the number of partitions match, or SET '{EQUAL_PARTITIONS}'='false'",
             )
 
 

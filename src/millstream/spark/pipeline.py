@@ -37,7 +37,7 @@ from millstream.plan.nodes import (
     refs,
     windowed,
 )
-from millstream.spark import aggregates, joins
+from millstream.spark import aggregates, joins, table_filter
 from millstream.spark.codec import decode, encode, keep_keyed, keep_read, keep_timed, keep_written
 from millstream.spark.lower import guarded, to_sql
 from millstream.syntax import tree
@@ -78,7 +78,7 @@ def _windowed_key(window: Windowed | None) -> str:
 
 def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
     """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
-    rows = _rows(plan.source, _QueryRun(records, query, live))
+    rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
@@ -99,12 +99,12 @@ def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
 
 
 class _QueryRun:
-    """What the nodes of one query share."""
+    """What the nodes of one query share. `remembers`: its rows are changes, and not those that a table has now."""
 
-    __slots__ = ("live", "query", "records")
+    __slots__ = ("live", "query", "records", "remembers")
 
-    def __init__(self, records: Records, query: str, live: bool) -> None:
-        self.records, self.query, self.live = records, query, live
+    def __init__(self, records: Records, query: str, live: bool, remembers: bool = True) -> None:
+        self.records, self.query, self.live, self.remembers = records, query, live, remembers
 
     def label(self, operator: str, computed: str) -> str:
         """What names an expression of this query in the processing log."""
@@ -228,15 +228,23 @@ def _(node: Filter, run: _QueryRun) -> DataFrame:
     condition = f"coalesce({guarded(node.condition, run.label('filter', node.text))}, false)"
     rest = ("rowtime", *_rest(node))
     if isinstance(node.source, Aggregate):
-        return _having(
-            aggregates.grouped(_rows(node.source.source, run), node.source, run.groups(old=True)), condition, rest
-        )
+        return _having(_grouped(node.source, run, old=True), condition, rest)
+    if node.remembers and not run.remembers:
+        return _present(node, run)
     rows = _rows(node.source, run)
     if joins.knows_old(node.source):
         return _having(rows, condition, rest)
     if node.kind is RelationKind.STREAM:
         return rows.where(f"value is not null and {condition}")
-    return rows.selectExpr("key", f"if({condition}, value, null) as value", *rest)
+    return table_filter.filtered(rows, node, condition, run.query, run.live)
+
+
+def _present(node: Filter, run: _QueryRun) -> DataFrame:
+    """The rows of a table, with a tombstone for each that does not pass: for who needs no more of the others."""
+    condition = guarded(node.condition, run.label("filter", node.text))
+    return _rows(node.source, run).selectExpr(
+        "key", f"if(value is not null and {condition}, value, null) as value", "rowtime", *_rest(node)
+    )
 
 
 def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
@@ -249,7 +257,13 @@ def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
 
 @_rows.register
 def _(node: Aggregate, run: _QueryRun) -> DataFrame:
-    return aggregates.grouped(_rows(node.source, run), node, run.groups())
+    return _grouped(node, run, old=False)
+
+
+def _grouped(node: Aggregate, run: _QueryRun, old: bool) -> DataFrame:
+    source = node.source
+    rows = _present(source, run) if isinstance(source, Filter) and source.remembers else _rows(source, run)
+    return aggregates.grouped(rows, node, run.groups(old))
 
 
 @_rows.register

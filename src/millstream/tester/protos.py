@@ -198,9 +198,9 @@ def _field_view(message: Message, f: _Field) -> Json:
         return {str(k): _shown(held[k], value) for k in held}
     if f.is_repeated:
         return [_shown(v, f) for v in held]
-    if f.has_presence and not message.HasField(f.name):
-        return None
-    return _shown(held, f)
+    # Bytes without presence are null where they are empty, as jvm/ProtobufReader.scala reads them.
+    absent = not message.HasField(f.name) if f.has_presence else held == b""
+    return None if absent else _shown(held, f)
 
 
 def _shown(held: Any, f: _Field) -> Json:

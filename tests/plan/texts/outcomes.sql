@@ -252,3 +252,65 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
 -- → line 1:109: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in TUMBLING windows, and the new one would keep COUNT(*) by ITEM in TUMBLING windows, emitted when they close
 -- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+
+CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 18 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → Created query with ID CTAS_ADULTS_0
+-- → pause query CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 21 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Filter AGE >= 18 (other rows become tombstones)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → line 1:70: Cannot replace table ADULTS: its query keeps which rows have passed its WHERE, and the new one would keep nothing of its rows
+-- →   hint: a WHERE can become another one; to have it or not, DROP the table first, or make another one
+
+CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
+-- → Created query with ID CTAS_ADULTS_0
+-- → create topic ADULTS with 2 partition(s)
+-- → start query CTAS_ADULTS_0
+-- → ADULTS (NAME STRING KEY, AGE INTEGER)
+-- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
+-- →   Select NAME KEY, AGE
+-- →     Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → line 1:54: Cannot replace table ADULTS: its query keeps nothing of its rows, and the new one would keep which rows have passed its WHERE
+-- →   hint: a WHERE can become another one; to have it or not, DROP the table first, or make another one
+
+CREATE TABLE ages AS SELECT age, COUNT(*) AS n FROM people GROUP BY age; CREATE OR REPLACE TABLE ages AS SELECT age, COUNT(*) AS n FROM people WHERE age > 18 GROUP BY age;
+-- → Created query with ID CTAS_AGES_0
+-- → create topic AGES with 2 partition(s)
+-- → start query CTAS_AGES_0
+-- → AGES (AGE INTEGER KEY, N BIGINT)
+-- → Write TABLE AGES to topic AGES (key KAFKA, value DELIMITED)
+-- →   Select AGE KEY, COUNT(*) AS N
+-- →     Group by AGE: COUNT(*)
+-- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+-- → Created query with ID CTAS_AGES_0; its groups go on with what they hold: COUNT(*) by AGE
+-- → pause query CTAS_AGES_0
+-- → create topic AGES with 2 partition(s)
+-- → start query CTAS_AGES_0
+-- → AGES (AGE INTEGER KEY, N BIGINT)
+-- → Write TABLE AGES to topic AGES (key KAFKA, value DELIMITED)
+-- →   Select AGE KEY, COUNT(*) AS N
+-- →     Group by AGE: COUNT(*)
+-- →       Filter AGE > 18 (other rows become tombstones)
+-- →         Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)

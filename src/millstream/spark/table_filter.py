@@ -1,0 +1,54 @@
+"""WHERE over a table that does not tell which value a row replaces: a fold (fold.py) remembers whose row has passed.
+
+`SELECT * FROM t WHERE v > 10`:
+
+    record   state of its key   row
+    a: 5     none               none
+    a: 11    {passed: true}     a: 11
+    a: 12    {passed: true}     a: 12
+    a: 7     none               a: tombstone
+    a: 6     none               none
+    b: null  none               none
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from millstream.functions.operator_expressions import StructLayout, array, case, column, if_
+from millstream.functions.operator_sql import spark_sql
+from millstream.plan.nodes import Filter
+from millstream.spark.fold import Fold, fold
+from millstream.spark.join_step import PLACE_TYPES, bounds_of, columns_layout
+
+_ROW, _STATE, _PASSES = column("row"), column("state"), "passes"
+
+
+def filtered(rows: DataFrame, node: Filter, condition: str, query: str, live: bool) -> DataFrame:
+    """The rows that pass, and a tombstone for each key whose row has passed and no longer does.
+
+    `condition` is Spark SQL over a row, true or false; a tombstone does not pass.
+    """
+    bounds = bounds_of(node)
+    key, value = columns_layout("K", node.schema.key), columns_layout("V", node.schema.value)
+    rest = {"rowtime": "bigint", **PLACE_TYPES, **dict.fromkeys(bounds, "bigint")}
+    passing = rows.selectExpr("key", "value", *rest, f"value is not null and {condition} as {_PASSES}")
+    return fold(passing, _fold(("key", *bounds), key, value, rest, query), live)
+
+
+def _fold(by: Sequence[str], key: StructLayout, value: StructLayout, rest: dict[str, str], query: str) -> Fold:
+    layout = StructLayout({"passed": "boolean"})
+    out = StructLayout({"key": key.type, "value": value.type, **rest})
+    passes = _ROW.field(_PASSES)
+    row = {name: _ROW.field(name) for name in out.types}
+    tombstone = {**row, "value": value.null()}
+    return Fold(
+        by=by,
+        state=layout.type,
+        update=spark_sql(if_(passes, layout.new({"passed": True}), layout.null())),
+        emit=spark_sql(
+            case((passes, array(out.new(row))), (_STATE.is_not_null(), array(out.new(tombstone))), otherwise=array())
+        ),
+        out=out.type,
+        label=f"{query}.filter",
+    )
