@@ -93,7 +93,9 @@ def save(session: SparkSession, url: str, savepoint: str) -> None:
 
 def _copied(session: SparkSession, url: str, target: str) -> str:
     """A copy of a folder beside a place that it is to be at; what an earlier try has left there is removed."""
-    part = f"{target}.part"
+    # No savepoint can be named so.
+    folder, _, name = target.rpartition("/")
+    part = f"{folder}/.{name}.part"
     delete(session, part)
     copy(session, url, part)
     return part

@@ -19,6 +19,8 @@ KEEP_RECORDS = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": 
 SERVER = {
     "auto.offset.reset": "earliest",
     "millstream.server.id": "tester",
+    # A case's records are in the order of one task, also those of different groups.
+    "millstream.tasks": "1",
 }
 
 

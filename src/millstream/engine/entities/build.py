@@ -28,5 +28,5 @@ def status_body(status: CommandStatus) -> Entity:
 
 
 def warning(text: str, message: str) -> Entity:
-    """A statement that had nothing to do."""
+    """The message of a statement that had nothing to do, or whose answer is a message."""
     return entity("warning_entity", text, message=message)
