@@ -14,7 +14,7 @@ CLASS = re.compile(r"\b(?:class|object|trait) (\w+)")
 # Spark's and other libraries' own.
 OTHERS = {"ConditionalExpression", "ForeachWriter", "IncrementalExecution", "RealTimeStreamScanExec"}
 OTHERS |= {"StateStore", "TransformWithState", "BinaryDecoder", "BinaryEncoder", "ByteArrayOutputStream"}
-OTHERS |= {"DecimalConversion", "DefaultSslEngineFactory", "ResolvingDecoder", "SparkSql"}
+OTHERS |= {"DecimalConversion", "DefaultSslEngineFactory", "ResolvingDecoder", "SparkSql", "TransactionManager"}
 
 
 def named(pattern: str) -> Iterator[tuple[str, str]]:

@@ -259,16 +259,16 @@ INSERT INTO late_key VALUES ('k', 1);
 -- →   hint: CAST it
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');
--- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 100000
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='+-5');
--- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 100000
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=0);
--- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 100000
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=99999999999);
--- → line 1:85: PARTITIONS must be a whole number from 1 to 2147483647
+-- → line 1:85: PARTITIONS must be a whole number from 1 to 100000
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions=1, replicas=40000);
 -- → line 1:99: REPLICAS must be a whole number from 1 to 32767
