@@ -10,20 +10,25 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.backlog import Rate, middle, throughput
-from bench.engines import STATEMENTS, Millstream, Peer
+from bench.engines import ONCE, STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
 from bench.topics import KEYS
 from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle")
+# Beside exactly once: what that costs.
+AT_LEAST_ONCE = "millstream, at least once"
 
 
 def main() -> None:
     """Measure what the command line asks for."""
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
-        both: list[Peer | Millstream] = [Peer(Path(folder)), Millstream(Path(folder))]
+        once = options.guarantee == ONCE
+        both: list[Peer | Millstream] = [Peer(Path(folder), once=once), Millstream(Path(folder), once=once)]
+        if once:
+            both.append(Millstream(Path(folder), AT_LEAST_ONCE))
         engines = [engine for engine in both if options.engine in (engine.name, "both")]
         rows = measure(options, broker.bootstrap, engines, Path(folder))
     Console().print(table(rows))
@@ -35,6 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES)}; default all")
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
+    parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
     parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
@@ -67,7 +73,7 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
 
 
 def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
-    """The median of each engine, and the ratio if there are two."""
+    """The median of each engine, and millstream's ratio to the others."""
     for rate in rates:
         say({**dataclasses.asdict(rate), "per_second": rate.per_second})
     middles = {name: middle(rates, name) for name in names}
@@ -75,10 +81,10 @@ def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
         (f"throughput, {rates[0].workload}, {rates[0].keys:,} keys", name, f"{value:,} records/s")
         for name, value in middles.items()
     ]
-    if len(middles) == 2:
-        ratio = round(middles["millstream"] / middles["kafka streams"], 2)
-        say({"workload": rates[0].workload, "ratio": ratio})
-        rows.append(("", "ratio", f"{ratio} × kafka streams"))
+    for other in [name for name in names if "millstream" in names and name != "millstream"]:
+        ratio = round(middles["millstream"] / middles[other], 2)
+        say({"workload": rates[0].workload, "other": other, "ratio": ratio})
+        rows.append(("", "ratio", f"{ratio} × {other}"))
     return rows
 
 

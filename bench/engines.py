@@ -64,6 +64,10 @@ PEER_SETTINGS = {
 }
 
 
+# How often both commit where the guarantee is exactly once: a reader of committed records waits for that.
+ONCE, COMMIT_INTERVAL = "exactly_once_v2", "1000"
+
+
 class EngineError(Exception):
     """An engine that did not do what was asked; the text says what it answered."""
 
@@ -81,16 +85,18 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Kafka Streams; `linger` is its producer's, in ms."""
+    """Kafka Streams; `linger` is its producer's, in ms; `once`: with exactly_once_v2."""
 
     folder: Path
     linger: int = 100
     name: str = "kafka streams"
+    once: bool = False
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
         """Run the workload while the block runs."""
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
+        settings |= {"processing.guarantee": ONCE, "commit.interval.ms": COMMIT_INTERVAL} if self.once else {}
         given = [topics.bootstrap, topics.source, topics.sink, topics.other]
         settled = [f"{name}={value}" for name, value in settings.items()]
         command: list[str | Path] = [
@@ -121,10 +127,11 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Millstream:
-    """A millstream server, asked over REST as any client would."""
+    """A millstream server, asked over REST as any client would; `once`: with exactly_once_v2."""
 
     folder: Path
     name: str = "millstream"
+    once: bool = False
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -141,6 +148,8 @@ class Millstream:
         """A server with nothing to do yet, and how to ask it."""
         listen = f"http://127.0.0.1:{free_port()}"
         command: list[str | Path] = [SERVER, "server", "--bootstrap-servers", bootstrap, "--listen", listen]
+        if self.once:
+            command += [f"--set=processing.guarantee={ONCE}", f"--set=commit.interval.ms={COMMIT_INTERVAL}"]
         with _process(command, self.folder / "server.log", self.folder) as process:
             running = EngineRun(process)
             _wait_for(listen, running, self.folder / "server.log")

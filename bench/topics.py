@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 PARTITIONS = 2
 # Where nobody asks for another number.
@@ -105,6 +105,54 @@ def bulk_producer(bootstrap: str) -> Producer:
 def reader(bootstrap: str, **settings: object) -> Consumer:
     """A consumer of its own group that is given its partitions by hand."""
     return Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, **settings})
+
+
+def wait_for_committed(
+    topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]
+) -> tuple[int, float]:
+    """Wait until `wanted` records of the sink are committed; how many are, and when that was seen (epoch s)."""
+    admin = AdminClient({"bootstrap.servers": topics.bootstrap})
+    deadline, ended, seen = time.monotonic() + patience, time.time(), 0
+    while seen < wanted and time.monotonic() < deadline and alive():
+        ends, committed = (_end_offsets(admin, topics.sink, level) for level in IsolationLevel)
+        ended = time.time()
+        # Markers of transactions have offsets too: only a reader knows how many records there are.
+        seen = count(topics) if ends == committed and sum(ends) > wanted else seen
+        time.sleep(0.02)
+    return seen, ended
+
+
+def _end_offsets(admin: AdminClient, topic: str, level: IsolationLevel) -> list[int]:
+    """The end of each partition for readers of that level; zeros while the topic is not there."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = admin.list_offsets({TopicPartition(topic, p): latest for p in range(PARTITIONS)}, isolation_level=level)
+    try:
+        return [answer.result().offset for answer in asked.values()]
+    except KafkaException:
+        return [0] * PARTITIONS
+
+
+def count(topics: BenchTopics) -> int:
+    """How many records of the sink a reader of committed records gets."""
+    consumer, ended, records = reader(topics.bootstrap, **{"enable.partition.eof": True}), 0, 0
+    try:
+        consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
+        while ended < PARTITIONS:
+            batch = consumer.consume(10_000, 1)
+            at_end = sum(message.error() is not None for message in batch)
+            ended, records = ended + at_end, records + len(batch) - at_end
+    finally:
+        consumer.close()
+    return records
+
+
+def first_append(topics: BenchTopics) -> float:
+    """When the broker appended the sink's first record, in epoch s."""
+    consumer = reader(topics.bootstrap)
+    try:
+        return min(_timestamp(consumer, topics.sink, p, 0) for p in range(PARTITIONS)) / 1000
+    finally:
+        consumer.close()
 
 
 def wait_for_records(topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:

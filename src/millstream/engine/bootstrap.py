@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
@@ -19,7 +20,7 @@ from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
-from millstream.engine.state import EngineState, materialized_tables
+from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.trimming import Trimmer
@@ -47,39 +48,16 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
     """
     server = _server(properties)
     settings = effective(server)
-    service, name = settings["ksql.service.id"], _name(settings)
+    name = _name(settings)
     kafka = _kafka(settings)
-    own = _functions(settings)
+    catalog = Catalog(functions=_functions(settings))
     with ExitStack() as started:
-        try:
-            kafka.cluster()
-            command_log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
-            processing_log = _processing_log(settings, kafka)
-            schemas = RegistryAccess(settings)
-            started.callback(schemas.close)
-            spark_runtime = SparkRuntime(settings, kafka, processing_log, schemas.access, shared)
-            started.callback(spark_runtime.close)
-            remove_leftovers(kafka, service, name)
-        except KafkaException as failure:
-            raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
-        except SetupError as failure:
-            raise EngineCannotStart(str(failure)) from failure
-        lease_ms = int(settings["millstream.lease.timeout.ms"])
-        lease = Lease(kafka, command_log.topic, service, name, lease_ms, spark_runtime.extend_lease)
-        lease.start()
-        started.callback(lease.close)
-        supervisor = Supervisor(spark_runtime, lambda: lease.held)
-        supervisor.begin()
-        started.callback(supervisor.end)
-        tables = Materializer(spark_runtime.local / "tables" / service / name, _topics(kafka), spark_runtime.skipped)
-        tables.start()
-        started.callback(tables.close)
-        catalog = Catalog(functions=own)
-
-        def materialize(state: EngineState) -> None:
-            tables.want(materialized_tables(state))
-
-        follower = Follower(command_log, lease, kafka, supervisor, name, catalog, materialize)
+        backends = _reach(settings, kafka, shared, started)
+        lease, supervisor = _lead(settings, kafka, backends, started)
+        tables = _keep_tables(settings, kafka, backends, started)
+        follower = Follower(
+            backends.log, lease, kafka, supervisor, name, catalog, lambda s: tables.want(materialized_tables(s))
+        )
         try:
             follower.start()
         except LogUnreadable as failure:
@@ -89,25 +67,79 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         trimmer.loop.start()
         started.callback(trimmer.close)
         loops = Loops()
-        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *spark_runtime.loops)
+        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *backends.spark.loops)
         return EngineContext(
             server=settings,
             configured=frozenset(server),
             name=name,
             host=_host(settings),
-            log_topic=processing_log.topic,
+            log_topic=backends.processing_log.topic,
             confinement=_confinement(settings),
             kafka=kafka,
-            log=command_log,
+            log=backends.log,
             lease=lease,
             follower=follower,
             supervisor=supervisor,
-            spark=spark_runtime,
-            schemas=schemas,
+            spark=backends.spark,
+            schemas=backends.schemas,
             tables=tables,
             loops=loops,
             close=started.pop_all().close,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Backends:
+    """What an engine works on: its two topics, the schema registry, and Spark."""
+
+    log: CommandLog
+    processing_log: ProcessingLogOptions
+    schemas: RegistryAccess
+    spark: SparkRuntime
+
+
+def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | None, started: ExitStack) -> _Backends:
+    """The backends, where Kafka answers; `started` ends them. Raises EngineCannotStart."""
+    service = settings["ksql.service.id"]
+    try:
+        kafka.cluster()
+        command_log = CommandLog(kafka, service, int(settings["ksql.internal.topic.replicas"]))
+        processing_log = _processing_log(settings, kafka)
+        schemas = RegistryAccess(settings)
+        started.callback(schemas.close)
+        spark = SparkRuntime(settings, kafka, processing_log, schemas.access, shared)
+        started.callback(spark.close)
+        remove_leftovers(kafka, service, _name(settings))
+    except KafkaException as failure:
+        raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
+    except SetupError as failure:
+        raise EngineCannotStart(str(failure)) from failure
+    return _Backends(command_log, processing_log, schemas, spark)
+
+
+def _lead(
+    settings: Mapping[str, str], kafka: KafkaClient, backends: _Backends, started: ExitStack
+) -> tuple[Lease, Supervisor]:
+    """Ask for the lease, and supervise the queries while it is held."""
+    service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
+    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease)
+    lease.start()
+    started.callback(lease.close)
+    supervisor = Supervisor(backends.spark, lambda: lease.held)
+    supervisor.begin()
+    started.callback(supervisor.end)
+    return lease, supervisor
+
+
+def _keep_tables(
+    settings: Mapping[str, str], kafka: KafkaClient, backends: _Backends, started: ExitStack
+) -> Materializer:
+    """The tables that pull queries ask, kept from now on."""
+    folder = backends.spark.local / "tables" / settings["ksql.service.id"] / _name(settings)
+    tables = Materializer(folder, _topics(kafka), backends.spark.skipped)
+    tables.start()
+    started.callback(tables.close)
+    return tables
 
 
 def close_engine(context: EngineContext) -> None:
