@@ -59,7 +59,8 @@ def test_no_record_of_the_log_stops_those_after_it(begin: Begin, kafka: BrokerCl
     for number in range(2):
         first.kill()
         first = begin()
-        assert len(skipped(first)) == len(poison())
+        # A leader may try again what the one before it did last.
+        assert len([why for why in skipped(first) if "create topic big" not in why]) == len(poison())
         first.execute(COPY.format(f"later_{number}"))
     kafka.produce("said", "k", {"v": 1})
     for sink in ("BEFORE", "AFTER", "LATER_0", "LATER_1"):
