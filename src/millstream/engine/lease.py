@@ -32,7 +32,7 @@ from millstream.services.loop import Loop
 LOG = logging.getLogger(__name__)
 POLL = 0.2
 RENEW_AFTER = 1.0
-# The coordinator's words for a member that it has replaced.
+# The coordinator's words for a member that it has replaced, or that has not heard of a rebalance yet.
 REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
 
 
@@ -153,7 +153,9 @@ class Lease:
             consumer.commit(offsets=[place], asynchronous=False)
         except KafkaException as failure:
             if failure.args[0].code() in REPLACED:
-                self._assigned = self._confirmed = False
+                # Or the group has a new generation, of which the client is about to hear. Whether the partition is
+                # still assigned the callbacks tell, and where nothing changes none is called.
+                self._confirmed = False
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return
         self._held_until = sent + self._timeout

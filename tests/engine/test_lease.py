@@ -1,0 +1,100 @@
+"""The lease over a coordinator of a few lines: what its refusals end, and what they do not."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from millstream.engine import lease as module
+from millstream.engine.lease import Lease
+from support.kafka import wait_for
+
+
+class FakeCoordinator:
+    """One group, and the callbacks of its one member here; `refusals` are errors that the next commits get."""
+
+    def __init__(self) -> None:
+        self.refusals: list[int] = []
+        self.metadata = ""
+        self.commits = 0
+        self.events: list[Callable[[], None]] = []
+
+    def member(self, *_: Any, **__: Any) -> "FakeConsumer":
+        """What stands in for confluent_kafka.Consumer."""
+        return FakeConsumer(self)
+
+
+class FakeConsumer:
+    def __init__(self, coordinator: FakeCoordinator) -> None:
+        self._coordinator = coordinator
+
+    def subscribe(self, topics: list[str], on_assign: Any, on_revoke: Any, on_lost: Any) -> None:
+        partitions = [TopicPartition(topics[0], 0)]
+        self._coordinator.events.append(lambda: on_assign(self, partitions))
+        self.lose = lambda: on_lost(self, partitions)
+
+    def poll(self, _: float) -> None:
+        while self._coordinator.events:
+            self._coordinator.events.pop(0)()
+
+    def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> None:
+        self._coordinator.commits += 1
+        if self._coordinator.refusals:
+            raise KafkaException(KafkaError(self._coordinator.refusals.pop(0)))
+        self._coordinator.metadata = offsets[0].metadata
+
+    def committed(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        return [TopicPartition(places[0].topic, 0, 7, self._coordinator.metadata)]
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None: ...
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None: ...
+    def pause(self, partitions: list[TopicPartition]) -> None: ...
+    def close(self) -> None: ...
+
+
+class FakeClient:
+    client: dict[str, str] = {}
+
+
+@pytest.fixture
+def coordinator(monkeypatch: pytest.MonkeyPatch) -> FakeCoordinator:
+    coordinator = FakeCoordinator()
+    monkeypatch.setattr(module, "Consumer", coordinator.member)
+    monkeypatch.setattr(module, "RENEW_AFTER", 0.01)
+    return coordinator
+
+
+@pytest.fixture
+def extended() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def lease(coordinator: FakeCoordinator, extended: threading.Event) -> Iterator[Lease]:
+    lease = Lease(FakeClient(), "log", "s", "one", 60_000, lambda _: extended.set())  # type: ignore[arg-type]
+    lease.start()
+    wait_for(lambda: lease.held, "the lease")
+    yield lease
+    lease.close()
+
+
+@pytest.mark.parametrize("refusal", [KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS])
+def test_a_commit_that_a_rebalance_refuses_is_made_again(
+    lease: Lease, coordinator: FakeCoordinator, extended: threading.Event, refusal: int
+) -> None:
+    """Another server joins: in the new generation the partition is still ours, and no callback is called."""
+    term = lease.term
+    coordinator.refusals.append(refusal)
+    wait_for(lambda: not coordinator.refusals, "the refusal")
+    extended.clear()
+    assert extended.wait(30), "the lease is not extended any more, and the sinks wait for ever"
+    assert (lease.term, lease.held) == (term, True)
+
+
+def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: FakeCoordinator) -> None:
+    coordinator.metadata = "another's"
+    coordinator.refusals += [KafkaError.UNKNOWN_MEMBER_ID] * 1000
+    wait_for(lambda: lease.term == 0, "the end of the term")
+    assert not lease.held
