@@ -20,6 +20,7 @@ class FakeCoordinator:
         self.metadata = ""
         self.commits = 0
         self.events: list[Callable[[], None]] = []
+        self.error: KafkaError | None = None
 
     def member(self, *_: Any, **__: Any) -> "FakeConsumer":
         """What stands in for confluent_kafka.Consumer."""
@@ -35,9 +36,10 @@ class FakeConsumer:
         self._coordinator.events.append(lambda: on_assign(self, partitions))
         self.lose = lambda: on_lost(self, partitions)
 
-    def poll(self, _: float) -> None:
+    def poll(self, _: float) -> "FakeMessage | None":
         while self._coordinator.events:
             self._coordinator.events.pop(0)()
+        return FakeMessage(self._coordinator.error) if self._coordinator.error else None
 
     def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> None:
         self._coordinator.commits += 1
@@ -52,6 +54,11 @@ class FakeConsumer:
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None: ...
     def pause(self, partitions: list[TopicPartition]) -> None: ...
     def close(self) -> None: ...
+
+
+class FakeMessage:
+    def __init__(self, error: KafkaError) -> None:
+        self.error = lambda: error
 
 
 class FakeClient:
@@ -98,3 +105,11 @@ def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: Fak
     coordinator.refusals += [KafkaError.UNKNOWN_MEMBER_ID] * 1000
     wait_for(lambda: lease.term == 0, "the end of the term")
     assert not lease.held
+
+
+def test_a_timeout_that_the_broker_does_not_allow_is_told(coordinator: FakeCoordinator) -> None:
+    coordinator.error = KafkaError(KafkaError.INVALID_SESSION_TIMEOUT)
+    lease = Lease(FakeClient(), "log", "s", "one", 1_000)  # type: ignore[arg-type]
+    lease.start()
+    wait_for(lambda: "millstream.lease.timeout.ms is 1000" in lease.loop.health().error, "the reason in the health")
+    lease.close()

@@ -123,6 +123,10 @@ class Lease:
             LOG.error("the lease is lost: %s; is another server named %s?", error, self._server)
             self._end_term()
             raise KafkaException(error)
+        if error is not None and error.code() == KafkaError.INVALID_SESSION_TIMEOUT:
+            limits = "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it"
+            why = f"no server can lead: millstream.lease.timeout.ms is {self._timeout * 1000:.0f}, and {limits}"
+            raise KafkaException(KafkaError(error.code(), why))
         if time.monotonic() < self._renew_at or not (self._assigned or self._term):
             return
         self._renew_at = time.monotonic() + RENEW_AFTER
