@@ -115,9 +115,9 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
         val prepared = new Path(checkpoint, s"prepared-$marker")
         val noted = new Path(checkpoint, Transactions.Noted + marker)
         super.renameTempFile(from, prepared, overwrite)
-        transactions.commit(marker, text => write(noted, text))
+        val isNoted = transactions.commit(marker, text => write(noted, text))
         super.renameTempFile(prepared, to, overwrite)
-        if (exists(noted)) super.delete(noted)
+        if (isNoted) super.delete(noted)
     }
 
   private def write(file: Path, text: String): Unit = {

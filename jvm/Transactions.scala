@@ -75,17 +75,19 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
 
   /**
    * Commit what the batch has read and written; `marker` says which batch that was. Nothing, where it did nothing. `note`
-   * keeps a text where `complete` finds it after a crash.
+   * keeps a text where `complete` finds it after a crash; the answer is whether it was called.
    */
-  private[millstream] def commit(marker: String, note: String => Unit): Unit =
-    if (open || positions != committed || !ofExecutors.isEmpty) {
+  private[millstream] def commit(marker: String, note: String => Unit): Boolean = {
+    val others = ofExecutors.values.asScala.toSeq
+    if (open || positions != committed || others.nonEmpty) {
       begin()
-      val others = ofExecutors.values.asScala.toSeq
       if (others.nonEmpty) note(OpenTransaction.text(others))
       commitOwn(marker)
       complete(others)
       ofExecutors.clear()
     }
+    others.nonEmpty
+  }
 
   /** Commit what executors have written of a batch whose positions are committed; again, where that was done already. */
   private[millstream] def complete(transactions: Seq[OpenTransaction]): Unit = transactions.foreach { transaction =>
