@@ -229,7 +229,8 @@ class Supervisor:
         running: RunningQuery | None,
         action: Callable[[DesiredQuery], T],
         done: Future[T],
-    ) -> RunningQuery | Exception | None:
+    ) -> None:
+        """Stop what runs, and act; `_check_all` starts the query again when it finds it stopped."""
         if running is not None:
             attempt(f"stopping {desired.query.id}", running.stop)
         result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired))
@@ -237,7 +238,6 @@ class Supervisor:
             done.set_exception(result)
         else:
             done.set_result(result)
-        return self._start(desired) if running is not None and self._may_start() else None
 
     def _check_all(self) -> None:
         """Look after every query: start what should run and does not, notice what has ended."""
