@@ -97,7 +97,7 @@ class SparkRuntime:
         )
         self.local = local
         self._session = session.create(options) if shared is None else session.beside(shared)
-        self._service, self._master = settings["ksql.service.id"], settings["millstream.spark.master"]
+        self._service = settings["ksql.service.id"]
         self._shared, self._scope = shared is not None, self._service if shared else ""
         self._kafka, self._log = kafka, log
         # Engines that share a JVM have fences of their own.

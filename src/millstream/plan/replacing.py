@@ -37,8 +37,8 @@ def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) 
 
 
 def _filter_changes(old: PersistentQuery, was_filtered: bool, at: Span) -> StatementError:
-    keeps = "which rows have passed its WHERE" if was_filtered else "nothing of its rows"
-    would = "nothing of its rows" if was_filtered else "which rows have passed its WHERE"
+    passed, nothing = "which rows have passed its WHERE", "nothing of its rows"
+    keeps, would = (passed, nothing) if was_filtered else (nothing, passed)
     return StatementError(
         f"Cannot replace table {identifier(old.sink)}: its query keeps {keeps}, and the new one would keep {would}",
         at,
