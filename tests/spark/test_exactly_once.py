@@ -98,6 +98,17 @@ def put(kafka: BrokerClient, topic: str, count: int, first: int = 0) -> None:
     kafka.flush()
 
 
+def copied(kafka: BrokerClient, copying: Copying, count: int, first: int = 0) -> Copy:
+    """A copy of a topic with so many numbers, which has committed them all and stopped."""
+    topic = kafka.create_topic()
+    copy = copying(topic)
+    put(kafka, topic, count, first)
+    copy.start()
+    copy.reach(count)
+    copy.finish()
+    return copy
+
+
 def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
     """Numbered records, 300 a second."""
     return SteadyLoad(lambda n: kafka.send(topic, str(n), str(n)), kafka.flush, each=3)
@@ -163,12 +174,7 @@ def test_a_batch_that_kafka_committed_and_the_checkpoint_did_not_is_not_run_agai
 
 
 def test_a_checkpoint_that_lacks_what_kafka_has_is_refused(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic()
-    copy = copying(topic)
-    put(kafka, topic, 10)
-    copy.start()
-    copy.reach(10)
-    copy.finish()
+    copy = copied(kafka, copying, 10)
     copy.folder.rename(copy.folder.with_name("elsewhere"))
     with pytest.raises(CheckpointBehind, match=r"Kafka has committed batch \d+ of the query"):
         copy.start()
@@ -192,15 +198,10 @@ def test_a_writer_that_was_replaced_commits_nothing_more(
 
 
 def test_the_positions_of_the_query_are_a_consumer_groups(kafka: BrokerClient, copying: Copying) -> None:
-    topic = kafka.create_topic()
-    copy = copying(topic)
-    put(kafka, topic, 10)
-    copy.start()
-    copy.reach(10)
-    copy.finish()
+    copy = copied(kafka, copying, 10)
     asked = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(copy.group)])
     (place,) = asked[copy.group].result().topic_partitions or ()
-    assert (place.topic, place.partition, place.offset) == (topic, 0, 10)
+    assert (place.topic, place.partition, place.offset) == (copy.topic, 0, 10)
 
 
 def test_a_batch_without_records_is_long_and_takes_no_transaction(kafka: BrokerClient, copying: Copying) -> None:
@@ -222,12 +223,7 @@ def test_a_run_that_was_replaced_removes_no_batch_from_the_checkpoint(
     spark: SparkSession, kafka: BrokerClient, copying: Copying
 ) -> None:
     """A server that was frozen in a start would remove the offsets of the batch that the next run commits."""
-    topic = kafka.create_topic()
-    copy = copying(topic)
-    put(kafka, topic, 10)
-    copy.start()
-    copy.reach(10)
-    copy.finish()
+    copy = copied(kafka, copying, 10)
     module = jvm.module(spark, "Transactions")
     producer = jvm.java_map(spark, {**sink.PRODUCER, "bootstrap.servers": kafka.bootstrap})
     offsets = {run: spark._jvm.org.apache.hadoop.fs.Path(f"/{copy.group}/{run}/offsets/999") for run in ("old", "new")}  # type: ignore[union-attr]
@@ -240,7 +236,7 @@ def test_a_run_that_was_replaced_removes_no_batch_from_the_checkpoint(
     for run in offsets:
         module.end(run)
     copy.start()
-    put(kafka, topic, 5, 10)
+    put(kafka, copy.topic, 5, 10)
     copy.reach(15)
     copy.finish()
     assert copy.values() == list(range(15))
@@ -265,12 +261,7 @@ def test_what_executors_wrote_of_a_committed_batch_is_committed_by_the_next_star
     spark: SparkSession, kafka: BrokerClient, copying: Copying, noted: bool
 ) -> None:
     """And what they wrote of a batch that is not, is not."""
-    topic = kafka.create_topic()
-    copy = copying(topic)
-    put(kafka, topic, 1, 100)
-    copy.start()
-    copy.reach(1)
-    copy.finish()
+    copy = copied(kafka, copying, 1, 100)
     line = executor_rows(spark, kafka, copy, 10)
     note = copy.folder / f"transactions-{copy.marker()}"
     if noted:

@@ -9,19 +9,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.catalog import RelationKind
 from millstream.spark import jvm, sink, source, table_bootstrap
-from millstream.spark.fold import Fold, Punctuation, clock, fold
+from millstream.spark.fold import Punctuation, clock, fold
 from support.kafka import BrokerClient, wait_for
+from support.spark import counting
 
 pytestmark = pytest.mark.live
-COUNT = Fold(
-    by=("k",),
-    state="struct<n: bigint>",
-    update="struct(coalesce(state.n, 0) + 1)",
-    emit="array(struct(row.k as k, new.n as n))",
-    out="struct<k: string, n: bigint>",
-    label="internals.count",
-    punctuation=Punctuation(10, 10),
-)
+COUNT = counting("internals.count", Punctuation(10, 10))
 
 
 @pytest.fixture(scope="module")

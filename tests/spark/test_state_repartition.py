@@ -10,20 +10,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark import sink, source
 from millstream.spark.checkpoint import location, repartition
-from millstream.spark.fold import Fold, fold
+from millstream.spark.fold import fold
 from support.kafka import BrokerClient, wait_for
+from support.spark import counting
 
 pytestmark = pytest.mark.live
 ENOUGH = 60.0
 KEYS = 50
-COUNT = Fold(
-    by=("k",),
-    state="struct<n: bigint>",
-    update="struct(coalesce(state.n, 0) + 1)",
-    emit="array(struct(row.k as k, new.n as n))",
-    out="struct<k: string, n: bigint>",
-    label="repartition.count",
-)
+COUNT = counting("repartition.count")
 
 
 class Count:

@@ -6,6 +6,21 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.spark.fold import Fold, Punctuation
+
+
+def counting(label: str, punctuation: Punctuation | None = None) -> Fold:
+    """A fold that counts the rows of each k."""
+    return Fold(
+        by=("k",),
+        state="struct<n: bigint>",
+        update="struct(coalesce(state.n, 0) + 1)",
+        emit="array(struct(row.k as k, new.n as n))",
+        out="struct<k: string, n: bigint>",
+        label=label,
+        punctuation=punctuation,
+    )
+
 
 @contextmanager
 def configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
