@@ -3,18 +3,27 @@
 python -m chaos --seed 7 --rounds 25
 python -m chaos --guarantee exactly_once_v2 --fault crash --fault take-over
 python -m chaos --place cluster --rounds 10
+python -m chaos --seed 8 --results storms.jsonl --write
+
+With --results each round is also a line of a file as soon as it is over, and the table is of all rounds in the file:
+a hundred rounds can be raised over several evenings.
 """
 
 import argparse
+import json
+import os
 import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 
+from chaos import disk
 from chaos.faults import FAULTS
+from chaos.outputs import Verdict
 from chaos.storm import EXACTLY_ONCE, Plan, Round, run
 
 GUARANTEES = ("at_least_once", EXACTLY_ONCE)
@@ -26,16 +35,28 @@ BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 def main(words: Sequence[str]) -> int:
     """0 where nothing was lost, wrong or repeated against the promise, else 1."""
     options = _parser().parse_args(words)
+    own_disk = disk.possible()
+    if own_disk:
+        disk.enter()
+    # Servers that live for a minute spend half of it on the JVM's second compiler.
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
     rounds: list[Round] = []
+
+    def ended(number: int, round_: Round) -> None:
+        rounds.append(round_)
+        print(f"round {number}/{options.rounds}  {round_.line()}", flush=True)
+        if options.results:
+            _keep(options.results, round_)
+
     for place, guarantee in product(options.place or PLACES, options.guarantee or GUARANTEES):
         faults = options.fault or tuple(FAULTS)
-        plan = Plan(options.seed, options.rounds, guarantee, faults, options.rate, cluster=place == CLUSTER)
+        plan = Plan(options.seed, options.rounds, guarantee, faults, options.rate, place == CLUSTER, own_disk)
         with _folder(options.keep, f"{guarantee}-{place}") as folder:
-            rounds += run(plan, Path(folder), lambda line: print(line, flush=True))
-    table = report(rounds)
+            run(plan, Path(folder), ended)
+    table = report(_kept(options.results) if options.results else rounds)
     print(f"\n{table}")
     if options.write:
-        _write(table, f"`make chaos` with seed {options.seed}, {options.rate} inputs a second:")
+        _write(table, f"`make chaos` with {options.rate} inputs a second:")
     return int(any(r.failed for r in rounds))
 
 
@@ -54,6 +75,19 @@ def report(rounds: Sequence[Round]) -> str:
             f"| {statistics.median(seconds):.1f} s | {max(seconds):.1f} s |"
         )
     return "\n".join(lines)
+
+
+def _keep(results: Path, round_: Round) -> None:
+    """Append a round to a file of JSON lines."""
+    fields = {**asdict(round_), "fault": next(name for name, fault in FAULTS.items() if fault is round_.fault)}
+    with open(results, "a") as file:
+        file.write(json.dumps(fields) + "\n")
+
+
+def _kept(results: Path) -> list[Round]:
+    """The rounds of such a file."""
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    return [Round(**{**f, "fault": FAULTS[f["fault"]], "verdict": Verdict(**f["verdict"])}) for f in lines]
 
 
 def _folder(keep: Path | None, name: str) -> AbstractContextManager[Path | str]:
@@ -80,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--place", action="append", choices=PLACES, help="may be said again; both if not said")
     parser.add_argument("--fault", action="append", choices=FAULTS, help="may be said again; all if not said")
     parser.add_argument("--keep", type=Path, help="a folder to leave logs and data in")
+    parser.add_argument(
+        "--results", type=Path, help="a file that gets a line of JSON a round; the table is of all of it"
+    )
     parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md")
     return parser
 

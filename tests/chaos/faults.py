@@ -3,12 +3,14 @@
 Whether the queries have recovered is not asked here but of what they write (storm.py).
 """
 
+import contextlib
 import os
 import random
 import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from confluent_kafka.admin import NewPartitions
 
@@ -20,14 +22,23 @@ MOST_PARTITIONS = 8
 Act = Callable[[World, random.Random], None]
 
 
+class Need(Enum):
+    """What a fault can be done to; not every storm has it."""
+
+    NOTHING = "nothing"
+    CLUSTER = "a Spark cluster"
+    DISK = "a disk of its own"
+    CLOCK = "libfaketime"
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`title` as the table has it; `weight`: how often it comes beside the others; some need a `cluster`."""
+    """`title` as the table has it; `weight`: how often it comes beside the others."""
 
     title: str
     act: Act
     weight: int = 1
-    cluster: bool = False
+    needs: Need = Need.NOTHING
 
 
 def crash(world: World, _: random.Random) -> None:
@@ -139,6 +150,46 @@ def _executor(world: World, chance: random.Random) -> int:
     return chance.choice(executors(cluster))
 
 
+def crash_registry(world: World, chance: random.Random) -> None:
+    """The schema registry is killed, and the server while it is away; then both are started again."""
+    world.registry.kill()
+    server = world.server()
+    server.kill()
+    server.start()
+    time.sleep(chance.uniform(0, 15))
+    world.registry.start()
+
+
+def freeze_registry(world: World, chance: random.Random) -> None:
+    """The schema registry does not answer for a while; meanwhile every query is paused and resumed."""
+    world.registry.signal(signal.SIGSTOP)
+    pause(world, chance)
+    time.sleep(chance.uniform(3, 15))
+    world.registry.signal(signal.SIGCONT)
+
+
+def fill_disk(world: World, chance: random.Random) -> None:
+    """The disk of the checkpoints is full for a while; what is deleted meanwhile makes no room."""
+    ballast = world.data / "ballast"
+    until = time.monotonic() + chance.uniform(5, 25)
+    with open(ballast, "wb") as file:
+        while time.monotonic() < until:
+            disk = os.statvfs(world.data)
+            room = disk.f_bavail * disk.f_frsize
+            # Others write meanwhile: there may be less room than was said.
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), max(1, room))
+            time.sleep(0.01)
+    ballast.unlink()
+
+
+def set_clock(world: World, chance: random.Random) -> None:
+    """The servers' clock is set an hour forward or back, and right again after a while."""
+    world.set_clock(chance.choice([-3600, 3600]))
+    time.sleep(chance.uniform(5, 25))
+    world.set_clock(0)
+
+
 def add_partition(world: World, _: random.Random) -> None:
     """An input gets a partition more; keys change places."""
     count = world.kafka.topics()["LEFT"]
@@ -175,9 +226,15 @@ FAULTS: Mapping[str, Fault] = {
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
     "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
-    "crash-executor": Fault("kill -9 of an executor", crash_executor, 3, cluster=True),
-    "freeze-executor": Fault("an executor frozen for 8 to 20 s", freeze_executor, cluster=True),
-    "crash-worker": Fault("a worker with its executor killed, another after up to 15 s", crash_worker, cluster=True),
+    "crash-executor": Fault("kill -9 of an executor", crash_executor, 3, needs=Need.CLUSTER),
+    "freeze-executor": Fault("an executor frozen for 8 to 20 s", freeze_executor, needs=Need.CLUSTER),
+    "crash-worker": Fault(
+        "a worker with its executor killed, another after up to 15 s", crash_worker, needs=Need.CLUSTER
+    ),
+    "crash-registry": Fault("kill -9 of registry and server, the registry up to 15 s longer away", crash_registry),
+    "freeze-registry": Fault("the registry frozen for 3 to 15 s, every query paused and resumed", freeze_registry),
+    "fill-disk": Fault("the checkpoints' disk full for 5 to 25 s", fill_disk, needs=Need.DISK),
+    "set-clock": Fault("the clock set an hour forward or back for 5 to 25 s", set_clock, needs=Need.CLOCK),
     "add-partition": Fault("a partition added to an input", add_partition),
     "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
 }

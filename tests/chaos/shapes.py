@@ -142,6 +142,16 @@ SHAPES: tuple[Shape, ...] = (
         chained=True,
     ),
     TableShape(
+        "AVRO_COUNT",
+        "CREATE STREAM avro_copy WITH (value_format='AVRO') AS SELECT k, v FROM lefts WHERE v % 2 = 0 EMIT CHANGES; "
+        "CREATE TABLE avro_count WITH (value_format='JSON') AS SELECT k, COUNT(*) AS n, SUM(v) AS s FROM avro_copy "
+        "GROUP BY k EMIT CHANGES;",
+        _plain,
+        lambda value: (value["N"], value["S"]),
+        lambda n: _totals(list(range(0, n, 2))),
+        chained=True,
+    ),
+    TableShape(
         "PAIR_COUNT",
         "CREATE TABLE pair_count AS SELECT 'all' AS everything, COUNT(*) AS n, SUM(w) AS s FROM pairs GROUP BY 'all' "
         "EMIT CHANGES;",

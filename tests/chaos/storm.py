@@ -12,13 +12,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.faults import FAULTS, Fault
+from chaos.disk import small_disk
+from chaos.faults import FAULTS, Fault, Need
 from chaos.load import Load
 from chaos.outputs import Outputs, Verdict
 from chaos.shapes import SHAPES, SOURCES
-from chaos.world import SERVICE, World
+from chaos.world import SERVICE, World, clock_library
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
+from millstream.services.registry import RegistryProcess
 from millstream.tester.environment import KEEP_RECORDS
 
 EXACTLY_ONCE = "exactly_once_v2"
@@ -28,7 +30,8 @@ EXACTLY_ONCE = "exactly_once_v2"
 class Plan:
     """What is to be done: `seed` chooses the faults, `guarantee` is processing.guarantee, `rate` inputs a second.
 
-    `patience`: seconds that the outputs may take to be whole after a fault. `cluster`: on two Spark workers.
+    `cluster`: on two Spark workers. `disk`: on a disk that only this storm has (see `small_disk`). `patience`: seconds
+    that the outputs may take to be whole after a fault.
     """
 
     seed: int
@@ -36,8 +39,9 @@ class Plan:
     guarantee: str
     faults: Sequence[str]
     rate: int = 300
-    patience: float = 240
     cluster: bool = False
+    disk: bool = False
+    patience: float = 240
 
     @property
     def place(self) -> str:
@@ -48,6 +52,17 @@ class Plan:
     def isolation(self) -> str:
         """The isolation.level of those who read the outputs."""
         return "read_committed" if self.guarantee == EXACTLY_ONCE else "read_uncommitted"
+
+    @property
+    def clock(self) -> bool:
+        """Whether the servers have a clock that can be set: only where asked for, since each look at it costs."""
+        return "set-clock" in self.faults and clock_library() is not None
+
+    @property
+    def possible(self) -> dict[str, Fault]:
+        """Those of the faults that this storm has what they need for."""
+        has = {Need.NOTHING: True, Need.CLUSTER: self.cluster, Need.DISK: self.disk, Need.CLOCK: self.clock}
+        return {name: FAULTS[name] for name in self.faults if has[FAULTS[name].needs]}
 
     def settings(self) -> dict[str, str]:
         """The servers' settings."""
@@ -86,24 +101,34 @@ class Round:
         )
 
 
-def run(plan: Plan, folder: Path, say: Callable[[str], None]) -> list[Round]:
-    """Raise the storm in a world of its own under `folder`; what each round came to. `say` gets a line a round.
+def run(plan: Plan, folder: Path, ended: Callable[[int, Round], None]) -> list[Round]:
+    """Raise the storm in a world of its own under `folder`; what each round came to. `ended` gets each with its number.
 
     Raises AssertionError where a process does not come back.
     """
     chance = random.Random(plan.seed)
     with ExitStack() as running:
         broker = running.enter_context(BrokerProcess(folder / "kafka", port=0, settings=KEEP_RECORDS, heap="512m"))
+        registry = running.enter_context(RegistryProcess(folder / "registry", port=0, heap="256m"))
         cluster = running.enter_context(SparkCluster(folder / "spark")) if plan.cluster else None
-        settings = {**plan.settings(), **(cluster.settings if cluster else {})}
-        world = World(broker, folder, settings, plan.patience, cluster)
+        if plan.disk:
+            running.enter_context(small_disk(folder / "data"))
+        settings = {
+            **plan.settings(),
+            "ksql.schema.registry.url": registry.url,
+            **(cluster.settings if cluster else {}),
+        }
+        clock = folder / "clock" if plan.clock else None
+        world = World(broker, registry, folder, settings, plan.patience, cluster, clock)
+        if clock:
+            world.set_clock(0)
         running.callback(world.close)
         load = _declare(world, plan)
         outputs = Outputs(broker.bootstrap, SHAPES, plan.isolation)
         rounds: list[Round] = []
         for number in range(1, plan.rounds + 1):
             rounds.append(_round(plan, world, load, outputs, _choose(plan, chance), chance, rounds))
-            say(f"round {number}/{plan.rounds}  {rounds[-1].line()}")
+            ended(number, rounds[-1])
         load.close()
         outputs.close()
         return rounds
@@ -122,7 +147,7 @@ def _declare(world: World, plan: Plan) -> Load:
 
 
 def _choose(plan: Plan, chance: random.Random) -> Fault:
-    faults = [FAULTS[name] for name in plan.faults if plan.cluster or not FAULTS[name].cluster]
+    faults = list(plan.possible.values())
     return chance.choices(faults, [fault.weight for fault in faults])[0]
 
 

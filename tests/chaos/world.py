@@ -1,4 +1,4 @@
-"""What the storm rages over: a broker, one or two servers of one service, and the load."""
+"""What the storm rages over: a broker, a schema registry, one or two servers of one service, their disk and clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
+from millstream.services.registry import RegistryProcess
 from support.kafka import BrokerClient
 from support.server_process import ServerProcess
 
@@ -16,14 +17,17 @@ SERVICE = "chaos_"
 class World:
     """The processes; `settings` are the servers' own, `patience` the seconds that anything may take.
 
-    The queries run on `cluster`, in the servers' own JVMs where it is None.
+    The queries run on `cluster`, in the servers' own JVMs where it is None. `clock`: the file that sets the servers'
+    clock, None where they have the machine's.
     """
 
     broker: BrokerProcess
+    registry: RegistryProcess
     folder: Path
     settings: Mapping[str, str]
     patience: float
     cluster: SparkCluster | None = None
+    clock: Path | None = None
     servers: dict[str, ServerProcess] = field(default_factory=dict)
 
     @property
@@ -37,7 +41,7 @@ class World:
 
     def start_server(self, name: str) -> ServerProcess:
         """Start a server, or start it again; it takes up the queries that there are if no other has them."""
-        server = self.servers.get(name) or ServerProcess(self.broker.bootstrap, self.folder, name, **self.settings)
+        server = self.servers.get(name) or self._server(name)
         server.start()
         self.servers[name] = server
         return server
@@ -51,7 +55,40 @@ class World:
         (shown,) = self.server().ksql("SHOW QUERIES;")
         return {query["id"]: query["state"] for query in shown["queries"] if query["queryType"] == "PERSISTENT"}
 
+    @property
+    def data(self) -> Path:
+        """The folder of the servers' checkpoints."""
+        return self.folder / "data"
+
+    def set_clock(self, seconds: float) -> None:
+        """Set the servers' clock to the machine's plus `seconds`; at once, as a person would set it."""
+        assert self.clock is not None
+        beside = self.clock.with_suffix(".new")
+        beside.write_text(f"{seconds:+.0f}\n")
+        beside.replace(self.clock)
+
+    def _server(self, name: str) -> ServerProcess:
+        server = ServerProcess(self.broker.bootstrap, self.folder, name, **self.settings)
+        if self.clock is not None:
+            server.environment.update(clock_environment(self.clock))
+        return server
+
     def close(self) -> None:
         """End the servers as a crash would."""
         for server in self.servers.values():
             server.kill()
+
+
+def clock_library() -> Path | None:
+    """The libfaketime of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
+
+
+def clock_environment(clock: Path) -> dict[str, str]:
+    """What a process needs to have the clock that the file sets; clocks that only measure spans stay as they are."""
+    return {
+        "LD_PRELOAD": str(clock_library()),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }

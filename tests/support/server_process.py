@@ -37,12 +37,17 @@ class ServerProcess:
             *("--bootstrap-servers", bootstrap, "--listen", f"127.0.0.1:{self.port}"),
             *("--data-dir", str(folder / "data"), *words),
         ]
+        # Variables of its environment, beside those of ours.
+        self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and return when it answers."""
         with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+            environment = {**os.environ, **self.environment}
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, start_new_session=True, env=environment
+            )
         deadline = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(httpx.TransportError):
