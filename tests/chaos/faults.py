@@ -14,6 +14,7 @@ from enum import Enum
 
 from confluent_kafka.admin import NewPartitions
 
+from chaos.shapes import REPLACEMENTS
 from chaos.world import World
 from support.cluster import executors
 from support.kafka import wait_for
@@ -104,6 +105,13 @@ def pause(world: World, chance: random.Random) -> None:
     world.server().ksql("".join(f"PAUSE {id};" for id in ids))
     time.sleep(chance.uniform(0, 2))
     world.server().ksql("".join(f"RESUME {id};" for id in ids))
+
+
+def replace(world: World, chance: random.Random) -> None:
+    """A filter and a count are replaced by others that say the same of all inputs."""
+    for statement in REPLACEMENTS:
+        world.server().ksql(statement.format(chance.randrange(1, 1_000_000)))
+        time.sleep(chance.uniform(0, 2))
 
 
 def crash_broker(world: World, chance: random.Random) -> None:
@@ -224,6 +232,7 @@ FAULTS: Mapping[str, Fault] = {
     "take-over": Fault("the leader of two frozen for 12 to 25 s", take_over, 2),
     "hand-over": Fault("kill -9 of the leader of two", hand_over, 2),
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
+    "replace": Fault("CREATE OR REPLACE of a filter and of a count", replace, 2),
     "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
     "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
     "crash-executor": Fault("kill -9 of an executor", crash_executor, 3, needs=Need.CLUSTER),

@@ -23,6 +23,14 @@ CREATE TABLE names (k STRING PRIMARY KEY, name STRING) WITH (kafka_topic='NAMES'
 """
 
 
+# Other SQL for two of the shapes below, whatever number stands in it; no input is negative.
+REPLACEMENTS = (
+    "CREATE OR REPLACE STREAM copy AS SELECT k, v FROM lefts WHERE v % 3 <> 0 AND v > -{} EMIT CHANGES;",
+    "CREATE OR REPLACE TABLE total AS SELECT k, COUNT(*) AS n, SUM(v) AS s FROM lefts WHERE v > -{} GROUP BY k "
+    "EMIT CHANGES;",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StreamShape:
     """A stream: `row` reads an output, `expected` are all rows of n inputs."""
