@@ -19,6 +19,8 @@ from millstream.services.broker import BrokerProcess
 MEASURES = ("throughput", "latency", "idle")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
+# Beside a cluster.
+LOCAL = "millstream, local mode"
 
 
 def main() -> None:
@@ -29,6 +31,8 @@ def main() -> None:
         both: list[Peer | Millstream] = [Peer(Path(folder), once=once), Millstream(Path(folder), once=once)]
         if once:
             both.append(Millstream(Path(folder), AT_LEAST_ONCE))
+        if options.cluster:
+            both = [Millstream(Path(folder), once=once, cluster=True), Millstream(Path(folder), LOCAL, once)]
         engines = [engine for engine in both if options.engine in (engine.name, "both")]
         rows = measure(options, broker.bootstrap, engines, Path(folder))
     Console().print(table(rows))
@@ -41,6 +45,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
     parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
+    parser.add_argument("--cluster", action="store_true", help="on a Spark cluster of two workers, beside local mode")
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
     parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")

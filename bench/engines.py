@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import httpx
 
 from bench.topics import BenchTopics
 from millstream.services import jars
+from millstream.services.cluster import SparkCluster
 from millstream.services.java import java
 from millstream.services.ports import free_port
 
@@ -127,11 +128,15 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Millstream:
-    """A millstream server, asked over REST as any client would; `once`: with exactly_once_v2."""
+    """A millstream server, asked over REST as any client would; `once`: with exactly_once_v2.
+
+    `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine.
+    """
 
     folder: Path
     name: str = "millstream"
     once: bool = False
+    cluster: bool = False
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -150,7 +155,11 @@ class Millstream:
         command: list[str | Path] = [SERVER, "server", "--bootstrap-servers", bootstrap, "--listen", listen]
         if self.once:
             command += [f"--set=processing.guarantee={ONCE}", f"--set=commit.interval.ms={COMMIT_INTERVAL}"]
-        with _process(command, self.folder / "server.log", self.folder) as process:
+        with ExitStack() as processes:
+            if self.cluster:
+                cluster = processes.enter_context(SparkCluster(self.folder / "spark", slots=2, memory="2g"))
+                command += [f"--set={name}={value}" for name, value in cluster.settings.items()]
+            process = processes.enter_context(_process(command, self.folder / "server.log", self.folder))
             running = EngineRun(process)
             _wait_for(listen, running, self.folder / "server.log")
             yield running, StatementClient(listen)
