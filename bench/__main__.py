@@ -13,10 +13,11 @@ from bench.backlog import Rate, middle, throughput
 from bench.engines import ONCE, STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.restart import Restart, restart
 from bench.topics import KEYS
 from millstream.services.broker import BrokerProcess
 
-MEASURES = ("throughput", "latency", "idle")
+MEASURES = ("throughput", "latency", "idle", "restart")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
@@ -74,6 +75,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
         rows += latency_rows(found)
     if "idle" in options.measure and options.engine != "kafka streams":
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
+    if "restart" in options.measure and options.engine != "kafka streams":
+        rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     return rows
 
 
@@ -107,6 +110,13 @@ def idle_rows(one: Idle) -> list[Row]:
     cost = f"{one.cpu_percent} % of a core, {one.resident_mb} MB"
     answer = f"median {one.answer_median_ms} ms, worst {one.answer_worst_ms} ms"
     return [(f"{one.queries} idle queries", "millstream", cost), ("their answers", "millstream", answer)]
+
+
+def restart_rows(one: Restart) -> list[Row]:
+    """When the queries write again."""
+    say(dataclasses.asdict(one))
+    figures = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s"
+    return [(f"restart with {one.queries} queries", "millstream", figures)]
 
 
 def say(result: dict[str, object]) -> None:

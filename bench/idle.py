@@ -50,19 +50,22 @@ def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, statefu
     with engine.server(bootstrap) as (running, ask):
         for i in range(queries):
             ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
-        _answers(bootstrap, queries, patience=600)
+        answers(bootstrap, queries, patience=600)
         time.sleep(SETTLE)
         before = _cpu_seconds(running.process.pid)
         time.sleep(seconds)
         percent = (_cpu_seconds(running.process.pid) - before) / seconds * 100
         resident = sum(_resident(number) for number in family(running.process.pid))
-        taken = sorted(_answers(bootstrap, queries, patience=10))
+        taken = sorted(answers(bootstrap, queries, patience=10))
         ask("TERMINATE ALL;")
     return Idle(queries, round(percent, 1), resident >> 20, taken[len(taken) // 2], taken[-1])
 
 
-def _answers(bootstrap: str, queries: int, patience: float) -> list[float]:
-    """One record to each query in turn; the milliseconds until each answered."""
+def answers(bootstrap: str, queries: int, patience: float) -> list[float]:
+    """One record to each query in turn; the milliseconds until each answered.
+
+    RuntimeError where one does not answer within `patience` seconds.
+    """
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
     consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
     try:

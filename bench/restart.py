@@ -1,0 +1,62 @@
+"""Restarts: how soon after a server's start each of its queries writes again."""
+
+import time
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from bench.engines import Millstream
+from bench.idle import SOURCE, STATEFUL, STATELESS, answers
+from bench.topics import create, reader
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Seconds from the start of the server until it answers, and until half and all of `queries` have written."""
+
+    queries: int
+    serves: float
+    half: float
+    all: float
+
+
+def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
+    """Make the queries, half of them with a state, stop the server, give each query a record, and start it again.
+
+    RuntimeError where a query does not write within ten minutes.
+    """
+    create(bootstrap, [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")], partitions=1)
+    with engine.server(bootstrap) as (_, ask):
+        for i in range(queries):
+            kinds = STATEFUL if i % 2 else STATELESS
+            ask((SOURCE + kinds[i // 2 % len(kinds)]).format(i=i))
+        answers(bootstrap, queries, patience=600)
+    consumer = reader(bootstrap, **{"fetch.wait.max.ms": 10, "fetch.min.bytes": 1})
+    consumer.assign([_end(consumer, f"idle-out-{i}") for i in range(queries)])
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for i in range(queries):
+        producer.produce(f"idle-in-{i}", key="k", value='{"A":1,"B":"x"}')
+    producer.flush()
+    begun = time.monotonic()
+    with engine.server(bootstrap) as (_, ask):
+        serves = time.monotonic() - begun
+        moments = _first_rows(consumer, queries, begun)
+        ask("TERMINATE ALL;")
+    consumer.close()
+    return Restart(queries, round(serves, 1), round(moments[queries // 2], 1), round(moments[-1], 1))
+
+
+def _end(consumer: Consumer, topic: str) -> TopicPartition:
+    return TopicPartition(topic, 0, consumer.get_watermark_offsets(TopicPartition(topic, 0))[1])
+
+
+def _first_rows(consumer: Consumer, queries: int, begun: float) -> list[float]:
+    """The seconds from `begun` to the first row of each topic, in their order."""
+    moments: dict[str, float] = {}
+    while len(moments) < queries:
+        if time.monotonic() - begun > 600:
+            raise RuntimeError(f"{queries - len(moments)} of {queries} queries did not write in ten minutes")
+        message = consumer.poll(1)
+        if message is not None and not message.error():
+            moments.setdefault(str(message.topic()), time.monotonic() - begun)
+    return sorted(moments.values())
