@@ -7,11 +7,13 @@ import contextlib
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+import httpx
 from confluent_kafka.admin import NewPartitions
 
 from chaos.shapes import REPLACEMENTS
@@ -119,6 +121,31 @@ def crash_broker(world: World, chance: random.Random) -> None:
     world.broker.kill()
     time.sleep(chance.uniform(0, 15))
     world.broker.start()
+
+
+def outage(world: World, chance: random.Random) -> None:
+    """The broker is away for a minute. The server stays, and each statement that it accepts meanwhile takes effect."""
+    server, accepted = world.server(), list[str]()
+
+    def declare(moment: str) -> None:
+        name = f"OUTAGE_{moment}_{chance.randrange(10**9)}"
+        with contextlib.suppress(AssertionError, httpx.TransportError):
+            server.ksql(f"CREATE STREAM {name} (v INT) WITH (kafka_topic='LEFT', format='JSON');")
+            accepted.append(name)
+
+    declare("BEFORE")
+    world.broker.kill()
+    during = threading.Timer(chance.uniform(0, 55), declare, ["DURING"])
+    during.start()
+    time.sleep(60)
+    world.broker.start()
+    during.join()
+    assert server.running, "the server did not outlive the broker's absence"
+    wait_for(lambda: "OUTAGE_AFTER" in "".join(accepted) or declare("AFTER"), "a statement", world.patience)
+    (listed,) = server.ksql("SHOW STREAMS;")
+    lost = set(accepted) - {stream["name"] for stream in listed["streams"]}
+    assert not lost, f"statements that were accepted and are gone: {lost}"
+    server.ksql("".join(f"DROP STREAM {name};" for name in accepted))
 
 
 def freeze_broker(world: World, chance: random.Random) -> None:
@@ -234,6 +261,7 @@ FAULTS: Mapping[str, Fault] = {
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "replace": Fault("CREATE OR REPLACE of a filter and of a count", replace, 2),
     "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
+    "outage": Fault("the broker away for 60 s", outage),
     "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
     "crash-executor": Fault("kill -9 of an executor", crash_executor, 3, needs=Need.CLUSTER),
     "freeze-executor": Fault("an executor frozen for 8 to 20 s", freeze_executor, needs=Need.CLUSTER),
