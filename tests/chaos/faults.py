@@ -271,7 +271,9 @@ FAULTS: Mapping[str, Fault] = {
     "crash-registry": Fault("kill -9 of registry and server, the registry up to 15 s longer away", crash_registry),
     "freeze-registry": Fault("the registry frozen for 3 to 15 s, every query paused and resumed", freeze_registry),
     "fill-disk": Fault("the checkpoints' disk full for 5 to 25 s", fill_disk, needs=Need.DISK),
-    "set-clock": Fault("the clock set an hour forward or back for 5 to 25 s", set_clock, needs=Need.CLOCK),
+    "set-clock": Fault(
+        "the clock of the server's JVM set an hour forward or back for 5 to 25 s", set_clock, needs=Need.CLOCK
+    ),
     "add-partition": Fault("a partition added to an input", add_partition),
     "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
 }

@@ -1,11 +1,13 @@
 """What the storm rages over: a broker, a schema registry, one or two servers of one service, their disk and clock."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
+from millstream.services.java import java
 from millstream.services.registry import RegistryProcess
 from support.kafka import BrokerClient
 from support.server_process import ServerProcess
@@ -70,7 +72,7 @@ class World:
     def _server(self, name: str) -> ServerProcess:
         server = ServerProcess(self.broker.bootstrap, self.folder, name, **self.settings)
         if self.clock is not None:
-            server.environment.update(clock_environment(self.clock))
+            server.environment.update(clocked_java(self.clock))
         return server
 
     def close(self) -> None:
@@ -80,15 +82,25 @@ class World:
 
 
 def clock_library() -> Path | None:
-    """The libfaketime of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
-    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
+    """The libfaketime for several threads of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
-def clock_environment(clock: Path) -> dict[str, str]:
-    """What a process needs to have the clock that the file sets; clocks that only measure spans stay as they are."""
-    return {
-        "LD_PRELOAD": str(clock_library()),
-        "FAKETIME_TIMESTAMP_FILE": str(clock),
-        "FAKETIME_CACHE_DURATION": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+def clocked_java(clock: Path) -> dict[str, str]:
+    """Variables by which a server's JVM has the clock that the file sets; clocks that measure spans stay as they are.
+
+    They name a Java that starts the machine's with libfaketime. Python itself cannot sleep with that library.
+    """
+    home = clock.parent / "clocked-java"
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "LD_PRELOAD": clock_library(),
+        "FAKETIME_TIMESTAMP_FILE": clock,
+        "FAKETIME_CACHE_DURATION": 1,
+        "FAKETIME_DONT_FAKE_MONOTONIC": 1,
     }
+    words = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in settings.items())
+    program.write_text(f'#!/bin/sh\n{words} exec {shlex.quote(str(java()))} "$@"\n')
+    program.chmod(0o755)
+    return {"JAVA_HOME": str(home)}
