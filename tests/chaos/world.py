@@ -82,7 +82,7 @@ class World:
 
 
 def clock_library() -> Path | None:
-    """The libfaketime for several threads of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
+    """The libfaketime of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
