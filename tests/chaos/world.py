@@ -1,6 +1,6 @@
 """What the storm rages over: a broker, a schema registry, one or two servers of one service, their disk and clock."""
 
-import shlex
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,20 +89,20 @@ def clock_library() -> Path | None:
 def clocked_java(clock: Path) -> dict[str, str]:
     """Variables by which a server's JVM has the clock that the file sets; clocks that measure spans stay as they are.
 
-    They name a Java that starts the machine's with libfaketime. Python itself cannot sleep with that library.
+    They name a Java that starts the machine's with libfaketime: Python itself cannot sleep with that library. It is
+    always the same file, since an archive of classes is kept for each Java.
     """
-    home = clock.parent / "clocked-java"
-    program = home / "bin" / "java"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "LD_PRELOAD": clock_library(),
-        "FAKETIME_TIMESTAMP_FILE": clock,
-        "FAKETIME_CACHE_DURATION": 1,
-        "FAKETIME_DONT_FAKE_MONOTONIC": 1,
+    home = Path(tempfile.gettempdir()) / "millstream-clocked-java"
+    program, text = home / "bin" / "java", f'#!/bin/sh\nLD_PRELOAD={clock_library()} exec {java()} "$@"\n'
+    if not program.exists() or program.read_text() != text:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(text)
+        program.chmod(0o755)
+    return {
+        "JAVA_HOME": str(home),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         # Else the waits of a JVM end at once, and it spins.
-        "FAKETIME_FORCE_MONOTONIC_FIX": 0,
+        "FAKETIME_FORCE_MONOTONIC_FIX": "0",
     }
-    words = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in settings.items())
-    program.write_text(f'#!/bin/sh\n{words} exec {shlex.quote(str(java()))} "$@"\n')
-    program.chmod(0o755)
-    return {"JAVA_HOME": str(home)}
