@@ -95,6 +95,8 @@ def _folder(keep: Path | None, name: str) -> AbstractContextManager[Path | str]:
     if keep is None:
         return tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)
     folder = keep / name
+    if folder.exists():
+        sys.exit(f"{folder} has what an earlier storm left: name another folder with --keep, or remove it")
     folder.mkdir(parents=True)
     return nullcontext(folder)
 
