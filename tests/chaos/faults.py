@@ -116,6 +116,24 @@ def replace(world: World, chance: random.Random) -> None:
         time.sleep(chance.uniform(0, 2))
 
 
+def set_tasks(world: World, chance: random.Random) -> None:
+    """The states of a count and of a stream-stream join are moved to another number of tasks."""
+    for sink in ("TOTAL", "PAIRS"):
+        (id,) = (id for id in world.queries() if id.split("_", 1)[1].startswith(f"{sink}_"))
+        world.server().ksql(f"ALTER QUERY {id} SET TASKS {chance.randint(1, 4)};")
+
+
+def crash_set_tasks(world: World, chance: random.Random) -> None:
+    """The same, and the server is killed meanwhile."""
+    server = world.server()
+    killer = threading.Timer(chance.uniform(0.2, 6), server.kill)
+    killer.start()
+    with contextlib.suppress(AssertionError, httpx.TransportError):
+        set_tasks(world, chance)
+    killer.join()
+    server.start()
+
+
 def crash_broker(world: World, chance: random.Random) -> None:
     """The broker is killed, and started again after a while."""
     world.broker.kill()
@@ -260,6 +278,8 @@ FAULTS: Mapping[str, Fault] = {
     "hand-over": Fault("kill -9 of the leader of two", hand_over, 2),
     "pause": Fault("PAUSE and RESUME of every query", pause, 2),
     "replace": Fault("CREATE OR REPLACE of a filter and of a count", replace, 2),
+    "set-tasks": Fault("ALTER QUERY SET TASKS of a count and of a join", set_tasks),
+    "crash-set-tasks": Fault("the same, and kill -9 of the server within 6 s", crash_set_tasks),
     "crash-broker": Fault("kill -9 of the broker, up to 15 s away", crash_broker, 2),
     "outage": Fault("the broker away for 60 s", outage),
     "freeze-broker": Fault("the broker frozen for 3 to 15 s", freeze_broker),
