@@ -136,7 +136,7 @@ def crash_set_tasks(world: World, chance: random.Random) -> None:
 
 def crash_broker(world: World, chance: random.Random) -> None:
     """The broker is killed, and started again after a while."""
-    world.broker.kill()
+    world.kill_broker()
     time.sleep(chance.uniform(0, 15))
     world.broker.start()
 
@@ -152,7 +152,7 @@ def outage(world: World, chance: random.Random) -> None:
             accepted.append(name)
 
     declare("BEFORE")
-    world.broker.kill()
+    world.kill_broker()
     during = threading.Timer(chance.uniform(0, 55), declare, ["DURING"])
     during.start()
     time.sleep(60)

@@ -119,11 +119,12 @@ def run(plan: Plan, folder: Path, ended: Callable[[int, Round], None]) -> list[R
             **(cluster.settings if cluster else {}),
         }
         clock = folder / "clock" if plan.clock else None
-        world = World(broker, registry, folder, settings, plan.patience, cluster, clock)
+        load = Load(broker.bootstrap, plan.rate)
+        world = World(broker, registry, folder, settings, plan.patience, load, cluster, clock)
         if clock:
             world.set_clock(0)
         running.callback(world.close)
-        load = _declare(world, plan)
+        _declare(world)
         outputs = Outputs(broker.bootstrap, SHAPES, plan.isolation)
         rounds: list[Round] = []
         for number in range(1, plan.rounds + 1):
@@ -134,16 +135,14 @@ def run(plan: Plan, folder: Path, ended: Callable[[int, Round], None]) -> list[R
         return rounds
 
 
-def _declare(world: World, plan: Plan) -> Load:
+def _declare(world: World) -> None:
     for topic in ("LEFT", "RIGHT", "NAMES"):
         world.kafka.create_topic(topic, partitions=2)
-    load = Load(world.broker.bootstrap, plan.rate)
-    load.begin()
+    world.load.begin()
     server = world.start_server("one")
     server.ksql(SOURCES)
     for shape in SHAPES:
         server.ksql(shape.sql)
-    return load
 
 
 def _choose(plan: Plan, chance: random.Random) -> Fault:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.load import Load
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
 from millstream.services.java import java
@@ -28,6 +29,7 @@ class World:
     folder: Path
     settings: Mapping[str, str]
     patience: float
+    load: Load
     cluster: SparkCluster | None = None
     clock: Path | None = None
     servers: dict[str, ServerProcess] = field(default_factory=dict)
@@ -61,6 +63,12 @@ class World:
     def data(self) -> Path:
         """The folder of the servers' checkpoints."""
         return self.folder / "data"
+
+    def kill_broker(self) -> None:
+        """Kill the broker; what is to be written from now on waits for it."""
+        self.load.hold()
+        self.broker.kill()
+        self.load.resume()
 
     def set_clock(self, seconds: float) -> None:
         """Set the servers' clock to the machine's plus `seconds`; at once, as a person would set it."""
