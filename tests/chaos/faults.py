@@ -148,7 +148,7 @@ def add_partition(world: World, _: random.Random) -> None:
 
 
 def remake_topic(world: World, _: random.Random) -> None:
-    """Another query's topic is deleted and made again: that query fails with that reason, the others go on."""
+    """Another query's topic is deleted and created again: that query fails with that reason, the others go on."""
     kafka, server = world.kafka, world.server()
     topic = kafka.create_topic(kafka.unique("gone"))
     stream, copy = (topic.replace("-", "_").upper() + end for end in ("", "_COPY"))
@@ -179,5 +179,5 @@ FAULTS: Mapping[str, Fault] = {
     "freeze-executor": Fault("an executor frozen for 8 to 20 s", freeze_executor, cluster=True),
     "crash-worker": Fault("a worker with its executor killed, another after up to 15 s", crash_worker, cluster=True),
     "add-partition": Fault("a partition added to an input", add_partition),
-    "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
+    "remake-topic": Fault("another query's topic deleted and created again", remake_topic),
 }
