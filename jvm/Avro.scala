@@ -5,10 +5,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.avro.{AvroRuntimeException, Schema}
 import org.apache.avro.Schema.Type._
 
-/** Avro's schemas as reader and writer see them. */
+/** Questions about Avro schemas that the reader and the writer both ask. */
 object Avro {
 
-  /** The schema that a text means, with those it refers to; throws BadRecord. */
+  /** Parses a schema and the schemas that it refers to; throws BadRecord if one is not valid. */
   def parsed(schema: Registered): Schema =
     try {
       val parser = new Schema.Parser
@@ -21,14 +21,14 @@ object Avro {
     parser.parse(schema.text)
   }
 
-  /** Whether an array of such elements is how Kafka Connect writes a map. */
+  /** True if an array with this element type is Kafka Connect's encoding of a map: records of `key` and `value`. */
   def isEntry(element: Schema): Boolean =
     element.getType == RECORD && element.getFields.asScala.map(_.name).toSeq == Seq("key", "value")
 
-  /** Whether a whole payload is bytes: Confluent's serializers write such without their length. */
+  /** True if a payload of this schema is its bytes alone: Confluent's serializers write them without a length. */
   def isRaw(schema: Schema): Boolean = schema.getType == BYTES
 
-  /** Which of the names a field is: the one of its very spelling, else of its letters in any case; -1 for none. */
+  /** The index of `name` in `names`: first by exact spelling, then ignoring case; -1 if there is none. */
   def position(name: String, names: Seq[String]): Int = {
     val exact = names.indexOf(name)
     if (exact >= 0) exact else names.indexWhere(_.equalsIgnoreCase(name))

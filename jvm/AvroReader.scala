@@ -16,9 +16,10 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Reads records by the schema that each names, straight into rows; a wrapped side is a record, else a bare value.
- * For {"name": "R", "type": "record", "fields": [{"name": "a", "type": "long"}]} and the column A BIGINT a
- * AvroRecordReader is made once, which asks Avro's decoder for a long and puts it into the row's first place.
+ * Decodes Avro records straight into rows, by the writer schema whose id each record carries. A wrapped side is a
+ * record; an unwrapped side is a single value. For {"name": "R", "type": "record", "fields": [{"name": "a", "type":
+ * "long"}]} and the column A BIGINT, one AvroRecordReader is built and reused; it reads a long from Avro's decoder and
+ * puts it into the first field of the row.
  */
 class AvroReader(spec: Spec) extends Reader {
   private val registry = SchemaRegistry.of(spec.schema.registry)
@@ -40,14 +41,15 @@ class AvroReader(spec: Spec) extends Reader {
 }
 
 /**
- * The bytes of one record behind Avro's decoder, whose own limits are those of an array in Java's memory: it allocates
- * what a length says before it looks for the bytes, and skips as many elements without bytes as a count says.
+ * The bytes of one record behind Avro's decoder, with limits. Avro's own limits only protect a Java array's size: its
+ * decoder allocates whatever a length claims before it checks that the bytes exist, and skips any number of elements
+ * that take no bytes.
  */
 class AvroInput(record: Array[Byte], start: Int) {
   import AvroInput._
 
   val decoder: BinaryDecoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, null)
-  // Elements may take no bytes (null, or a record of no fields): a few more than there are bytes are believed.
+  // Elements may take no bytes (null, or a record without fields), so slightly more elements than bytes are allowed.
   private var elements = record.length - start + WithoutBytes
   private var depth = 0
 
@@ -64,7 +66,7 @@ class AvroInput(record: Array[Byte], start: Int) {
     data
   }
 
-  /** Runs `body` at each element of an array, or entry of a map, which are written alike. */
+  /** Runs `body` once for each element of an array or entry of a map; both have the same encoding. */
   def each(body: => Unit): Unit = {
     var count = believed(decoder.readArrayStart())
     while (count > 0) {
@@ -80,20 +82,22 @@ class AvroInput(record: Array[Byte], start: Int) {
     count
   }
 
-  /** One of the choices that the next index names: a union's branches, an enum's symbols. */
+  /** Reads an index and returns the choice that it selects: a union's branch or an enum's symbol. */
   def choice[T <: AnyRef](choices: Array[T], what: => String): T = {
     val i = decoder.readIndex()
     if (i < 0 || i >= choices.length) throw new BadRecord(s"$what $i")
     choices(i)
   }
 
-  /** Passes a value. GenericDatumReader.skip knows no limits, so that it serves for values that hold no others. */
+  /**
+   * Skips a value. GenericDatumReader.skip has no limits, so it is used only for values that contain no other values.
+   */
   def skip(schema: Schema): Unit = schema.getType match {
     case ARRAY => each(skip(schema.getElementType))
     case MAP => each { decoder.skipString(); skip(schema.getValueType) }
     case UNION => skip(choice(schema.getTypes.toArray(Array.empty[Schema]), "a union has no branch"))
     case RECORD =>
-      // Of a recursive type there may be one in another without end.
+      // A recursive type allows unbounded nesting.
       depth += 1
       if (depth > Deepest) throw new BadRecord(s"records are nested more than $Deepest deep")
       schema.getFields.forEach(field => skip(field.schema))
@@ -106,7 +110,7 @@ object AvroInput {
   private val Deepest = 100
   private val WithoutBytes = 65536L
 
-  /** What the decoder says of bytes that are not what the schema says. */
+  /** Turns the decoder's exceptions for malformed bytes into a BadRecord. */
   object Refused {
     def unapply(failure: Throwable): Option[BadRecord] = failure match {
       case bad: BadRecord => Some(bad)
@@ -118,7 +122,7 @@ object AvroInput {
   }
 }
 
-/** Reads one value of a writer's schema as a shape; throws BadRecord, or what AvroInput.Refused knows. */
+/** Reads a value of the writer's schema as a column type; throws BadRecord, or an exception that Refused matches. */
 trait AvroFieldReader {
   def read(in: AvroInput): Any
 }
@@ -155,7 +159,9 @@ object AvroFieldReader {
     case _ => unreadable(schema, shape)
   }
 
-  /** A schema that the shape cannot take is a fault of the records that use it, not of those that take another branch. */
+  /**
+   * Fails when it is read, not when it is built: only records that use this union branch are bad, not those of others.
+   */
   private def unreadable(schema: Schema, shape: SqlType): AvroFieldReader =
     _ => throw new BadRecord(s"cannot read Avro's ${schema.getType.getName} as ${shape.sql}")
 
@@ -197,12 +203,12 @@ object AvroFieldReader {
   }
 }
 
-/** Reads a record into a row by its fields' names; fields without a column are passed, columns without a field null. */
+/** Reads a record into a row by field name; fields without a column are skipped, columns without a field are null. */
 private class AvroRecordReader(schema: Schema, shape: SqlType.Struct) extends AvroFieldReader {
   private val fields = schema.getFields.asScala.map(_.schema).toArray
   private val targets = Array.fill(fields.length)(-1)
   private val names = schema.getFields.asScala.map(_.name).toSeq
-  // From the columns to the fields, so that of two fields that differ by case alone the exact one is taken.
+  // Iterates over the columns, not the fields: of two fields that differ only in case, the exact match is taken.
   shape.names.zipWithIndex.foreach { case (name, i) =>
     val at = Avro.position(name, names)
     if (at >= 0 && targets(at) < 0) targets(at) = i

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Writes records by the schema of the spec, whose id stands before each; a null single value is a null payload. */
+/** Writes records by the spec's schema, each prefixed by the schema's id; a null single value is a null payload. */
 class AvroWriter(spec: Spec) extends Writer {
   private val bytes = UnsynchronizedByteArrayOutputStream.builder.get
   private val out = EncoderFactory.get.binaryEncoder(bytes, null)
@@ -29,7 +29,7 @@ class AvroWriter(spec: Spec) extends Writer {
   override def write(row: InternalRow): Array[Byte] =
     if (!spec.wrapped && row.isNullAt(0)) null
     else {
-      // What a record that failed has left in the encoder goes first.
+      // Discard what a failed record left in the encoder.
       out.flush()
       bytes.reset()
       out.writeFixed(header)
@@ -46,7 +46,7 @@ class AvroWriter(spec: Spec) extends Writer {
   }
 }
 
-/** Writes the value that stands at an ordinal of a row or an array as one schema; throws BadRecord. */
+/** Writes the value at an ordinal of a row or an array as one schema; throws BadRecord. */
 trait AvroFieldWriter {
   def write(from: SpecializedGetters, i: Int, out: Encoder): Unit
 }
@@ -54,7 +54,7 @@ trait AvroFieldWriter {
 object AvroFieldWriter {
   private val decimals = new Conversions.DecimalConversion
 
-  /** The writer of a schema; `default` is what stands for null where the schema has no null, already encoded. */
+  /** The writer of a schema; `default` (encoded) is written for null where the schema does not allow null. */
   def of(schema: Schema, shape: SqlType, default: Array[Byte] = null): AvroFieldWriter =
     if (schema.getType == UNION) union(schema, shape, default)
     else orDefault(some(schema, shape), default, s"null where the schema requires ${schema.getType.getName}")
@@ -114,7 +114,7 @@ object AvroFieldWriter {
   private def unheld(schema: Schema, shape: SqlType): BadRecord =
     new BadRecord(s"the schema's ${schema.getType.getName} cannot hold ${shape.sql}")
 
-  /** A payload that is all one value of bytes. */
+  /** A payload that is a single bytes value. */
   def raw(schema: Schema, shape: SqlType): AvroFieldWriter = shape match {
     case SqlType.Bytes => (from, i, out) => out.writeFixed(from.getBinary(i))
     case d: SqlType.Decimal =>
@@ -123,7 +123,7 @@ object AvroFieldWriter {
     case _ => throw unheld(schema, shape)
   }
 
-  /** A string from where Spark holds it, made valid UTF-8 where it is not. */
+  /** Writes a string from Spark's own bytes, repaired if they are not valid UTF-8. */
   private def text(value: UTF8String, out: Encoder): Unit = {
     val bytes = (if (value.isValid) value else value.makeValid()).getByteBuffer
     out.writeBytes(bytes.array, bytes.arrayOffset + bytes.position(), bytes.remaining)
@@ -156,7 +156,7 @@ object AvroFieldWriter {
     out.writeFixed(data)
   }
 
-  /** The bytes of a decimal as Avro's own conversion makes them. */
+  /** The bytes of a decimal, encoded as Avro's own decimal conversion does. */
   private def decimal(schema: Schema, shape: SqlType.Decimal): (SpecializedGetters, Int) => Array[Byte] =
     schema.getLogicalType match {
       case held: LogicalTypes.Decimal => { (from, i) =>
@@ -187,7 +187,7 @@ object AvroFieldWriter {
     out.writeArrayEnd()
   }
 
-  /** A map, and Connect's array of entries, which has the same bytes. */
+  /** Writes a map, or Connect's array of entries; both have the same encoding. */
   private def map(key: AvroFieldWriter, value: AvroFieldWriter): AvroFieldWriter = { (from, at, out) =>
     val entries = from.getMap(at)
     val (keys, values) = (entries.keyArray(), entries.valueArray())
@@ -204,7 +204,7 @@ object AvroFieldWriter {
   }
 }
 
-/** Writes a row as a record: each field of the schema from the column of its name, else its default. */
+/** Writes a row as a record: each field of the schema from the column of that name, or its default value. */
 class AvroRecordWriter(schema: Schema, shape: SqlType.Struct) extends AvroFieldWriter {
   private val names = schema.getFields.asScala.map(_.name).toArray
   private val sources = names.map(Avro.position(_, shape.names))
@@ -233,7 +233,7 @@ object AvroRecordWriter {
     if (schema.getType == RECORD) new AvroRecordWriter(schema, shape)
     else throw new BadRecord(s"the schema is ${schema.getType.getName}, not a record")
 
-  /** Writes the default of a field for which there is no column, else null; throws BadRecord where it allows neither. */
+  /** The writer of a field without a column: its default, else null; throws BadRecord if the schema allows neither. */
   private def withoutColumn(field: Schema.Field): AvroFieldWriter = default(field) match {
     case Some(bytes) => (_, _, out) => out.writeFixed(bytes)
     case None if field.schema.getType == NULL => (_, _, _) => ()
@@ -243,7 +243,7 @@ object AvroRecordWriter {
     case None => throw new BadRecord(s"the schema requires the field ${field.name}, for which there is no column")
   }
 
-  /** A field's default as Avro writes it. */
+  /** A field's default value, encoded. */
   private def default(field: Schema.Field): Option[Array[Byte]] =
     if (!field.hasDefaultValue) None
     else {

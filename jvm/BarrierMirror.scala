@@ -6,35 +6,35 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.spark.util.ThreadUtils
 
-/** How a task reaches the barrier of its query's run: on the driver the barrier, in an executor its mirror. */
+/** How a task reaches its run's barrier: on the driver the barrier itself, in an executor a mirror of it. */
 final case class BarrierReference(id: String) {
 
-  /** None where no barrier holds the query (any more). */
+  /** None if the query has no barrier, or it has been lifted. */
   def get: Option[Barrier] =
     if (id.isEmpty) None
     else if (DriverEndpoint.isRemote) BarrierMirrors.of(id)
     else TableBootstrapBarriers.withId(id)
 }
 
-/** How a task reaches a table input of such a barrier. */
+/** How a task reaches one table input of a barrier. */
 final case class TableInputReference(barrier: BarrierReference, index: Int) {
 
-  /** The input, null where nothing waits for it (any more). */
+  /** The table input; null if the query has no barrier, or it has been lifted. */
   def get: TableInput = barrier.get.map(_.input(index)).orNull
 }
 
 /**
- * A barrier in an executor's JVM. It counts what the tasks of this JVM read, send and fold, and reports it to the
- * barrier on the driver, which adds up what all mirrors say and answers whether streams may go on.
+ * A barrier in an executor's JVM. It counts the rows that this JVM's tasks read, send and fold, and reports the counts
+ * to the barrier on the driver, which adds up all reports and answers whether the streams may start.
  *
- *   a table's only partition, of three rows, is read on executor A; its groups are on A and B
- *   reported by A              by B          the barrier
- *   read to 2; sent 2, 1 here  0 are here    holds
- *   read to 3; sent 3, 2 here  0 are here    holds
- *                              1 is here     is lifted: all is read, 3 were sent, and 3 are in their operators
+ *   a table with one partition of three rows is read on executor A; its groups are on A and B
+ *   reported by A                    by B             the barrier
+ *   read to 2; 2 sent, 1 arrived     0 arrived        holds
+ *   read to 3; 3 sent, 2 arrived     0 arrived        holds
+ *                                    1 arrived        is lifted: all is read, 3 were sent and 3 have arrived
  *
- * A report is of one moment: a partition's rows before where it is read to are among those that it says were sent. So
- * where all is read, the sum of what was sent is final, and what has arrived can reach it but not pass it.
+ * Each report is consistent: the rows before the reported read position are included in the reported sent count. So
+ * once everything is read, the sum of the sent counts is final, and the arrived count can reach it but not exceed it.
  */
 final class BarrierMirror(id: String, ends: Array[Long]) extends Barrier {
   private val name = UUID.randomUUID.toString
@@ -47,10 +47,10 @@ final class BarrierMirror(id: String, ends: Array[Long]) extends Barrier {
   override def isLifted: Boolean = lifted
   override def isReady(now: Long): Boolean = lifted
 
-  /** Report what tasks of this JVM have done; `whenLifted` is called where the barrier holds nobody any more. */
+  /** Report the counts of this JVM's tasks; `whenLifted` is called if the driver says that the barrier is lifted. */
   def report(whenLifted: => Unit): Unit = if (reporting.compareAndSet(false, true)) {
     val inputs = known.toArray
-    // In this order: rows that are read were sent before.
+    // Read positions before sent counts: a row is sent before its position is recorded as read.
     val read = inputs.flatMap { case (index, input) => input.progress(index) }
     val counts = inputs.flatMap { case (index, input) => Array(index.toLong, input.sentSum, input.arrivedSum) }
     DriverEndpoint.onAnswer[Boolean]("barrier progress", id, name, read, counts) { answer =>
@@ -70,7 +70,7 @@ private object BarrierMirrors {
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("table barriers").scheduleWithFixedDelay(() => reportAll(),
       0, TableBootstrapBarrier.PollMs, TimeUnit.MILLISECONDS)
 
-  /** The mirror of a barrier, None where that is lifted or gone. */
+  /** The mirror of a barrier; None if the barrier is lifted or does not exist. */
   def of(id: String): Option[BarrierMirror] = {
     reports
     Option(all.computeIfAbsent(id, _ =>

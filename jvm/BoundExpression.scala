@@ -7,25 +7,25 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * A Spark SQL text compiled against an environment: a row of fixed columns, as (state, row, new, clock) for a fold.
- * The optimizer may make several projections of one text, which run one after the other: these are the `steps`.
+ * A Spark SQL text compiled against an environment, which is a row of fixed columns such as (state, row, new, clock)
+ * for a fold. The optimizer may split one text into several projections that run one after the other: the `steps`.
  */
 case class BoundExpression(steps: Seq[Seq[Expression]]) {
 
-  /** A function from an environment to a row of one column, the value. Not for two threads at once. */
+  /** A function from an environment to a row whose only column is the value. Not thread-safe. */
   def evaluator(): InternalRow => InternalRow = {
     val projections = steps.map(StructProjection.of)
     environment => projections.foldLeft(environment)((row, project) => project(row))
   }
 
-  /** The expression, where the optimizer left it as one. */
+  /** The expression, if the optimizer left a single one. */
   def single: Option[Expression] = steps match {
     case Seq(Seq(Alias(expression, _))) => Some(expression)
     case Seq(Seq(expression)) => Some(expression)
     case _ => None
   }
 
-  /** The fields that are read of the environment's struct column `at`; None where the struct is read as a whole. */
+  /** The fields that are read of the environment's struct column `at`; None if the whole struct is read. */
   def fields(at: Int): Option[Set[Int]] = {
     def read(e: Expression): Option[Set[Int]] = e match {
       case GetStructField(BoundReference(`at`, _, _), field, _) => Some(Set(field))
@@ -35,7 +35,7 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
     steps.headOption.fold(Option(Set.empty[Int]))(first => BoundExpression.union(first.map(read)))
   }
 
-  /** The same over a struct column `at` with fewer fields: `places` has the new place of each field that is read. */
+  /** The same for a struct column `at` with fewer fields: `places` maps each field that is read to its new position. */
   def narrowed(at: Int, struct: StructType, places: Map[Int, Int]): BoundExpression = {
     def move(e: Expression): Expression = e match {
       case GetStructField(BoundReference(`at`, _, nullable), field, name) =>
@@ -48,7 +48,7 @@ case class BoundExpression(steps: Seq[Seq[Expression]]) {
 
 object BoundExpression {
 
-  /** The union of sets, None where one is None. */
+  /** The union of sets; None if any of them is None. */
   def union(sets: Seq[Option[Set[Int]]]): Option[Set[Int]] =
     if (sets.contains(None)) None else Some(sets.flatten.foldLeft(Set.empty[Int])(_ ++ _))
 

@@ -9,8 +9,9 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
 /**
- * The stateful operator of a bounded run: an expression that has states. Group and row come as bytes, the outputs are
- * an array of structs, which `inline` makes rows of. Eval (Eval.scala) runs it as it runs any other expression.
+ * The stateful operator of a bounded run, as an expression that keeps states. Its inputs are the group and the row as
+ * bytes; its result is an array of output structs, which `inline` turns into rows. Eval (Eval.scala) runs it like any
+ * other expression.
  */
 case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSpec[_ >: Null <: AnyRef])
     extends BinaryExpression with Nondeterministic with CodegenFallback {
@@ -41,7 +42,7 @@ case class StructBytes(child: Expression) extends UnaryExpression with CodegenFa
   override protected def withNewChildInternal(child: Expression): Expression = copy(child = child)
 }
 
-/** States in the driver's JVM, for one bounded run. */
+/** States in the driver's memory, for one bounded run. */
 class DriverStateMap[S >: Null <: AnyRef] extends StateMap[S] {
   private val states = new JavaHashMap[StateKey, S]
   private val clocks = new JavaHashMap[Int, StreamClock]

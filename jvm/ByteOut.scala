@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.util.Arrays
 
-/** Bytes that grow as they are written, kept from one record to the next: `clear` begins anew. Not for several threads. */
+/** A growing byte buffer that is reused from record to record: `clear` empties it. Not thread-safe. */
 class ByteOut {
   protected var bytes = new Array[Byte](256)
   protected var size = 0

@@ -9,31 +9,31 @@ import org.apache.spark.sql.classic.ExpressionUtils.{column, expression}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Why a record cannot be read or written: `fact`, and the path from the record's root to the place. */
+/** A record that cannot be read or written: `fact` says why, `path` leads from the record's root to the field. */
 class BadRecord(fact: String, path: String = "") extends RuntimeException(null, null, false, false) {
   override def getMessage: String = if (path.isEmpty) fact else s"$fact, path: $$$path"
 
-  /** The same, seen from one step further out. */
+  /** The same failure, with the path extended by the enclosing field. */
   def inside(step: String): BadRecord = new BadRecord(fact, step + path)
 }
 
 object BadRecord {
 
-  /** A text as messages quote it. */
+  /** A text, quoted and shortened for messages. */
   def shown(text: String): String = "\"" + (if (text.length > 100) text.take(100) + "…" else text) + "\""
 }
 
-/** Bytes of one format to a row of the spec's columns. Not for two threads at once. */
+/** Decodes the bytes of one format to a row of the spec's columns. Not thread-safe. */
 abstract class Reader {
 
-  /** The row, null where the bytes stand for a null row; throws BadRecord. */
+  /** The row; null if the bytes encode a null row. Throws BadRecord. */
   def read(bytes: Array[Byte]): InternalRow
 }
 
-/** A row of the spec's columns to the bytes of one format. Not for two threads at once. */
+/** Encodes a row of the spec's columns as the bytes of one format. Not thread-safe. */
 abstract class Writer {
 
-  /** The bytes, null where the row stands for a null payload; throws BadRecord. */
+  /** The bytes; null if the row encodes to a null payload. Throws BadRecord. */
   def write(row: InternalRow): Array[Byte]
 }
 
@@ -72,16 +72,16 @@ object Codec {
 class NoneReader extends Reader { override def read(bytes: Array[Byte]): InternalRow = null }
 class NoneWriter extends Writer { override def write(row: InternalRow): Array[Byte] = null }
 
-/** One call of a codec, from generated code and from the interpreter alike; a failure is a value. */
+/** One codec call, used by generated code and by the interpreter; a failure is returned as a value, not thrown. */
 abstract class Transcode extends UnaryExpression with Serializable {
   def spec: Spec
 
-  // Not to be repeated by the optimizer, which would put one copy into a filter and one into the projection.
+  // Nondeterministic, so that the optimizer does not evaluate it twice: once in a filter and once in the projection.
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def nullable: Boolean = false
 
-  /** A fresh callable: it has buffers of its own. */
+  /** A new callable with buffers of its own. */
   def call: Transcode.Call
 
   @transient private lazy val own = call
@@ -107,7 +107,7 @@ object Transcode {
 
   val Nothing: InternalRow = outcome(null, null)
 
-  /** Names what a codec did not foresee (a bug of ours, or too deep a nesting): the record is bad, the query is not. */
+  /** An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. */
   def unforeseen(e: Throwable): InternalRow = e match {
     case bad: BadRecord => outcome(null, bad.getMessage)
     case e: Exception => outcome(null, e.toString)

@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
 import org.apache.spark.util.ThreadUtils
 
 /**
- * What one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write. An executor
- * counts what its own tasks write, and reports it to the driver once a second.
+ * The records that one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write.
+ * An executor counts what its own tasks write and reports it to the driver once a second.
  */
 final class Counts(query: String) {
   import Counts.Seconds
@@ -16,14 +16,14 @@ final class Counts(query: String) {
   private var silent = 0
   @volatile private var last = 0L
   @volatile private[millstream] var failure: Throwable = _
-  // The records written in each of the last seconds, and of which second a place is.
+  // A ring of counters, one a second: the records written in that second, and which second the counter belongs to.
   private val inSecond, second = new AtomicLongArray(Seconds)
 
   def read(count: Long): Unit = records.add(count)
 
   def write(size: Int): Unit = write(1, size, System.currentTimeMillis)
 
-  /** So many records, and their bytes, were written, the last one at a time in ms. */
+  /** Count written records and their bytes; `now` is the time of the last write in ms. */
   private def write(records: Long, size: Long, now: Long): Unit = {
     last = now
     written.add(records)
@@ -36,11 +36,11 @@ final class Counts(query: String) {
   def fail(e: Throwable): Unit = synchronized {
     if (failure == null) {
       failure = e
-      if (DriverEndpoint.isRemote) DriverEndpoint.tell("failure", query, e.toString)
+      if (DriverEndpoint.isRemote) DriverEndpoint.send("failure", query, e.toString)
     }
   }
 
-  /** On an executor, once a second: what was written since the last report; and now and then that it is nothing. */
+  /** On an executor, once a second: report what was written since the last report, or at times that nothing was. */
   private def report(): Unit = {
     val (records, size) = (written.sum, bytes.sum)
     val news = records - reported.getAndSet(records)
@@ -68,31 +68,33 @@ object Counts {
   private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
     () => all.values.forEach(_.report()), 1, 1, TimeUnit.SECONDS)
 
-  /** A write's failure in another JVM, which is told by its text. */
+  /** A write failure in another JVM, known by its text only. */
   private final class ToldFailure(text: String) extends Exception(text) { override def toString: String = text }
 
-  /** The counts of a query that starts, or that a task of this JVM runs. */
+  /** The counts of a query that starts on the driver, or whose tasks run in this JVM. */
   def of(query: String): Counts = {
     if (DriverEndpoint.isRemote) reports
     all.computeIfAbsent(query, new Counts(_))
   }
 
-  /** As JSON: records read (up to the last batch's end), written, their bytes, written a second, the last's time. */
+  /**
+   * As JSON: records read (up to the end of the last batch), written, bytes written, records a second, last write time.
+   */
   def json(query: String): String = running(query).getOrElse(new Counts(query)).json
 
-  /** On the driver: what an executor has written since its last report; false where the query has ended. */
+  /** On the driver: add what an executor has written since its last report; false if the query has ended. */
   def report(query: String, written: Long, bytes: Long, last: Long): Boolean = {
     val counts = running(query)
     if (written > 0) counts.foreach(_.write(written, bytes, last))
     counts.isDefined
   }
 
-  /** On the driver: why a query's first failed write on an executor failed. */
+  /** On the driver: record why a query's first write on an executor failed. */
   def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ToldFailure(why)))
 
-  /** The counts of a query that has started and not ended. */
+  /** The counts of a query that is running; None if it is not. */
   def running(query: String): Option[Counts] = Option(all.get(query))
 
-  /** A query has ended. */
+  /** Drop the counts of a query that has ended. */
   def forget(query: String): Unit = all.remove(query)
 }

@@ -7,7 +7,7 @@ import org.apache.commons.csv.{CSVFormat, CSVPrinter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
-/** Reads the first line of delimiter-separated text, quoted as CSV is; an empty field is null. */
+/** Reads the first line of delimiter-separated text, with CSV quoting; an empty field is null. */
 class DelimitedReader(spec: Spec) extends Reader {
   private val shapes = spec.columns.shapes.toArray
 
@@ -29,13 +29,13 @@ class DelimitedReader(spec: Spec) extends Reader {
       catch { case bad: BadRecord => throw bad.inside("." + spec.columns.names(i)) }
 }
 
-/** The fields of a line by Commons CSV's rules, whose parser takes four times as long; `at` is the next character. */
+/** Splits a line by Commons CSV's rules (its own parser takes four times as long); `at` is the next character. */
 private class DelimitedLine(text: String, delimiter: Char) {
   private var at = 0
 
   def fields(): java.util.ArrayList[String] = {
     val texts = new java.util.ArrayList[String]
-    while (at < text.length && isEnd) at += 1 // empty lines before the first
+    while (at < text.length && isEnd) at += 1 // skip empty lines before the first record
     if (at < text.length) {
       texts.add(field())
       while (at < text.length && text.charAt(at) == delimiter) { at += 1; texts.add(field()) }
@@ -65,7 +65,7 @@ private class DelimitedLine(text: String, delimiter: Char) {
     out.toString
   }
 
-  /** Whether a closing quote is here, which it then steps over; of a doubled quote it steps over the first. */
+  /** True if the quote here closes the field, and then moves past it; of a doubled quote it moves past the first. */
   private def closes(): Boolean = {
     if (at >= text.length) throw new BadRecord("a quoted field has no closing quote")
     if (text.charAt(at) != '"') return false
@@ -75,8 +75,8 @@ private class DelimitedLine(text: String, delimiter: Char) {
 }
 
 /**
- * Writes what DelimitedReader reads, a null as an empty field. Commons CSV 1.4 says what is quoted: it is ksqlDB's, and
- * later versions quote other fields. Where the delimiter is a quote nothing is.
+ * Writes what DelimitedReader reads; a null is an empty field. Fields are quoted as Commons CSV 1.4 does, which ksqlDB
+ * uses; later versions quote other fields. If the delimiter is a quote, nothing is quoted.
  */
 class DelimitedWriter(spec: Spec) extends Writer {
   private val shapes = spec.columns.shapes.toArray

@@ -13,39 +13,40 @@ import org.apache.spark.rpc.{RpcCallContext, RpcEndpointRef, RpcEnv, RpcTimeout,
 import org.apache.spark.util.{RpcUtils, ThreadUtils}
 
 /**
- * What the tasks of a query share across the JVMs of a cluster is in the driver, and executors ask for it by name:
+ * Remote calls from executors to the driver. What the tasks of a query share across the JVMs of a cluster is kept in
+ * the driver, and executors request it by name:
  *
- *   executor                                     driver
- *   whenAnswered("order", run, known)        →   QueryRuns.onOrder: answered when the run has another order
+ *   whenAnswered("order", run, known)        →   QueryRuns.onOrder: answered when the run gets a new order
  *   whenAnswered("run end", run)             →   RunScope.onEnd: answered when the run has ended
  *   ask("fence", query)                      →   Fences.remaining
  *   ask("barrier", id), "barrier progress"   →   TableBootstrapBarriers.ends, report
- *   ask("stream time", run, key)             →   RunScope.time; tell(…, time) → RunScope.keepTime
- *   ask("counts", query, …)                  →   Counts.report; tell("failure", …) → Counts.reportFailure
+ *   ask("stream time", run, key)             →   RunScope.time; send(…, time) → RunScope.keepTime
+ *   ask("counts", query, …)                  →   Counts.report; send("failure", …) → Counts.reportFailure
  *   ask("transaction slot", run, executor)   →   Transactions.slot; ask("transaction", run, …) → Transactions.join
  *
- * Arguments and answers are numbers, texts and arrays of them: Spark's RPC has the classes of Spark and Scala alone in an
- * executor. Those of `spark.jars` are known to tasks only, and a message that cannot be read costs the executor its
- * driver. Messages of one executor are handled in the order in which they were sent.
+ * Arguments and answers are numbers, texts and arrays of them. In an executor Spark's RPC can load only the classes of
+ * Spark and Scala: those of `spark.jars` are visible to tasks only, and a message that cannot be deserialized closes
+ * the executor's connection to its driver. Messages of one executor are handled in the order in which they were sent.
  */
 object DriverEndpoint extends Logging {
   private val Name = "millstream"
-  /** How long an executor waits for an answer; and for one that comes when something happens, before it asks again. */
-  private val Prompt = new RpcTimeout(30.seconds, "millstream.driver")
-  private val Patient = new RpcTimeout(1.hour, "millstream.driver")
+  /** How long an executor waits for an immediate answer; and for an answer to `whenAnswered`, before it asks again. */
+  private val AnswerTimeout = new RpcTimeout(30.seconds, "millstream.driver")
+  private val EventTimeout = new RpcTimeout(1.hour, "millstream.driver")
   @volatile private var opened, reached: RpcEnv = _
   @volatile private var driver: RpcEndpointRef = _
-  // Not on the thread that brings answers: to ask again waits for one. One thread, for answers to be used in the order in
-  // which they were given: a stream that is let go because its run ends has heard of the end before.
+  // Answers are handled by a thread of their own, since a handler may ask again and wait for that answer. It is one
+  // thread, so that answers are handled in the order in which they came: a stream that is released because its run ends
+  // must have seen the end of the run first.
   private lazy val answers = ExecutionContext.fromExecutor(ThreadUtils.newDaemonSingleThreadExecutor("driver answers"))
 
-  /** Whether tasks of this JVM have their driver in another one. */
+  /** True if this JVM is an executor whose driver is another JVM. */
   def isRemote: Boolean = {
     val env = SparkEnv.get
     env != null && env.executorId != SparkContext.DRIVER_IDENTIFIER
   }
 
-  /** On the driver of a cluster: answer from now on. */
+  /** On the driver of a cluster: start to answer. */
   def open(context: SparkContext): Unit = if (!context.isLocal) synchronized {
     val env = context.env.rpcEnv
     if (opened ne env) {
@@ -54,16 +55,18 @@ object DriverEndpoint extends Logging {
     }
   }
 
-  /** On an executor: the driver's answer, waited for. Throws where there is none. */
-  def ask[A: ClassTag](arguments: Any*): A = reference.askSync[A](arguments.toList, Prompt)
+  /** On an executor: send a request and wait for the driver's answer. Throws if there is none. */
+  def ask[A: ClassTag](arguments: Any*): A = reference.askSync[A](arguments.toList, AnswerTimeout)
 
-  /** On an executor: call `use` with the driver's answer, or with None where there is none. */
+  /** On an executor: call `use` with the driver's answer, or with None if there is none. */
   def onAnswer[A: ClassTag](arguments: Any*)(use: Option[A] => Unit): Unit =
-    asked[A](arguments, Prompt).onComplete(answer => use(answer.toOption))(answers)
+    request[A](arguments, AnswerTimeout).onComplete(answer => use(answer.toOption))(answers)
 
-  /** On an executor: call `use` with the answer to a question about the future, or with None where the driver is gone. */
+  /**
+   * On an executor: call `use` when the driver answers, which it does at some later event; None if the driver is lost.
+   */
   def whenAnswered[A: ClassTag](arguments: Any*)(use: Option[A] => Unit): Unit =
-    asked[A](arguments, Patient).onComplete {
+    request[A](arguments, EventTimeout).onComplete {
       case Success(answer) => use(Some(answer))
       case Failure(_: TimeoutException) => whenAnswered[A](arguments: _*)(use)
       case Failure(why) =>
@@ -71,10 +74,10 @@ object DriverEndpoint extends Logging {
         use(None)
     }(answers)
 
-  /** On an executor: tell the driver; nobody knows whether it has heard. */
-  def tell(arguments: Any*): Unit = reference.send(arguments.toList)
+  /** On an executor: send a message to the driver, without an answer or a guarantee of delivery. */
+  def send(arguments: Any*): Unit = reference.send(arguments.toList)
 
-  private def asked[A: ClassTag](arguments: Seq[Any], patience: RpcTimeout): Future[A] =
+  private def request[A: ClassTag](arguments: Seq[Any], patience: RpcTimeout): Future[A] =
     Future.unit.flatMap(_ => reference.ask[A](arguments.toList, patience))(answers)
 
   private def reference: RpcEndpointRef = {

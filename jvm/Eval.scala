@@ -11,20 +11,20 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.types.StructType
 
 /**
- * A frame's narrow steps, applied in this JVM to rows without a job.
+ * Evaluates a frame's narrow steps on rows in this JVM, without a Spark job.
  *
- *   leaf → filter(a > 1) → project(a + b) → inline(…)      rows [[1, 5], [2, 5]] of the leaf
- *                                                          give [[], [[7]]]: for each row, the rows made of it
+ *   leaf → filter(a > 1) → project(a + b) → inline(…)      input rows of the leaf: [[1, 5], [2, 5]]
+ *                                                          result: [[], [[7]]], the output rows of each input row
  */
 object Eval {
 
-  /** A frame without rows to build steps upon; one that the optimizer cannot see to be empty. */
+  /** A frame without rows to build steps on; the optimizer cannot see that it is empty. */
   def leaf(spark: SparkSession, schema: StructType): DataFrame = SparkInternals.emptyFrame(spark, schema)
 
   /**
-   * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and stateful operators, nothing
-   * that needs a job. Rows of input i enter at leaf i, from left to right. Expressions are `compiled` to Java, which
-   * takes longer than to interpret them for some hundred rows.
+   * The steps between the `leaf`s and `frame`: projections, filters, generators, unions and stateful operators;
+   * anything that needs a job is refused. Rows of input i enter at leaf i, counted from left to right. If `compiled`,
+   * expressions are compiled to Java, which pays off from some hundred rows on.
    */
   def of(frame: DataFrame, in: String, out: String, compiled: Boolean): Eval =
     SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
@@ -40,7 +40,7 @@ object Eval {
 
   private type Step = InternalRow => Iterator[InternalRow]
 
-  /** A leaf's columns and the steps from there on; steps after a union are the same objects in all its inputs. */
+  /** A leaf's columns and the steps from it on; the steps after a union are the same objects for all its inputs. */
   private case class Input(source: StructType, steps: List[Step])
 
   private def chains(plan: LogicalPlan): Seq[Input] = plan match {
@@ -59,7 +59,7 @@ object Eval {
   private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
     val make = UnsafeProjection.create(list, input)
     make.initialize(0)
-    // The projection reuses its row; steps after this one, and the caller, may hold on to it.
+    // A copy, since the projection reuses its row while later steps and the caller may keep it.
     row => Iterator.single(make(row).copy())
   }
 
@@ -82,15 +82,15 @@ object Eval {
   }
 }
 
-/** Rows come and go as JSON arrays of columns in the codec's text forms; safe to call from many threads. */
+/** Rows go in and out as JSON arrays of columns, in the codec's text forms. Thread-safe. */
 class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
   private val readers = in.shapes.map(JsonFieldReader.of).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
 
-  /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
+  /** From `[[…], …]` to `[[[…], …], …]`: the output rows of each input row. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)
 
-  /** The same where row i is of input `entering(i)`, of the first where there is no such i. */
+  /** The same, where row i enters at input `entering(i)`; at the first input if `entering` is shorter. */
   def run(rows: Array[Byte], entering: Array[Byte]): Array[Byte] = synchronized {
     val text = new JsonOut
     var number = 0
@@ -139,7 +139,7 @@ class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[Intern
   }
 }
 
-/** The codec for single records on the driver; safe to call from many threads. */
+/** The codec for single records on the driver. Thread-safe. */
 class OneRecord(text: String) {
   private val spec = Spec.of(text)
   private val read = new DecodeCall(spec)
@@ -147,7 +147,7 @@ class OneRecord(text: String) {
   private val writer = new JsonObjectWriter(spec.columns)
   private val reader = JsonFieldReader.of(spec.columns)
 
-  /** Bytes to `{"value": {…}, "error": …}` with the user's names. */
+  /** Decodes bytes to `{"value": {…}, "error": …}` with the user's names. */
   def decode(bytes: Array[Byte]): Array[Byte] = synchronized {
     val row = read(bytes)
     val out = new JsonOut
@@ -159,8 +159,8 @@ class OneRecord(text: String) {
   }
 
   /**
-   * Rows as lines of JSON to their bytes: for each its length and itself. A length of -1 is a null payload; -2 is
-   * followed by the error's text, with its own length.
+   * Encodes rows, given as lines of JSON. The result has for each row its length and its bytes. A length of -1 is a
+   * null payload; -2 is followed by the length and the text of an error.
    */
   def encodeAll(lines: Array[Byte]): Array[Byte] = {
     val bytes = new java.io.ByteArrayOutputStream(lines.length)
@@ -178,7 +178,7 @@ class OneRecord(text: String) {
     bytes.toByteArray
   }
 
-  /** A row as JSON with the user's names to bytes; throws BadRecord. */
+  /** Encodes one row, given as JSON with the user's names; throws BadRecord. */
   def encode(row: Array[Byte]): Array[Byte] = synchronized {
     val parser = JsonFieldReader.factory.createParser(row)
     parser.nextToken()

@@ -6,21 +6,21 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.{SparkEnv, TaskContext}
 
-/** The producer of a batch's rows, in the transaction that they are part of. */
+/** The producer of a batch's rows, and the transaction that they belong to. */
 trait BatchProducer {
   def begin(): Producers.Producer
 }
 
-/** What executors need to write a run's rows in transactions: their ids begin with `group`. */
+/** What executors need to write a run's rows in transactions; the transactional ids begin with `group`. */
 final case class ExecutorWrites(group: String, conf: JavaMap[String, String])
 
 /**
- * The rows that one executor writes of one batch, where tasks run in other processes than the driver: in a transaction of
- * its own, which the driver commits with the batch (Transactions.scala):
+ * The rows that one executor writes of one batch, when tasks run in other processes than the driver: they are in a
+ * transaction of the executor, which the driver commits with the batch (Transactions.scala):
  *
- *   executors   begin, tell the driver, send, send, …, flush       ids group-0, group-1: the driver numbers executors
- *   driver      notes in the checkpoint which transactions are the batch's
- *               commits its own, with the positions and the marker: from here on the batch is done, whoever dies
+ *   executors   begin, report to the driver, send, send, …, flush      ids group-0, group-1: the driver numbers executors
+ *   driver      notes in the checkpoint which transactions belong to the batch
+ *               commits its own, with the positions and the marker: from here on the batch is done, whatever crashes
  *               commits those of the executors (ResumedProducer)
  */
 final class ExecutorTransaction(run: String, writes: ExecutorWrites) extends BatchProducer {
@@ -52,16 +52,16 @@ final class ExecutorTransaction(run: String, writes: ExecutorWrites) extends Bat
   private[millstream] def close(): Unit = synchronized(Option(producer).foreach(_.close(Duration.ZERO)))
 }
 
-/** Of each run that writes in this executor, the batch's transaction. */
+/** For each run that writes in this executor: the transaction of its current batch. */
 object ExecutorTransactions {
   private case class Batch(number: Long, transaction: ExecutorTransaction)
   private val byRun = new ConcurrentHashMap[String, Batch]
 
   /** The transaction of the current task's batch. */
   def of(run: String, batch: Long, writes: ExecutorWrites): ExecutorTransaction = {
-    // It would write again, in the same transaction, what the attempt before it has written.
+    // A second attempt would write again, into the same transaction, what the first attempt has written.
     if (TaskContext.get().attemptNumber > 0) throw new IllegalStateException("a task that failed fails its batch")
-    // From now on it is heard here when the run ends.
+    // Registers the run here, so that this executor is notified of its end.
     QueryRuns.of(run)
     byRun.compute(run, (_, known) =>
       if (known != null && known.number == batch) known
@@ -71,15 +71,15 @@ object ExecutorTransactions {
       }).transaction
   }
 
-  /** The run has ended: what is not committed is aborted by the next one, or by the driver. */
+  /** Close the producer of a run that has ended; the next run, or the driver, aborts what is not committed. */
   def close(run: String): Unit = Option(byRun.remove(run)).foreach(_.transaction.close())
 }
 
-/** A transaction that one producer has begun and another one commits: its id, and the producer's number and epoch. */
+/** A transaction that one producer has begun and another one commits: its transactional id, producer id and epoch. */
 final case class OpenTransaction(id: String, producer: Long, epoch: Short)
 
 object OpenTransaction {
-  /** A line for each. */
+  /** One line for each transaction. */
   def text(transactions: Iterable[OpenTransaction]): String =
     transactions.map(t => s"${t.id} ${t.producer} ${t.epoch}").mkString("\n")
 
@@ -89,16 +89,16 @@ object OpenTransaction {
 }
 
 /**
- * Commits transactions that other producers have begun, as Flink does: Kafka's client has no call for it before KIP-939,
- * so its TransactionManager is told that it is in the middle of the transaction. What that rests on of its private fields
- * is asked for by tests/spark/test_exactly_once.py.
+ * Commits transactions that other producers have begun, as Flink does. Kafka's client has no call for it before
+ * KIP-939, so private fields of its TransactionManager are set as if the transaction had been begun here.
+ * tests/spark/test_exactly_once.py checks the assumptions about those fields.
  */
 final class ResumedProducer(conf: JavaMap[String, String], id: String) {
   import ResumedProducer._
 
   private val producer = Transactions.producer(conf, id)
 
-  /** Nothing happens where it is committed already. Throws where it was aborted, or a newer producer has the id. */
+  /** No effect if it is committed already. Throws if it was aborted, or a newer producer has the transactional id. */
   def commit(transaction: OpenTransaction): Unit = {
     val manager = managerOf(producer)
     manager.synchronized {
@@ -121,7 +121,7 @@ object ResumedProducer {
   private def newIdentity(number: Long, epoch: Short): Any =
     identityClass.getConstructor(classOf[Long], classOf[Short]).newInstance(Long.box(number), Short.box(epoch))
 
-  /** The number and the epoch that a producer has been given. */
+  /** The producer id and epoch that the broker has assigned to a producer. */
   def identity(producer: Producers.Producer): (Long, Short) = {
     val identity = get(managerOf(producer), "producerIdAndEpoch")
     (identityClass.getField("producerId").getLong(identity), identityClass.getField("epoch").getShort(identity))

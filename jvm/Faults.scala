@@ -9,11 +9,12 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A failure that an expression means: only its text matters, so no stack is taken. */
+/** A failure that is part of an expression's meaning: only its text is used, so it has no stack trace. */
 class Fault(message: String) extends RuntimeException(message, null, false, false)
 
 /**
- * What becomes of a row that an expression or a codec fails on: an entry of the processing log, and the query goes on.
+ * Handles a row that an expression or a codec fails on: an entry is written to the processing log and the query goes
+ * on.
  *
  *   ms_guard(a / b, 'Q.project|a / b', partition, offset)   the value; null and an entry where it throws
  *   ms_need(a)                                              a; throws where it is null
@@ -24,7 +25,7 @@ object Faults {
 
   private def text(literal: Expression): String = String.valueOf(literal.eval())
 
-  /** What SQL text can call; labels, targets and topics are literals. */
+  /** The functions that SQL text can call; labels, targets and topics are literals. */
   val functions: Seq[SqlFunction] = Seq(
     SqlFunction("ms_guard", { case Seq(child, label, partition, offset) =>
       GuardedExpression(child, partition, offset, text(label))
@@ -41,13 +42,13 @@ object Faults {
       If(IsNull(error), Literal.TrueLiteral, log)
     }))
 
-  /** Called in a catch: rethrows what is no fault of the record, logs the rest. */
+  /** Called in a catch block: rethrows errors that the record did not cause, and logs the others. */
   def caught(e: Throwable, label: String, partition: Long, offset: Long): Unit = {
     if (isFatal(e)) throw e
     ProcessingLog.expression(label, e, partition, offset)
   }
 
-  /** Computes an expression of a row within what that may take. */
+  /** Computes an expression of a row within the limits of RowBudget. */
   def budgeted[T](compute: => T): T = {
     val outermost = RowBudget.enter()
     try compute
@@ -57,16 +58,17 @@ object Faults {
   private def isFatal(e: Throwable): Boolean = e match {
     case _: TaskKilledException => true
     case _: StackOverflowError => false
-    // No heap would hold it: it is the row's own. Want of memory may be others' doing, and fails the query.
+    // An array larger than any heap is the row's fault. Any other lack of memory may have other causes and fails the
+    // query.
     case tooLarge: OutOfMemoryError => tooLarge.getMessage == null || !tooLarge.getMessage.contains("array size")
     case _: Error | _: InterruptedException => true
     case _ => false
   }
 }
 
-/** A record that could not be read (`kind` 0), used (1) or written (3). */
+/** Logs a record that could not be read (`kind` 0), used (1) or written (3). */
 case class RecordFailure(kind: Int, label: String, target: String, topic: String) {
-  /** Log it; false. */
+  /** Log the failure; returns false. */
   def log(error: UTF8String, partition: Long, offset: Long, record: Array[Byte]): Boolean = {
     ProcessingLog.record(this, error.toString, partition, offset, record)
     false
@@ -74,13 +76,13 @@ case class RecordFailure(kind: Int, label: String, target: String, topic: String
 }
 
 /**
- * The child's value, or null and an entry in the processing log where the child throws.
- * It promises no input that is always evaluated, so that nothing inside is hoisted out of its reach, and it is
- * nondeterministic so that the optimizer neither folds nor repeats it.
+ * The child's value; if the child throws, null and an entry in the processing log. It declares no input that is always
+ * evaluated, so that Spark hoists no part of it out of the guard, and it is nondeterministic, so that the optimizer
+ * neither folds nor repeats it.
  */
 case class GuardedExpression(child: Expression, partition: Expression, offset: Expression, label: String)
     extends ConditionalExpression {
-  // The last child keeps a guard of constants from being computed while a query is planned.
+  // The last child makes a guard of constants not foldable: it is not computed while a query is planned.
   override def children: Seq[Expression] = Seq(child, partition, offset, NotFoldable())
   override def alwaysEvaluatedInputs: Seq[Expression] = Nil
   override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
@@ -131,16 +133,16 @@ case class GuardedExpression(child: Expression, partition: Expression, offset: E
     copy(child = now(0), partition = now(1), offset = now(2))
 }
 
-/** A child that is no constant, which makes its parent none; never evaluated. */
+/** A child that is not foldable, so that its parent is not either; never evaluated. */
 case class NotFoldable() extends LeafExpression with Unevaluable {
   override def nullable: Boolean = true
   override def dataType: DataType = NullType
 }
 
-/** The child's value; null is a failure. */
+/** The child's value; throws if it is null. */
 case class NonNullOperand(child: Expression) extends UnaryExpression {
-  // Not null in fact, and deterministic; but then the optimizer would leave it out under IS NULL, or before equal
-  // branches of a CASE, and it would not fail.
+  // The value is never null and the child is deterministic, but if this said so, the optimizer would remove it under
+  // IS NULL or from equal branches of a CASE, and it would not throw.
   override def nullable: Boolean = true
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false

@@ -6,17 +6,17 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 import org.apache.spark.TaskContext
 
 /**
- * How long a server's queries may write: until a deadline on the monotonic clock, which the server moves while it holds
- * the lease (engine/lease.py). A process that was frozen and thawed finds the deadline past before it knows that
- * another server has taken over, and writes nothing. One that only cannot reach Kafka for a while waits, and goes on
- * when the lease is confirmed.
+ * How long a server's queries may write: until a deadline on the monotonic clock, which the server extends while it
+ * holds the lease (engine/lease.py). A process that was frozen and resumed finds that the deadline has passed, before
+ * it can know that another server has taken over, and writes nothing. A process that only cannot reach Kafka for a
+ * while waits and continues when the lease is confirmed.
  */
 class Fence {
   private val deadline = new AtomicLong(System.nanoTime)
 
   def extend(seconds: Double): Unit = extendFrom(System.nanoTime, seconds)
 
-  /** Move the deadline to so many seconds after a time (System.nanoTime), if that is later than it is. */
+  /** Set the deadline to `seconds` after `start` (System.nanoTime), unless it is already later. */
   private[millstream] def extendFrom(start: Long, seconds: Double): Unit = {
     val until = start + (seconds * 1e9).toLong
     deadline.accumulateAndGet(until, (a, b) => if (b - a > 0) b else a)
@@ -25,10 +25,10 @@ class Fence {
   /** For how many seconds writing is allowed; negative after the deadline. */
   def remaining: Double = (deadline.get - System.nanoTime) / 1e9
 
-  /** Have the deadline moved where that is due; does not wait. */
+  /** Request a later deadline if one is needed soon; does not wait. */
   protected def renew(): Unit = ()
 
-  /** Wait until writing is allowed; ends with the task where the query is ended meanwhile. */
+  /** Wait until writing is allowed; if the query is ended meanwhile, the task ends with it. */
   def await(): Unit = {
     renew()
     while (System.nanoTime - deadline.get > 0) {
@@ -44,14 +44,14 @@ object Fence {
 }
 
 /**
- * The fence of a query in an executor. It asks the driver how many seconds are left, and counts them from when it asked:
- * its deadline is on its own monotonic clock, and never later than the driver's. It asks again once a second, while
- * there are rows to write.
+ * The fence of a query in an executor. It asks the driver how many seconds are left, and counts them from the time of
+ * the request: its deadline is on its own monotonic clock and never later than the driver's. It asks again once a
+ * second, while there are rows to write.
  *
- *   driver    deadline 7.0   asked at 2.1: 4.9 s are left
+ *   driver    deadline 7.0   receives the request at 2.1: 4.9 s are left
  *   executor  asks at 2.0; until 6.9     frozen from 3.0 to 60: 6.9 is past
  *
- * `ask` calls back with the driver's seconds, None where it does not answer.
+ * `ask` calls back with the driver's seconds; None if it does not answer.
  */
 final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
   @volatile private var renewAt = System.nanoTime
@@ -62,7 +62,7 @@ final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
       val asked = System.nanoTime
       ask { answer =>
         answer.foreach(extendFrom(asked, _))
-        // Soon again where writing is not allowed now.
+        // Ask again soon if writing is not allowed now.
         val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong
         asking.set(false)
@@ -71,34 +71,34 @@ final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
 }
 
 object ExecutorFence {
-  /** After how many seconds it asks again, at most and at least. */
+  /** The longest and the shortest pause before it asks again, in seconds. */
   private val Period = 1.0
   private val Soon = 0.05
 }
 
-/** The fences of this JVM: on the driver by the names of servers, and by the queries that they guard. */
+/** The fences of this JVM; on the driver by server name and by the queries that they guard. */
 object Fences {
   private val fences = new ConcurrentHashMap[String, Fence]
   private val guarded = new ConcurrentHashMap[String, Fence]
 
   private def named(name: String): Fence = fences.computeIfAbsent(name, _ => new Fence)
 
-  /** Move a server's deadline to so many seconds from now, if that is later. */
+  /** Set a server's deadline to `seconds` from now, unless it is already later. */
   def extend(name: String, seconds: Double): Unit = named(name).extend(seconds)
 
-  /** From now on the query's sink obeys the server's fence. */
+  /** From now on the query's sink waits for the server's fence. */
   def guard(query: String, name: String): Unit = guarded.put(query, named(name))
 
-  /** The query has ended. */
+  /** Remove the fence of a query that has ended. */
   def release(query: String): Unit = guarded.remove(query)
 
-  /** The fence of a query, null where it has none. */
+  /** The fence of a query; null if it has none. */
   def of(query: String): Fence =
     if (!DriverEndpoint.isRemote) guarded.get(query)
     else if (DriverEndpoint.ask[Double]("fence", query).isInfinite) null
     else new ExecutorFence(DriverEndpoint.onAnswer[Double]("fence", query)(_))
 
-  /** On the driver: for how many seconds a query may write; infinite for one without a fence, -1 for one that has ended. */
+  /** On the driver: for how many seconds a query may write; infinite if it has no fence, -1 if it has ended. */
   def remaining(query: String): Double = {
     val fence = guarded.get(query)
     if (fence != null) fence.remaining

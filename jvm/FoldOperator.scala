@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types._
 
 /**
- * The fold: rows of a group change one state, in order of arrival, and stream time expires states.
+ * The fold: each row of a group updates a state, in order of arrival, and stream time expires states.
  *
  *   COUNT(*) of 10 s windows with EMIT FINAL; a state has (k, w, n), and is due at w + 10:
  *   row (k, clock)   subkey   state before → after              due queue         outputs
@@ -18,8 +18,9 @@ import org.apache.spark.sql.types._
  *   a, 4             w = 0    (a, 0, 1)    → (a, 0, 2)          10: a0
  *   b, 12            w = 10   null         → (b, 10, 1)         20: b10           (a, 2): a0 was due at 10
  *
- * A row is folded first; then stream time, which it has moved, expires what is due, in the order of (due, order, key).
- * Expressions are over the environment (state, row, new, clock): before the row, the row, after it, stream time.
+ * A row is folded first. Then stream time, which the row may have moved, expires the states that are due, in the order
+ * of (due, order, key). Expressions read the environment (state, row, new, clock): the state before the row, the row,
+ * the state after it, stream time.
  */
 case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, out: StructType, subkey: BoundExpression,
     update: BoundExpression, emit: BoundExpression, expiration: Option[ExpirationSpec], label: String,
@@ -37,15 +38,16 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
 }
 
 /**
- * What stream time alone does to a state: when it is `due` (with `order` among those of one time, and the partition
- * whose time counts), which state stays, which rows come out. `fixed`: due does not change while there is the state.
+ * What stream time alone does to a state: the time at which it is `due` (with its `order` among states of the same
+ * time, and the partition whose stream time counts), the new state, and the output rows. `fixed`: the due time does not
+ * change during the life of a state.
  */
 case class ExpirationSpec(due: BoundExpression, update: BoundExpression, emit: BoundExpression, fixed: Boolean)
 
 object FoldSpec {
   private val Due = OperatorSpec.struct("struct<due: bigint, order: binary, partition: int>")
 
-  /** Of the texts that spark/fold.py writes. */
+  /** Compiles the texts that spark/fold.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): FoldSpec = {
     val Seq(state, out) = Seq("state", "out").map(name => OperatorSpec.struct(texts(name)))
     val environment =
@@ -65,7 +67,7 @@ object FoldSpec {
 class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTask(spec) {
   import spec.{clock, sharedClock}
 
-  /** What a row, or stream time, does to a state: the next one, and the rows that come out. */
+  /** Computes the effect of a row, or of stream time, on a state: the next state and the output rows. */
   private class Change(updateBy: BoundExpression, emitBy: BoundExpression) {
     val update: InternalRow => UnsafeRow = StructProjection.one(updateBy, spec.state.size)
     val emit: StructProjection.Rows = StructProjection.all(emitBy, spec.out.size)
@@ -99,7 +101,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     outs
   }
 
-  /** A state's key: the group, and the row's subkey if it has one. */
+  /** A state's key: the group, followed by the row's subkey if it has one. */
   private def keyOf(group: Array[Byte], in: UnsafeRow): Array[Byte] = {
     set(null, in, null, null)
     val part = subkey(environment)
@@ -112,7 +114,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     }
   }
 
-  /** Stream time of a partition, with the row's; null while there is none. */
+  /** Stream time of a partition, including the row's time; null if there is none yet. */
   private def advance(in: UnsafeRow, partition: Int): java.lang.Long = {
     if (lastPartition != partition) {
       lastPartition = partition
@@ -121,7 +123,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     if (clock < 0 || in.isNullAt(clock)) lastClock.time else lastClock.advance(in.getLong(clock))
   }
 
-  /** Change one state; true where it is another now. Where an expression throws, the state is as it was. */
+  /** Update one state; true if it has changed. If an expression throws, the state stays as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: Change,
       outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
     val old = states.get(key)
@@ -146,14 +148,17 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     environment.update(3, now)
   }
 
-  /** A state that is new, or due earlier or elsewhere than before, is queued; one due later when its turn comes. */
+  /**
+   * Queues a new state, or one whose due time or partition changed; a state that is due later is queued at its old
+   * time.
+   */
   private def enqueue(key: Array[Byte], old: Array[Byte], next: Array[Byte]): Unit = {
     val (before, after) = (expirationOf(key, old), expirationOf(key, next))
     if (after != null && (before == null || after.time < before.time || after.partition != before.partition))
       queue.add(after)
   }
 
-  /** When a state is due; null for never. */
+  /** When a state is due; null if never. */
   private def expirationOf(key: Array[Byte], state: Array[Byte]): Expiration =
     if (state == null) null
     else {
@@ -166,7 +171,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
       }
     }
 
-  /** Expire what stream time has reached, the earliest first. */
+  /** Expire the states whose due time stream time has reached, the earliest first. */
   private def expire(in: UnsafeRow, partition: Int, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var keys = queue.take(partition, now)
     while (keys != null) {
@@ -181,7 +186,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     }
   }
 
-  /** Of keys that were queued at a time, those that are due by then; the others are queued at their own time. */
+  /** Of keys that were queued at `time`, those whose states are due by then; the others are queued again. */
   private def dueBy(partition: Int, time: Long, keys: ArrayList[Array[Byte]]): ArrayList[Expiration] = {
     val reached = new ArrayList[Expiration]
     keys.forEach { key =>
@@ -193,7 +198,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     reached
   }
 
-  /** Where an expression throws, the state stays, and is tried again when it is twice as late. */
+  /** If an expression throws, the state stays and is tried again when it is twice as late. */
   private def expireOne(one: Expiration, in: UnsafeRow, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var changed = false
     if (!guarded(in, outs) { changed = change(one.key, in, now, expiring, outs) })

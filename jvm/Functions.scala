@@ -16,7 +16,8 @@ object Functions {
 
 /**
  * A family of functions. `fn("jsonKeys", …)` is the SQL function ms_json_keys, computed by the family's method
- * jsonKeys. It takes and gives Catalyst's own values (UTF8String, long, ArrayData, …); null in gives null.
+ * jsonKeys. Arguments and results are Catalyst's own values (UTF8String, long, ArrayData, …). If an argument is null,
+ * the result is null.
  */
 trait Family {
   def functions: Seq[SqlFunction]
@@ -24,25 +25,25 @@ trait Family {
   protected def fn(method: String, result: DataType, inputs: AbstractDataType*): SqlFunction =
     SqlFunction(named(method), StaticInvoke(getClass, result, method, _, inputs, returnNullable = true))
 
-  /** A function that gives another value each time. */
+  /** A function that may return another value at each call. */
   protected def fresh(name: String, result: DataType, owner: Class[_] = getClass, method: String = ""): SqlFunction =
     SqlFunction(named(name), _ =>
       StaticInvoke(owner, result, if (method.isEmpty) name else method, isDeterministic = false))
 
-  /** A function whose code depends on the types of its arguments. */
+  /** A function whose code depends on its argument types. */
   protected def generic(method: String)(code: Seq[DataType] => (DataType, Seq[Any] => Any)): SqlFunction =
     SqlFunction(named(method), args => Computed(named(method), args, code))
 
-  /** Fails with these words where the condition does not hold. */
+  /** Throws a Fault with the text `otherwise` unless the condition holds. */
   protected def insist(holds: Boolean, otherwise: => String): Unit = if (!holds) throw new Fault(otherwise)
 
-  /** Null where an argument is. */
+  /** Null if an argument is null. */
   protected def strict(code: Seq[Any] => Any): Seq[Any] => Any = args => if (args.contains(null)) null else code(args)
 
   protected def named(method: String): String = "ms_" + method.replaceAll("([A-Z])", "_$1").toLowerCase
 }
 
-/** A function over Catalyst's values; `code` gives its result's type, and its code, for the argument types. */
+/** A function over Catalyst's values; for the argument types, `code` returns the result's type and the code. */
 case class Computed(name: String, children: Seq[Expression], code: Seq[DataType] => (DataType, Seq[Any] => Any))
     extends Expression with CodegenFallback {
   private lazy val (result, compute) = code(children.map(_.dataType))
@@ -54,7 +55,7 @@ case class Computed(name: String, children: Seq[Expression], code: Seq[DataType]
     copy(children = children)
 }
 
-/** What `make` gives for a key, made once; forgotten when there are too many. */
+/** Caches the results of `make` by key; the cache is emptied when it is full. */
 class Memo[K, V](make: K => V, most: Int = 1000) {
   private val values = new ConcurrentHashMap[K, V]
   def apply(key: K): V = {

@@ -38,7 +38,7 @@ object ByteFunctions extends Family {
   def toBytes(value: UTF8String, encoding: UTF8String): Array[Byte] = read(value, encoding)
   def fromBytes(value: Array[Byte], encoding: UTF8String): UTF8String = write(value, encoding)
 
-  /** Hexadecimal digits without what SQL and C write around them; C leaves out a leading zero. */
+  /** The hexadecimal digits without SQL's or C's notation around them; a leading zero that C leaves out is added. */
   private def bare(hex: String): String =
     if (hex.startsWith("0x")) (if (hex.length % 2 == 0) hex.drop(2) else "0" + hex.drop(2))
     else if (hex.matches("(?i)x'.*'")) hex.substring(2, hex.length - 1)
@@ -73,7 +73,7 @@ object ByteFunctions extends Family {
     })
   }
 
-  /** The parts that are not null with the separator between them. */
+  /** Joins the parts that are not null with the separator. */
   def concatBytes(separator: Array[Byte], parts: ArrayData): Array[Byte] = {
     val present = (0 until parts.numElements()).filterNot(parts.isNullAt).map(parts.getBinary)
     RowBudget.reserve(present.map(_.length.toLong + separator.length).sum)

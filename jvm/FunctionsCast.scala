@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Casts between text and other types as ksqlDB does them; text that is no value of the type throws a Fault. */
+/** Casts between text and other types as ksqlDB does them; text that is not a value of the type throws a Fault. */
 object CastFunctions extends Family {
   import Texts.asSpark
 
@@ -26,7 +26,7 @@ object CastFunctions extends Family {
     fn("timeText", StringType),
     SqlFunction("ms_empty", _ => Literal.create(InternalRow(), StructType(Nil))))
 
-  /** A function whose name is one of Java's keywords, which generated code cannot call a method by. */
+  /** A function whose name is a Java keyword, so that generated code needs a method of another name. */
   private def keyword(name: String, method: String, result: DataType): SqlFunction =
     SqlFunction(named(name), StaticInvoke(getClass, result, method, _, returnNullable = true))
 
@@ -37,7 +37,7 @@ object CastFunctions extends Family {
 
   // ---------------------------------------------------------------- text to values
 
-  /** The beginning of a word will do. */
+  /** A prefix of the word is accepted too. */
   def asBoolean(text: UTF8String): Boolean = {
     val word = text.toString.trim.toLowerCase(Locale.ROOT)
     def begins(words: String*) = word.nonEmpty && words.exists(_.startsWith(word))
@@ -47,7 +47,7 @@ object CastFunctions extends Family {
   def asInt(text: UTF8String): Int = number(text, "INTEGER")(Integer.parseInt)
   def bigint(text: UTF8String): Long = number(text, "BIGINT")(java.lang.Long.parseLong)
 
-  /** As Java reads it, but without a type's letter behind it and with NaN and Infinity in any case. */
+  /** As Java reads it, except that no type letter may follow, and NaN and Infinity are accepted in any case. */
   def asDouble(text: UTF8String): Double = text.toString.trim.toLowerCase(Locale.ROOT) match {
     case "nan" => Double.NaN
     case "inf" | "infinity" | "+infinity" => Double.PositiveInfinity
@@ -66,7 +66,7 @@ object CastFunctions extends Family {
   private val ClockText = Clock.r
   private val InstantText = s"$Day(?:[T ](?:$Clock$Zone)?)?".r
 
-  /** Epoch days of a date that may stop early. */
+  /** Epoch days of a date; month and day may be missing. */
   def date(text: UTF8String): Int = text.toString.trim match {
     case DayText(year, month, day) => valid(text, "DATE")(epochDay(year, month, day).toInt)
     case _ => no(text, "DATE")
@@ -78,7 +78,7 @@ object CastFunctions extends Family {
     case _ => no(text, "TIME")
   }
 
-  /** Epoch microseconds of ISO text that may stop early; milliseconds count, UTC unless it names a zone. */
+  /** Epoch microseconds of ISO text whose last parts may be missing, to the millisecond; UTC unless it names a zone. */
   def timestamp(text: UTF8String): Long = text.toString.trim match {
     case InstantText(year, month, day, hour, minute, second, fraction, sign, ahead, more) =>
       valid(text, "TIMESTAMP") {

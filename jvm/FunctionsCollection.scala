@@ -27,7 +27,7 @@ object CollectionFunctions extends Family {
     },
     generic("cube")(types => (ArrayType(types.head), strict { case Seq(a: ArrayData) => cube(a, types.head) })))
 
-  /** One of the two where the other is null. */
+  /** Returns the other argument if one is null. */
   private def either(code: Seq[Any] => Any): Seq[Any] => Any =
     args => if (args.contains(null)) args.find(_ != null).orNull else code(args)
 
@@ -39,7 +39,7 @@ object CollectionFunctions extends Family {
   }
   private def array(values: Iterable[Any]): ArrayData = new GenericArrayData(values.toArray[Any])
 
-  /** Whether two values of type `t` are equal; maps are where their entries are, null equals null. */
+  /** True if two values of type `t` are equal; maps are equal if their entries are, and null equals null. */
   def same(a: Any, b: Any, t: DataType, equalNaN: Boolean = true): Boolean = (a, b) match {
     case (null, _) | (_, null) => a == null && b == null
     case (x: ArrayData, y: ArrayData) =>
@@ -65,7 +65,7 @@ object CollectionFunctions extends Family {
   private def pairs(m: MapData, t: MapType): IndexedSeq[(Any, Any)] =
     items(m.keyArray(), ArrayType(t.keyType)).zip(items(m.valueArray(), ArrayType(t.valueType)))
 
-  /** The entries in the order in which Java walks through a hash map made for so many, as ksqlDB does. */
+  /** The entries in the iteration order of a Java hash map created for this many entries, as in ksqlDB. */
   private def hashedEntries(m: MapData, t: MapType): ArrayData = {
     val hashed = new java.util.HashMap[Any, InternalRow](m.numElements())
     pairs(m, t).foreach { case (key, value) =>
@@ -74,7 +74,7 @@ object CollectionFunctions extends Family {
     array(hashed.values.asScala)
   }
 
-  /** The later of equal keys wins. */
+  /** For equal keys the later map's entry is taken. */
   private def union(a: MapData, b: MapData, t: MapType): MapData = mapOfPairs(pairs(a, t) ++ pairs(b, t))
 
   private def concat(a: ArrayData, b: ArrayData, t: DataType): ArrayData = array(items(a, t) ++ items(b, t))
@@ -84,13 +84,13 @@ object CollectionFunctions extends Family {
       if (seen.exists(same(_, value, elementOf(t)))) seen else seen :+ value
     })
 
-  /** Both bounds counted from 1 and included; null where they do not lie in the array. */
+  /** Both bounds count from 1 and are inclusive; null if they are not within the array. */
   private def slice(a: ArrayData, t: DataType, from: Int, to: Int): ArrayData = {
     val end = if (to == Int.MaxValue) a.numElements() else to
     if (from < 1 || end > a.numElements() || from > end + 1) null else array(items(a, t).slice(from - 1, end))
   }
 
-  /** The last of equal keys wins; a key without a value has null. */
+  /** Of equal keys the last one is taken; a key without a value gets null. */
   private def map(keys: ArrayData, values: ArrayData, types: Seq[DataType]): MapData = {
     val paired = items(values, types(1)).take(keys.numElements())
     mapOfPairs(items(keys, types.head).zipAll(paired, null, null))
@@ -109,7 +109,10 @@ object CollectionFunctions extends Family {
     distinct
   }
 
-  /** Each way to put null for some elements, counting up in binary; an element that is null counts once. */
+  /**
+   * All variants of the array with some elements replaced by null, counting up in binary; a null element has one
+   * variant.
+   */
   private def cube(a: ArrayData, t: DataType): ArrayData = {
     val values = items(a, t)
     insist(values.size <= 20, s"CUBE_EXPLODE takes at most 20 elements, not ${values.size}")

@@ -16,7 +16,7 @@ object DecimalFunctions extends Family {
     StaticInvoke(getClass, DecimalType(precision, scale), method, args)
   })
 
-  /** From a decimal and a number of decimals to a decimal of the same scale with room for all digits. */
+  /** From a decimal and a number of decimals to a decimal of the same scale with enough digits. */
   private def sameScale(method: String): SqlFunction = SqlFunction(named(method), { args =>
     val scale = args.head.dataType match { case t: DecimalType => t.scale; case _ => 0 }
     val result = DecimalType(DecimalType.MAX_PRECISION, scale)
@@ -40,7 +40,7 @@ object DecimalFunctions extends Family {
   def decimalRemainder(a: Decimal, b: Decimal, precision: Int, scale: Int): Decimal =
     exact(a, b, precision, scale)(_ remainder _)
 
-  /** A result without rounding: one with more digits than there is room for fails, as division by zero does. */
+  /** A result without rounding; a result with too many digits fails, as division by zero does. */
   private def exact(a: Decimal, b: Decimal, precision: Int, scale: Int)(
       compute: (BigDecimal, BigDecimal) => BigDecimal): Decimal =
     try sized(compute(a.toJavaBigDecimal, b.toJavaBigDecimal), precision, scale, UNNECESSARY)
@@ -49,7 +49,7 @@ object DecimalFunctions extends Family {
     }
 
   private def sized(value: BigDecimal, precision: Int, scale: Int, rounding: RoundingMode): Decimal = {
-    // Digits are counted before anything is expanded: 1e99999999 is ten characters long.
+    // Count the digits before expanding the number: 1e99999999 is ten characters long.
     if (value.signum != 0 && value.precision.toLong - value.scale > MostDigits)
       throw new Fault(s"$value does not fit DECIMAL($precision, $scale)")
     val small = value.scale.toLong - scale > value.precision && rounding != UNNECESSARY
@@ -61,12 +61,12 @@ object DecimalFunctions extends Family {
 
   // ---------------------------------------------------------------- casts
 
-  /** More digits no number of SQL has: a DOUBLE has 309 before the point, and 1074 behind it. */
+  /** No SQL number has more digits: a DOUBLE has 309 before the point and 1074 after it. */
   private val MostDigits = 2000
 
   def decimalOfText(text: UTF8String, precision: Int, scale: Int): Decimal = {
     val digits = text.toString.trim
-    // Reading takes time by the square of the length.
+    // Parsing takes time proportional to the square of the length.
     if (digits.length > MostDigits) CastFunctions.no(UTF8String.fromString(digits.take(40) + "…"), "DECIMAL")
     val value =
       try new BigDecimal(digits)
@@ -91,13 +91,13 @@ object DecimalFunctions extends Family {
   def roundDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, rounded(x.toJavaBigDecimal, decimals))
   def truncDecimal(x: Decimal, decimals: Int): Decimal = inScaleOf(x, truncated(x.toJavaBigDecimal, decimals))
 
-  /** Ties go up, whatever the sign. */
+  /** Ties are rounded up, also for negative numbers. */
   private[millstream] def rounded(x: BigDecimal, decimals: Int): BigDecimal =
     x.setScale(within(decimals), if (x.signum > 0) HALF_UP else HALF_DOWN)
 
   private[millstream] def truncated(x: BigDecimal, decimals: Int): BigDecimal = x.setScale(within(decimals), DOWN)
 
-  /** A number of decimals that makes no difference to a larger one: two billion zeros are not written to be left out. */
+  /** Limits a number of decimals to values that make a difference, so that two billion zeros are never written. */
   private def within(decimals: Int): Int = decimals.max(-MostDigits).min(MostDigits)
 
   private def inScaleOf(source: Decimal, x: BigDecimal): Decimal =

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Functions of text that holds JSON; numbers keep the digits that they are written with. */
+/** Functions of text that contains JSON; numbers keep the digits that they are written with. */
 object JsonFunctions extends Family {
   import Texts._
 
@@ -37,7 +37,7 @@ object JsonFunctions extends Family {
   private val whole = mapper.reader.`with`(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
   private def parse(json: String): JsonNode = mapper.readTree(json)
 
-  /** The value of `read` for JSON text, `otherwise` for anything else. */
+  /** The result of `read` for JSON text; `otherwise` for any other text. */
   private def lenient[T](json: String, otherwise: T)(read: JsonNode => T): T =
     try read(whole.readTree(json))
     catch { case _: com.fasterxml.jackson.core.JsonProcessingException => otherwise }
@@ -68,7 +68,7 @@ object JsonFunctions extends Family {
 
   // ------------------------------------------------------------ arrays
 
-  /** Whether the JSON array has the value, of the same kind; false where it is no array. */
+  /** True if the JSON array contains the value, with the same JSON type; false if the text is not an array. */
   private def has(json: Any, value: Any, kind: DataType): Boolean = {
     val test: JsonNode => Boolean = (value, kind) match {
       case (null, _) => _.isNull
@@ -82,7 +82,7 @@ object JsonFunctions extends Family {
     lenient(json.toString, false)(node => node.isArray && node.elements.asScala.exists(test))
   }
 
-  /** Null (a boxed one) where it is no array. */
+  /** Null (boxed) if the text is not an array. */
   def jsonLength(json: UTF8String): java.lang.Integer = {
     val node = parse(json)
     if (node.isArray) node.size else null
@@ -106,7 +106,7 @@ object JsonFunctions extends Family {
     if (node.isObject) map(node.properties.asScala.toSeq.map(e => e.getKey -> e.getValue.toString)) else null
   }
 
-  /** Objects merge, anything else becomes one array; null where a part is null or empty. */
+  /** Merges objects; anything else becomes one array. Null if a part is null or empty. */
   def jsonConcat(parts: ArrayData): UTF8String =
     if ((0 until parts.numElements()).exists(parts.isNullAt)) null
     else {

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
 object NumberFunctions extends Family {
   private val real = DoubleType
 
-  /** A method of java.lang.Math, of doubles. */
+  /** A method of java.lang.Math whose arguments are doubles. */
   private def math(name: String, method: String, result: DataType, arguments: Int = 1): SqlFunction = SqlFunction(name,
     StaticInvoke(classOf[Math], result, method, _, Seq.fill(arguments)(real), returnNullable = true))
 
@@ -42,7 +42,7 @@ object NumberFunctions extends Family {
   private val miles = Set("MI", "MILE", "MILES")
   private val kilometres = Set("KM", "KILOMETER", "KILOMETERS", "KILOMETRE", "KILOMETRES")
 
-  /** The haversine distance of two places. */
+  /** The haversine distance between two places. */
   def geoDistance(lat1: Double, lon1: Double, lat2: Double, lon2: Double, unit: UTF8String): Double = {
     insist(Seq(lat1, lat2).forall(Math.abs(_) <= 90), "a latitude lies between -90 and 90")
     insist(Seq(lon1, lon2).forall(Math.abs(_) <= 180), "a longitude lies between -180 and 180")
@@ -52,7 +52,7 @@ object NumberFunctions extends Family {
     2 * Math.asin(Math.sqrt(a)) * radius(unit.toString.trim.toUpperCase)
   }
 
-  /** Rounded as ksqlDB's answers are; newer Javas multiply by one constant. */
+  /** Computed as ksqlDB does; newer versions of Java multiply by one constant and round differently. */
   private def radians(degrees: Double): Double = degrees / 180.0 * Math.PI
 
   private def radius(unit: String): Double =

@@ -12,7 +12,7 @@ object SketchFunctions extends Family {
   private val LogRegisters = 12
 
   override val functions: Seq[SqlFunction] = Seq(
-    // A sketch, null for an empty one; and the value, in a struct.
+    // Arguments: a sketch, null for an empty one; and a struct with the value to add.
     generic("sketchAdd") { types =>
       lazy val project = UnsafeProjection.create(types(1).asInstanceOf[StructType])
       (BinaryType, {

@@ -80,7 +80,7 @@ object TextFunctions extends Family {
     }
   }
 
-  /** Counted from 1, 0 where it is not there; from a negative position the search goes backwards. */
+  /** Counted from 1; 0 if the text does not occur. From a negative position the search goes backwards. */
   def instr(text: UTF8String, part: UTF8String, position: Int, nth: Int): Int = {
     val (source, target) = (text.toString, part.toString)
     def next(from: Int): Int = if (position < 0) source.lastIndexOf(target, from) else source.indexOf(target, from)
@@ -91,7 +91,7 @@ object TextFunctions extends Family {
 
   // ------------------------------------------------------------ order
 
-  /** As Java orders: by UTF-16 units, where characters of two come before U+E000 to U+FFFF; UTF-8 has them behind. */
+  /** Java's order, by UTF-16 units: surrogate pairs sort before U+E000 to U+FFFF, unlike in UTF-8. */
   def textOrder(one: UTF8String, other: UTF8String): Int = {
     val size = Math.min(one.numBytes, other.numBytes)
     var at = 0
@@ -107,11 +107,11 @@ object TextFunctions extends Family {
   private def present(values: ArrayData): Seq[UTF8String] =
     (0 until values.numElements()).filterNot(values.isNullAt).map(values.getUTF8String)
 
-  /** Nulls are left out. */
+  /** Ignores nulls. */
   def textGreatest(values: ArrayData): UTF8String = present(values).maxOption.orNull
   def textLeast(values: ArrayData): UTF8String = present(values).minOption.orNull
 
-  /** Nulls come last. */
+  /** Sorts nulls last. */
   def textSort(values: ArrayData, downwards: Boolean): ArrayData = {
     val sorted = present(values).sorted(if (downwards) order.reverse else order)
     new GenericArrayData(sorted.padTo(values.numElements(), null).toArray[Any])
@@ -139,7 +139,7 @@ object TextFunctions extends Family {
     whole.substring(from, to)
   }
 
-  /** What a position counted from 1 (negative: from the end) and a length mean within `size`. */
+  /** The start and end, within `size`, of a position counted from 1 (negative: from the end) and a length. */
   private[millstream] def bounds(size: Int, position: Int, length: Int): (Int, Int) = {
     val from = if (position < 0) Math.max(size + position, 0) else Math.max(Math.min(position - 1, size), 0)
     (from, Math.max(Math.min(from.toLong + length, size.toLong), from.toLong).toInt)
@@ -184,7 +184,7 @@ object TextFunctions extends Family {
   private def parts(text: String, delimiter: String): Seq[String] =
     if (delimiter.isEmpty) text.split("").toSeq else text.split(Pattern.quote(delimiter), -1).toSeq
 
-  /** Of an entry with several separators the first one counts; an entry without one is left out. */
+  /** Splits an entry at its first separator; an entry without a separator is left out. */
   def splitToMap(text: UTF8String, entries: UTF8String, values: UTF8String): MapData = {
     val separator = values.toString
     if (entries.isEmpty || separator.isEmpty || entries == values) null
@@ -195,7 +195,7 @@ object TextFunctions extends Family {
 
   // ------------------------------------------------------------ patterns of LIKE
 
-  /** A pattern that is known is read once. */
+  /** A constant pattern is compiled once. */
   private def likeOf(args: Seq[Expression]): Expression = args match {
     case Seq(text, pattern: Literal, escape) if pattern.value != null =>
       val known = new LikePattern(pattern.toString, escape.toString)
@@ -210,7 +210,7 @@ object TextFunctions extends Family {
 
   // ------------------------------------------------------------ masks
 
-  /** The character that stands for each class; empty text leaves it as it is. */
+  /** The character that replaces each class of characters; empty text keeps the original character. */
   private case class Classes(upper: UTF8String, lower: UTF8String, digit: UTF8String, other: UTF8String) {
     private def present(text: UTF8String) = if (text.numBytes == 0) null else text
     def mask(text: String): String =
@@ -228,7 +228,7 @@ object TextFunctions extends Family {
   def maskKeepRight(text: UTF8String, n: Int, u: UTF8String, l: UTF8String, d: UTF8String, o: UTF8String): UTF8String =
     cut(text, n, (s, count) => s - count)((left, right) => Classes(u, l, d, o).mask(left) + right)
 
-  /** Cuts the text where `at` says, given its size and the count, and joins the two parts again. */
+  /** Cuts the text at the index that `at` computes from its size and the count, and joins the two parts again. */
   private def cut(text: String, n: Int, at: (Int, Int) => Int)(join: (String, String) => String): UTF8String = {
     insist(n >= 0, s"the number of characters must not be negative: $n")
     val (left, right) = text.splitAt(at(text.length, Math.min(n, text.length)))

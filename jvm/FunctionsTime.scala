@@ -36,11 +36,14 @@ object TimeFunctions extends Family {
 
   private val shortZone = new DateTimeFormatterBuilder().appendPattern("z").toFormatter(Locale.ENGLISH)
 
-  /** java.time's short names, of which it has three as bare offsets, without a name to write. */
+  /** java.time's short ids, without the three that stand for plain offsets: an offset has no name to write. */
   private val shortIds = (ZoneId.SHORT_IDS.asScala ++
     Map("EST" -> "America/Panama", "MST" -> "America/Phoenix", "HST" -> "Pacific/Honolulu")).asJava
 
-  /** The zone of that name, the server's for none. Short names are java.util.TimeZone's (PST), then those of texts (PDT). */
+  /**
+   * The zone of a name; the server's zone for an empty name. Short names are looked up in java.util.TimeZone (PST)
+   * first, then among the short names that texts use (PDT).
+   */
   private val zone = new Memo[String, ZoneId](name => if (name.isEmpty) ZoneId.systemDefault else zoneOf(name))
   private def zoneOf(name: String): ZoneId =
     try ZoneId.of(name, shortIds)
@@ -53,7 +56,7 @@ object TimeFunctions extends Family {
   def parseTime(value: UTF8String, format: UTF8String): Long =
     timeIn(without(value, format, "date", _.isDateBased)).toNanoOfDay / 1000000
 
-  /** The text as `format` reads it, which must say nothing of the `unwanted` fields. */
+  /** Parses the text by `format`; throws a Fault if the format has a field that is `unwanted`. */
   private def without(value: String, format: String, kind: String, unwanted: ChronoField => Boolean) = {
     val read = pattern(format).parse(value)
     val wrong = ChronoField.values.exists(field => unwanted(field) && read.isSupported(field))
@@ -67,7 +70,7 @@ object TimeFunctions extends Family {
   def parseTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = 1000 * millis(value, format, in)
   def stringToTimestamp(value: UTF8String, format: UTF8String, in: UTF8String): Long = millis(value, format, in)
 
-  /** What the text leaves out is that of 1970-01-01T00:00; a zone in the text wins over `in`. */
+  /** Fields that the text leaves out are taken from 1970-01-01T00:00; a zone in the text overrides `in`. */
   private def millis(value: String, format: String, in: String): Long = {
     val read = pattern(format).parse(value)
     val where = Option(read.query(TemporalQueries.zone)).getOrElse(zone(in))

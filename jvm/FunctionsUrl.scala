@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Parts of URLs; one that is no URI throws. */
+/** Parts of URLs; text that is not a URI throws a Fault. */
 object UrlFunctions extends Family {
   import Texts._
 
@@ -24,7 +24,7 @@ object UrlFunctions extends Family {
 
   def urlPort(url: UTF8String): java.lang.Integer = new URI(url).getPort match { case -1 => null; case port => port }
 
-  /** Split before it is decoded, so that an encoded & or = belongs to the value. */
+  /** The query is split before it is decoded, so that an encoded & or = is part of the value. */
   def urlParameter(url: UTF8String, name: UTF8String): UTF8String = {
     val parameter = name.toString
     Option(new URI(url).getRawQuery).toSeq

@@ -4,9 +4,9 @@ import java.nio.ByteBuffer
 import java.util.Arrays
 
 /**
- * A state of a stream-stream join: the rows of one group and one side in one stretch of time, sorted by time and then
- * by arrival. It is changed in place. `partition` is the source partition of its first row, whose clocks are the
- * chunk's.
+ * A state of a stream-stream join: the rows of one group and one side in one interval of time, sorted by time and then
+ * by arrival. It is changed in place. `partition` is the source partition of its first row; the chunk expires by the
+ * stream time of that partition.
  */
 final class JoinChunk(val partition: Int) {
   var size = 0
@@ -17,11 +17,11 @@ final class JoinChunk(val partition: Int) {
 
   def time(i: Int): Long = times(i)
   def entry(i: Int): Array[Byte] = entries(i)
-  /** The arrival number of a row that waits for its outer result; 0: it does not wait. */
+  /** The arrival number of a row that waits for its outer result; 0 if it does not wait. */
   def arrival(i: Int): Long = arrivals(i)
   def settle(i: Int): Unit = arrivals(i) = 0
 
-  /** The first row that is not before a time. */
+  /** The index of the first row at or after a time. */
   def from(time: Long): Int = {
     var (low, high) = (0, size)
     while (low < high) {
@@ -53,7 +53,7 @@ final class JoinChunk(val partition: Int) {
   }
 }
 
-/** Written as partition (int), then for each row time (long), arrival (long), length (int) and bytes of its entry. */
+/** Encoded as partition (int), then for each row: time (long), arrival (long), length (int) and bytes of its entry. */
 object JoinChunk extends StateCodec[JoinChunk] {
   private val Header = 20
 
@@ -75,6 +75,6 @@ object JoinChunk extends StateCodec[JoinChunk] {
     chunk
   }
 
-  /** Its rows with their headers, and the objects around them. */
+  /** The bytes of memory for the rows, their headers and the objects that contain them. */
   override def weight(chunk: JoinChunk): Int = 120 + chunk.bytes + 48 * chunk.size
 }

@@ -12,16 +12,16 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Reads one value where the parser stands (its token already there); JSON null is null. */
+/** Reads the value that begins at the parser's current token; JSON null is null. */
 abstract class JsonFieldReader {
   final def read(in: JsonParser): Any = if (in.currentToken == VALUE_NULL) null else value(in)
   protected def value(in: JsonParser): Any
 }
 
-/** Readers of JSON text by shape; a value of the wrong kind throws BadRecord with the path to it. */
+/** Readers of JSON text by column type; a value of the wrong kind throws BadRecord with the path to it. */
 object JsonFieldReader {
   val factory: JsonFactory = new JsonFactoryBuilder()
-    // Keys of maps are data: interning each would fill the JVM's table of strings.
+    // Keys of maps are data: interning them would fill the JVM's string table.
     .disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build()
 
   def of(shape: SqlType): JsonFieldReader = shape match {
@@ -40,8 +40,8 @@ object JsonFieldReader {
     case s: SqlType.Struct => new JsonObjectReader(s)
   }
 
-  def mismatch(in: JsonParser, wanted: String): BadRecord =
-    new BadRecord(s"cannot read ${kind(in.currentToken)} as $wanted")
+  def mismatch(in: JsonParser, expected: String): BadRecord =
+    new BadRecord(s"cannot read ${kind(in.currentToken)} as $expected")
 
   private def kind(token: JsonToken): String = token match {
     case null => "nothing"
@@ -53,12 +53,12 @@ object JsonFieldReader {
     case _ => "null"
   }
 
-  private def reader(wanted: String)(body: JsonParser => Any): JsonFieldReader = new JsonFieldReader {
+  private def reader(expected: String)(body: JsonParser => Any): JsonFieldReader = new JsonFieldReader {
     override protected def value(in: JsonParser): Any =
       try body(in)
       catch {
         case _: NumberFormatException | _: ArithmeticException =>
-          throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as $wanted")
+          throw new BadRecord(s"cannot read ${BadRecord.shown(in.getText)} as $expected")
       }
   }
 
@@ -87,22 +87,22 @@ object JsonFieldReader {
   }
   private val text = reader("STRING") { in => JsonText.of(in) }
 
-  private def whole(in: JsonParser, wanted: String): Long = in.currentToken match {
+  private def whole(in: JsonParser, expected: String): Long = in.currentToken match {
     case VALUE_NUMBER_INT =>
       if (in.getNumberType == JsonParser.NumberType.BIG_INTEGER) throw new ArithmeticException else in.getLongValue
     case VALUE_NUMBER_FLOAT => truncated(in.getDecimalValue)
     case VALUE_STRING => java.lang.Long.parseLong(in.getText)
-    case _ => throw mismatch(in, wanted)
+    case _ => throw mismatch(in, expected)
   }
 
   private def truncated(number: JavaDecimal): Long = {
-    // A huge exponent must not be expanded into digits.
+    // Do not expand a huge exponent into digits.
     if (number.precision.toLong - number.scale > 19) throw new ArithmeticException
     if (number.scale.toLong - number.precision > 0) 0L else number.toBigInteger.longValueExact
   }
 }
 
-/** Any JSON value as STRING: scalars as their text, objects as JSON, arrays as bracketed texts of their elements. */
+/** Any JSON value as STRING: a scalar as its text, an object as JSON, an array as bracketed texts of its elements. */
 object JsonText {
   def of(in: JsonParser): UTF8String = in.currentToken match {
     case VALUE_STRING => characters(in.getTextCharacters, in.getTextOffset, in.getTextLength)
@@ -180,7 +180,7 @@ private class JsonMapReader(key: SqlType, element: JsonFieldReader) extends Json
   }
 }
 
-/** Reads an object into a row: a member goes to the field of exactly its name, else of its upper-cased name. */
+/** Reads an object into a row: a member is assigned to the field of exactly its name, else of its upper-cased name. */
 private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
   private val size = shape.shapes.size
   private val names = shape.names.toArray
@@ -191,7 +191,7 @@ private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
   override protected def value(in: JsonParser): Any = {
     if (in.currentToken != START_OBJECT) throw JsonFieldReader.mismatch(in, "STRUCT")
     val row = new Array[Any](size)
-    // Which fields came by their exact name: another spelling must not replace those.
+    // The fields that were matched by exact name: a member with another spelling must not overwrite them.
     val settled = new Array[Boolean](size)
     var next = 0
     var name = in.nextFieldName()
@@ -217,7 +217,7 @@ private class JsonObjectReader(shape: SqlType.Struct) extends JsonFieldReader {
 
   private def newSpelling(name: String): Int = {
     val at: Integer = names.indexOf(name.toUpperCase(Locale.ROOT))
-    // Bounded, since a topic may hold objects whose member names are data.
+    // Bounded, since the member names of a topic's objects may be data.
     if (spellings.size < 1000 + size) spellings.put(name, at)
     at
   }
@@ -244,14 +244,14 @@ class JsonReader(spec: Spec) extends Reader {
     } catch {
       case bad: BadRecord => throw bad
       case e: JsonProcessingException => throw new BadRecord(e.getOriginalMessage + where(e))
-      case e: IOException => throw new BadRecord(e.getMessage) // Jackson takes zeros for UTF-32, which then is none
+      case e: IOException => throw new BadRecord(e.getMessage) // Jackson takes zero bytes for UTF-32 and then fails
     }
 
   private def where(e: JsonProcessingException): String =
     if (e.getLocation == null || e.getLocation.getByteOffset < 0) "" else s" (byte ${e.getLocation.getByteOffset})"
 }
 
-/** Reads JSON behind a schema id, which the registry must know; the text itself says all that is needed. */
+/** Reads JSON after a schema id. The registry must know the id, but the schema is not needed to read the text. */
 class JsonSchemaReader(spec: Spec) extends Reader {
   private val registry = SchemaRegistry.of(spec.schema.registry)
   private val json = new JsonReader(spec)

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 
-/** What a JSON schema of the user's choice requires of a value (KLIP-56): null there throws BadRecord with the field. */
+/** Checks that a value has what a user-chosen JSON schema requires (KLIP-56); a null there throws BadRecord. */
 abstract class JsonRequired {
   def check(from: SpecializedGetters, i: Int): Unit
 }
@@ -14,7 +14,7 @@ abstract class JsonRequired {
 object JsonRequired {
   private val Nested = Seq("oneOf", "anyOf", "allOf")
 
-  /** The check of a spec's rows; None where its schema is made of its columns, or requires nothing. */
+  /** The check for a spec's rows; None if its schema is derived from its columns, or requires nothing. */
   def of(spec: Spec): Option[JsonRequiredFields] =
     if (spec.schema.id.isEmpty || !spec.wrapped || !spec.schema.registered.text.contains("\"required\"")) None
     else {
@@ -57,7 +57,7 @@ object JsonRequired {
       catch { case bad: BadRecord => throw bad.inside(s"[$i]") }
     }
 
-  /** The node, or what it refers to, or the one of its alternatives that is so. */
+  /** The node itself, the node that it refers to, or its first alternative for which `is` holds. */
   private def branch(node: JsonNode, root: JsonNode, is: JsonNode => Boolean): JsonNode = {
     val target = followed(node, root)
     if (is(target)) target
@@ -77,7 +77,7 @@ object JsonRequired {
   }
 }
 
-/** One column: whether it must be there, and what is required inside it (null = nothing). */
+/** One column: whether it is required (`must`), and what is required inside it (null: nothing). */
 class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
 
 class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]) {

@@ -10,13 +10,13 @@ import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Writes a record as the reader reads it; a null row, or a null single value, is a null payload. */
+/** Writes a record in the form that JsonReader reads; a null row, or a null single value, is a null payload. */
 class JsonWriter(spec: Spec) extends Writer {
   private val out = new JsonOut
   private val columns = new JsonObjectWriter(spec.columns)
   private val single = if (spec.wrapped) null else JsonFieldWriter.of(spec.single)
 
-  /** What stands before the text of each record. */
+  /** Writes what precedes the text of each record. */
   protected def begin(row: InternalRow, out: JsonOut): Unit = ()
 
   override def write(row: InternalRow): Array[Byte] =
@@ -29,7 +29,7 @@ class JsonWriter(spec: Spec) extends Writer {
     }
 }
 
-/** Writes JSON behind the id of the spec's schema. */
+/** Writes JSON after the id of the spec's schema. */
 class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
   private lazy val required = JsonRequired.of(spec)
   private lazy val id = SchemaHeader.of(spec.schema.writtenId)
@@ -40,7 +40,7 @@ class JsonSchemaWriter(spec: Spec) extends JsonWriter(spec) {
   }
 }
 
-/** JSON text in bytes that grow; Jackson's generator takes longer by half (docs/design/003). */
+/** JSON text in a growing byte buffer; Jackson's generator takes half as long again (docs/design/003). */
 class JsonOut extends ByteOut {
   def ascii(text: String): Unit = {
     room(text.length)
@@ -68,7 +68,7 @@ class JsonOut extends ByteOut {
     n
   }
 
-  /** A string in quotes, copied straight from where Spark holds it unless something must be escaped. */
+  /** Writes a quoted string, copied from Spark's bytes unless a character must be escaped. */
   def text(value: UTF8String): Unit = {
     val length = value.numBytes
     room(length + 2)
@@ -86,7 +86,7 @@ class JsonOut extends ByteOut {
 
   private def isPlain(b: Byte): Boolean = b >= 0x20 && b != '"' && b != '\\'
 
-  /** UTF-8 text in quotes: what is not ASCII stays as it is. */
+  /** Writes quoted UTF-8 text; characters outside ASCII are not escaped. */
   def quoted(text: Array[Byte]): Unit = {
     room(text.length * 6 + 2)
     bytes(size) = '"'
@@ -113,7 +113,7 @@ class JsonOut extends ByteOut {
   }
 }
 
-/** Writes the value that stands at an ordinal of a row or an array, null included. */
+/** Writes the value at an ordinal of a row or an array, null included. */
 abstract class JsonFieldWriter {
   final def write(from: SpecializedGetters, i: Int, out: JsonOut): Unit =
     if (from.isNullAt(i)) out.raw(JsonFieldWriter.Null) else some(from, i, out)
@@ -144,7 +144,7 @@ object JsonFieldWriter {
     override protected def some(from: SpecializedGetters, i: Int, out: JsonOut): Unit = body(from, i, out)
   }
 
-  // Jackson's shortest text of a double is the one of later Java versions, and several times faster than Java 17's.
+  // Jackson's shortest text of a double is that of later Java versions, and several times faster than Java 17's.
   private def double(value: Double, out: JsonOut): Unit = {
     val text = NumberOutput.toString(value, true)
     if (java.lang.Double.isFinite(value)) out.ascii(text) else out.quoted(text.getBytes)
@@ -179,10 +179,10 @@ object JsonFieldWriter {
   }
 }
 
-/** Writes a row as an object of the user's names. */
+/** Writes a row as an object with the user's field names. */
 class JsonObjectWriter(shape: SqlType.Struct) {
   private val writers = shape.shapes.map(JsonFieldWriter.of).toArray
-  // `{"A":`, `,"B":` …, ready to be copied.
+  // `{"A":`, `,"B":` …, encoded once.
   private val heads = shape.names.zipWithIndex.map { case (name, i) => head(name, i) }.toArray
 
   private def head(name: String, i: Int): Array[Byte] = {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Reads one column as Kafka's own deserializers do: numbers big-endian, text as UTF-8, bytes as they are. */
+/** Reads one column as Kafka's own deserializers do: numbers big-endian, text as UTF-8, bytes unchanged. */
 class KafkaReader(spec: Spec) extends Reader {
   override def read(bytes: Array[Byte]): InternalRow = new GenericInternalRow(Array[Any](value(bytes)))
 
@@ -19,9 +19,9 @@ class KafkaReader(spec: Spec) extends Reader {
     case other => throw new BadRecord(s"the KAFKA format cannot hold ${other.sql}")
   }
 
-  private def exactly(bytes: Array[Byte], size: Int, wanted: String): ByteBuffer =
+  private def exactly(bytes: Array[Byte], size: Int, sqlType: String): ByteBuffer =
     if (bytes.length == size) ByteBuffer.wrap(bytes)
-    else throw new BadRecord(s"$wanted takes $size bytes, and the record has ${bytes.length}")
+    else throw new BadRecord(s"$sqlType takes $size bytes, and the record has ${bytes.length}")
 }
 
 /** Writes one column as Kafka's own serializers do; a null value is a null payload. */

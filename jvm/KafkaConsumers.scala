@@ -14,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
-/** Reads one partition of a topic from any offset on; for one thread at a time, but for `wakeup`. */
+/** Reads one partition of a topic from any offset on. Not thread-safe, except for `wakeup`. */
 final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   import place.{conf, topic}
 
@@ -24,14 +24,14 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   consumer.assign(partitions)
   private var records: java.util.Iterator[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyIterator
   private var at = -1L
-  /** All before it was given to a task that has done with it, or has no record. */
+  /** Every record before it was passed to a task that has finished with it; some offsets have no record. */
   @volatile private[millstream] var doneTo = -1L
   @volatile private[millstream] var usedAt = System.nanoTime
 
-  /** The offset that is read next: all before it were given, or have no record. */
+  /** The offset that is read next: every record before it has been returned. */
   def position: Long = at
 
-  /** Go on at an offset. What was fetched stays where that is the next one anyway. */
+  /** Continue at an offset. Fetched records are kept if that is the next offset anyway. */
   def seek(offset: Long): Unit = if (offset != at) {
     consumer.seek(partition, offset)
     records = Collections.emptyIterator
@@ -39,7 +39,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
     doneTo = -1
   }
 
-  /** Whether `next` has a record without asking Kafka. */
+  /** True if `next` has a record without a request to Kafka. */
   def hasNext: Boolean = records.hasNext
 
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
@@ -49,15 +49,15 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
     record
   }
 
-  /** Offsets that follow without a record: a transaction's marker, what compaction has removed. */
+  /** Skips offsets without a record: a transaction's marker, or records that compaction has removed. */
   private def skip(): Unit =
     try at = consumer.position(partition, Duration.ZERO)
-    catch { case _: WakeupException | _: TimeoutException => } // it is not known at the moment
+    catch { case _: WakeupException | _: TimeoutException => } // the position is not known at the moment
 
-  /** Ask Kafka for records where none are there; it may take ms, and is interrupted by `wakeup`. */
+  /** Fetch records if none are buffered; waits up to `ms`, and is interrupted by `wakeup`. */
   def poll(ms: Long): Unit =
     try {
-      // Who asks for more has done with what was given.
+      // A caller that asks for more records has finished with the previous ones.
       doneTo = at
       records = consumer.poll(Duration.ofMillis(ms)).iterator
       if (!records.hasNext) {
@@ -72,15 +72,15 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   def wakeup(): Unit = consumer.wakeup()
 
   /**
-   * The place to go on at where Kafka no longer has the position: the earliest record, where retention has removed those
-   * before; the end, where the log was cut back. Throws where the topic is another one.
+   * Finds the offset to continue at when Kafka no longer has the position: the earliest record if retention has removed
+   * the records before it; the end if the log was truncated. Throws if the topic was replaced by another one.
    */
   private def findPlace(lost: OffsetOutOfRangeException): Unit = {
     Topics.of(conf).check(topic)
     val first = consumer.beginningOffsets(partitions).get(partition).longValue
     val end = consumer.endOffsets(partitions).get(partition).longValue
     val to = Math.max(first, Math.min(at, end))
-    logWarning(s"$partition no longer has offset $at; reading goes on at $to (${lost.getMessage})")
+    logWarning(s"$partition no longer has offset $at; reading continues at $to (${lost.getMessage})")
     consumer.seek(partition, to)
     at = to
   }
@@ -89,14 +89,14 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
 }
 
 object PartitionConsumer {
-  // Ours alone: positions are Spark's, and a topic that is gone must not be made by asking for it.
+  // Not configurable: Spark owns the positions, and reading a deleted topic must not create it.
   private val Fixed = Map(
     "enable.auto.commit" -> "false",
     "auto.offset.reset" -> "none",
     "allow.auto.create.topics" -> "false",
     "key.deserializer" -> classOf[ByteArrayDeserializer].getName,
     "value.deserializer" -> classOf[ByteArrayDeserializer].getName)
-  // A poll's records are only references to what was fetched.
+  // The records of a poll only refer to the fetched bytes.
   private val Default = Map("max.poll.records" -> "10000")
 
   private def properties(place: KafkaPlace): Properties = {
@@ -107,23 +107,23 @@ object PartitionConsumer {
   }
 }
 
-/** Which consumer a task needs: of a run ("" for bounded reads), of a source in it, of one partition. */
+/** Identifies a consumer: its run ("" for bounded reads), its settings, one partition of one topic. */
 final case class KafkaPlace(run: String, conf: Map[String, String], topic: KafkaTopic, partition: Int)
 
 /**
- * The consumers of this JVM that no task uses now. A run's next batch takes up those of the last one, with their
- * connections and with what they had fetched; they are closed when the run ends or nobody has used them for a while.
+ * The consumers of this JVM that no task is using. A run's next batch reuses those of the previous one, with their
+ * connections and fetched records. They are closed when the run ends, or when they were not used for a while.
  */
 object Consumers {
   private val Idle = TimeUnit.MINUTES.toNanos(3)
   private val free = new ConcurrentHashMap[KafkaPlace, List[PartitionConsumer]]
   private val reading = new ConcurrentHashMap[Long, PartitionConsumer]
   private lazy val reaper = {
-    val made = ThreadUtils.newDaemonSingleThreadScheduledExecutor("idle kafka consumers")
-    made.scheduleWithFixedDelay(() => closeIf(System.nanoTime - _.usedAt > Idle), 1, 1, TimeUnit.MINUTES)
+    val scheduler = ThreadUtils.newDaemonSingleThreadScheduledExecutor("idle kafka consumers")
+    scheduler.scheduleWithFixedDelay(() => closeIf(System.nanoTime - _.usedAt > Idle), 1, 1, TimeUnit.MINUTES)
   }
 
-  /** For a task, which has a number of its own. */
+  /** Take a consumer for the task of this number. */
   def take(place: KafkaPlace, task: Long): PartitionConsumer = {
     var taken: PartitionConsumer = null
     free.computeIfPresent(place, (_, all) => { taken = all.head; if (all.tail.isEmpty) null else all.tail })
@@ -132,10 +132,10 @@ object Consumers {
     taken
   }
 
-  /** A task ends. */
+  /** The task has ended; its consumer's progress is no longer reported. */
   def leave(task: Long): Unit = reading.remove(task)
 
-  /** Up to where a task of this JVM has done with its partition, as far as its consumer knows; -1 for no such task. */
+  /** The offset up to which a task of this JVM has finished its partition's records; -1 if there is no such task. */
   def doneTo(task: Long): Long = Option(reading.get(task)).fold(-1L)(_.doneTo)
 
   def give(consumer: PartitionConsumer): Unit = {
@@ -144,14 +144,14 @@ object Consumers {
     free.merge(consumer.place, List(consumer), _ ++ _)
   }
 
-  /** A run has ended. */
+  /** Close the unused consumers of a run that has ended. */
   def close(run: String): Unit = closeIf(_.place.run == run)
 
   private def closeIf(over: PartitionConsumer => Boolean): Unit = free.keySet.asScala.foreach { place =>
     var closed = List.empty[PartitionConsumer]
     free.computeIfPresent(place, (_, all) => {
-      val (gone, kept) = all.partition(over)
-      closed = gone
+      val (removed, kept) = all.partition(over)
+      closed = removed
       if (kept.isEmpty) null else kept
     })
     closed.foreach(_.close())

@@ -12,13 +12,13 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.Record
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Makes the readers of tasks. */
+/** Creates the readers of tasks. */
 private object KafkaReaders extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     new KafkaPartitionReader(partition.asInstanceOf[KafkaInputPartition])
 }
 
-/** A task's reader. Its row is the same object each time. */
+/** A task's reader. It reuses one row object for all records. */
 private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsRealTimeRead[InternalRow] {
   import KafkaPartitionReader._
 
@@ -41,7 +41,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
       Record
     } else End
 
-  /** Whether there is a record, at a time in ms at the latest. */
+  /** Waits for a record until a time in ms at the latest; true if there is one. */
   private def awaited(until: Long): Boolean = {
     var left = until - System.currentTimeMillis
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
@@ -51,14 +51,14 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     consumer.hasNext && !run.isFinishing
   }
 
-  /** Of a bounded read. */
+  /** Used by a bounded read. */
   override def next(): Boolean = {
-    val deadline = System.currentTimeMillis + Patience
+    val deadline = System.currentTimeMillis + MaxWaitMs
     while (!consumer.hasNext && consumer.position < range.until) {
       if (System.currentTimeMillis > deadline)
         throw new IllegalStateException(
-          s"Kafka gives nothing of ${range.place.topic.name} from offset ${consumer.position} on")
-      consumer.poll(Patience)
+          s"Kafka returns no record of ${range.place.topic.name} from offset ${consumer.position} on")
+      consumer.poll(MaxWaitMs)
     }
     val more = consumer.position < range.until
     if (more) row.record = consumer.next()
@@ -69,7 +69,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   override def getOffset: PartitionOffset = KafkaPartitionOffset(range.place.partition, consumer.position)
   override def close(): Unit = ()
 
-  /** At the task's end. After a failure a consumer may be in any state. */
+  /** Called when the task ends. After a failure a consumer may be in any state, so it is closed. */
   private def release(well: Boolean): Unit = {
     run.forget(wake)
     Consumers.leave(task)
@@ -81,10 +81,10 @@ private object KafkaPartitionReader {
   private val Record = RecordStatus.newStatusWithoutArrivalTime(true)
   private val End = RecordStatus.newStatusWithoutArrivalTime(false)
   /** How long a bounded read waits for the next record, in ms. */
-  private val Patience = 60000L
+  private val MaxWaitMs = 60000L
 }
 
-/** A record as a row; it copies nothing. */
+/** A record as a row; nothing is copied. */
 private final class KafkaRow extends BaseGenericInternalRow {
   var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
 
@@ -115,7 +115,7 @@ private final class KafkaRow extends BaseGenericInternalRow {
       new GenericInternalRow(Array[Any](UTF8String.fromString(header.key), header.value))))
   }
 
-  override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException("a record is not changed")
+  override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException("a record's row is read-only")
   override def update(i: Int, value: Any): Unit = setNullAt(i)
 }
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /*
  * The records of one topic, for real-time queries and for bounded reads: `format` is KafkaSource's class name.
  *
- * What of Spark's it rests on that is not public, or not promised:
+ * What it relies on in Spark that is not public, or is marked as evolving:
  *  - SupportsRealTimeMode and SupportsRealTimeRead (evolving): `planInputPartitions(start)`, `mergeOffsets`,
  *    `nextWithTimeout(now, timeout)`; a status without record ends the task's input, and then `getOffset` is read.
  *  - MicroBatchExecution calls `latestOffset()` on the query's own thread before each batch, when the batch before it has
@@ -24,12 +24,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *    an interrupt, ends well.
  *  - AsyncProgressTrackingMicroBatchExecution, in which queries without state run, writes the offset and the commit log in
  *    the background; a stop waits for that (`cleanup`, at most 30 seconds). Those with state write them at once.
- *  - RealTimeStreamScanExec (SparkInternals.scala): `inputPartitions` has the tasks in the order of their numbers.
+ *  - RealTimeStreamScanExec (SparkInternals.scala): `inputPartitions` is ordered by task number.
  *  - SparkEnv, RpcEnv, RpcEndpoint and RpcUtils (DriverEndpoint.scala): one endpoint on the driver.
  *  - ExecutorCacheTaskLocation (SparkInternals.scala): how a task names the executor that it prefers.
  */
 
-/** Makes the table of a topic. Options: see KafkaOptions. */
+/** Creates the table of a topic. Options: see KafkaOptions. */
 class KafkaSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = KafkaRow.Schema
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: JavaMap[String, String]): Table =
@@ -45,8 +45,9 @@ private class KafkaTable extends Table with SupportsRead {
 }
 
 /**
- * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (one that is not named begins with
- * its first record; only a bounded read ends); `run`, the id of its QueryRun, "" for none; `kafka.…`, of the consumer.
+ * The options of a source: `topic`; `starts` and `ends`, JSON of partition → offset (a partition that is not named
+ * begins with its first record; only a bounded read has ends); `run`, the id of its QueryRun, "" for none; `kafka.…`,
+ * the consumer's settings.
  */
 private case class KafkaOptions(topic: String, starts: Map[Int, Long], ends: Map[Int, Long], run: String,
     conf: Map[String, String])

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, PartitionOffset, SupportsRealTimeMode}
 
-/** The offset that is next in each partition, as it stands in a checkpoint: {"TOPIC": {"0": 5}, "topic id": "…"}. */
+/** The next offset of each partition, in the form of a checkpoint: {"TOPIC": {"0": 5}, "topic id": "…"}. */
 final case class KafkaOffset(topic: KafkaTopic, next: Map[Int, Long]) extends Offset {
   override def json: String = {
     val root = KafkaOffset.mapper.createObjectNode
@@ -19,7 +19,7 @@ final case class KafkaOffset(topic: KafkaTopic, next: Map[Int, Long]) extends Of
 }
 
 object KafkaOffset {
-  // No topic may have a name with a space in it. Checkpoints of Spark's own Kafka source are without it.
+  // A topic name cannot contain a space. Checkpoints of Spark's own Kafka source do not have this entry.
   private val Id = "topic id"
   private val mapper = new ObjectMapper
 
@@ -36,8 +36,8 @@ object KafkaOffset {
 private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
 
 /**
- * What a task reads: a partition from an offset on, up to another (Long.MaxValue: without end). Of the executors of a
- * cluster it prefers the same one in each batch of a run, which has a consumer for it.
+ * What a task reads: a partition from an offset up to another one (Long.MaxValue: no end). In a cluster it prefers the
+ * same executor in each batch of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long) extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
@@ -53,7 +53,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
   private var topic: KafkaTopic = _
   private var partitions = 0
 
-  /** Before each batch: no batch begins in a run that is finishing, nor over a topic that is another one. */
+  /** Called before each batch: throws if the run is finishing, or if the topic was replaced by another one. */
   override def latestOffset(): Offset = {
     run.awaitStop()
     run.beginBatch()
@@ -67,7 +67,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
 
   override lazy val initialOffset: Offset = KafkaOffset(topic, complete(options.starts))
 
-  /** Offsets of all partitions: those that are not known yet begin with their first record. */
+  /** The offsets of all partitions; a new partition begins with its first record. */
   private def complete(known: Map[Int, Long]): Map[Int, Long] =
     known ++ topics.beginnings(topic.name, (0 until partitions).filterNot(known.contains))
 
@@ -102,7 +102,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
   override def toString: String = s"kafka ${options.topic}"
 }
 
-/** A bounded read: the partitions of `ends`, up to them. */
+/** A bounded read: the partitions of `ends`, each up to its end. */
 private class KafkaBatch(options: KafkaOptions) extends Batch {
   override def planInputPartitions(): Array[InputPartition] = {
     val topics = Topics.of(options.conf)

@@ -12,24 +12,24 @@ import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartiti
 
 import org.apache.spark.util.ThreadUtils
 
-/** A topic by its name and by its id, which another topic of that name does not have; "" where it is not known. */
+/** A topic's name and id; a topic that is deleted and created again has another id. "" if the id is not known. */
 final case class KafkaTopic(name: String, id: String)
 
-/** A topic of which a query has read is gone, or another one has its name. */
+/** A topic that a query has read was deleted, or replaced by another one of the same name. */
 class TopicReplaced(message: String) extends IllegalStateException(message)
 
-/** What one Kafka knows of its topics, asked through one client for all queries of this JVM. */
+/** The topics of one Kafka cluster, requested through one client for all queries of this JVM. */
 final class Topics private (admin: Admin) {
   import Topics._
 
-  /** The id of a topic, and how many partitions it has. Throws TopicReplaced where there is none. */
+  /** A topic's id and its number of partitions. Throws TopicReplaced if there is no such topic. */
   def describe(name: String): (KafkaTopic, Int) = {
-    // A broker may hear of a new topic a little later than who has made it.
-    val about = retry(Hearsay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), gone(name))
+    // A broker may learn of a new topic later than the client that created it.
+    val about = retry(MetadataDelay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name))
     (KafkaTopic(name, about.topicId.toString), about.partitions.size)
   }
 
-  /** Throws TopicReplaced unless the topic is still there. */
+  /** Throws TopicReplaced unless the topic still exists with the same id. */
   def check(topic: KafkaTopic): Unit = {
     val (now, _) = describe(topic.name)
     if (topic.id.nonEmpty && now.id != topic.id) throw replaced(topic.name)
@@ -40,28 +40,28 @@ final class Topics private (admin: Admin) {
     if (partitions.isEmpty) Map.empty
     else {
       val asked = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
-      retry(Hearsay)(admin.listOffsets(asked.asJava).all, gone(topic))
+      retry(MetadataDelay)(admin.listOffsets(asked.asJava).all, missing(topic))
         .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
     }
 
   /** The positions that a consumer group has committed. */
   def committed(group: String): Map[TopicPartition, OffsetAndMetadata] = {
-    // Not before it is known whether a transaction that is under way has committed others.
+    // Wait for the outcome of a running transaction, which may commit other positions.
     val stable = new ListConsumerGroupOffsetsOptions().requireStable(true)
-    retry(Hearsay)(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata,
+    retry(MetadataDelay)(admin.listConsumerGroupOffsets(group, stable).partitionsToOffsetAndMetadata,
       new IllegalStateException(s"consumer group $group is not known")).asScala.toMap.filter(_._2 != null)
   }
 
   /** Remove a consumer group; does not wait. */
   def forget(group: String): Unit = admin.deleteConsumerGroups(Collections.singleton(group))
 
-  /** Abort the transactions whose ids begin so, and let their producers write no more. */
+  /** Abort the transactions whose ids have this prefix, and fence off their producers. */
   def fence(prefix: String): Unit = {
     val ids = admin.listTransactions.all.get().asScala.map(_.transactionalId).filter(_.startsWith(prefix))
     if (ids.nonEmpty) admin.fenceProducers(ids.asJavaCollection).all.get()
   }
 
-  /** The ids of topics now; "" for those that are not there. Nothing where Kafka does not answer. */
+  /** The current ids of topics; "" for topics that do not exist. Empty if Kafka does not answer. */
   private[millstream] def ids(names: Set[String]): Map[String, String] =
     admin.describeTopics(names.asJavaCollection).topicNameValues.asScala.toMap.flatMap { case (name, answer) =>
       try Some(name -> answer.get().topicId.toString)
@@ -70,13 +70,13 @@ final class Topics private (admin: Admin) {
 }
 
 object Topics {
-  /** How long a topic may be unknown to a broker, and Kafka not answer, before that counts; ms. */
-  private val Hearsay = 5000L
+  /** How long, in ms, a topic may be unknown to a broker, or Kafka not answer, before it is treated as an error. */
+  private val MetadataDelay = 5000L
   private val Outage = 120000L
   private val Pause = 200L
   private val all = new ConcurrentHashMap[Map[String, String], Topics]
 
-  /** The topics of the Kafka that the settings of a client lead to. */
+  /** The topics of the Kafka cluster that a client's settings lead to. */
   def of(conf: Map[String, String]): Topics = {
     val own = conf.filter { case (name, _) => AdminClientConfig.configNames.contains(name) && name != "client.id" }
     all.computeIfAbsent(own, _ => {
@@ -86,14 +86,16 @@ object Topics {
     })
   }
 
-  def gone(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
+  def missing(name: String): TopicReplaced = new TopicReplaced(s"topic $name, which the query reads, is not there")
 
   def replaced(name: String): TopicReplaced = new TopicReplaced(
-    s"topic $name was deleted and made again: what the query has read of it is not in the new one; create the query anew")
+    s"topic $name was deleted and created again: the records that the query has read are not in it; create the query again")
 
   private def missing(e: ExecutionException) = e.getCause.isInstanceOf[UnknownTopicOrPartitionException]
 
-  /** The answer, asked for again while Kafka is away; `unknown` is thrown where the topic is unknown for so many ms. */
+  /**
+   * The answer, requested again while Kafka is away; throws `unknown` if the topic is still unknown after so many ms.
+   */
   private def retry[T](unknownFor: Long)(ask: => KafkaFuture[T], unknown: => Exception): T = {
     val since = System.currentTimeMillis
     var answer = Option.empty[T]
@@ -110,15 +112,17 @@ object Topics {
   }
 }
 
-/** Looks every few seconds whether the topics that queries read are still the same, and ends the runs of others. */
+/**
+ * Checks every few seconds that the topics that queries read are still the same, and ends the runs that read others.
+ */
 object TopicWatch {
   private case class Watched(topics: Topics, topic: KafkaTopic, run: QueryRun) {
-    /** How many times in a row it was not there. */
+    /** How many consecutive checks did not find the topic. */
     @volatile var missed = 0
   }
 
   private val Every = 3L
-  /** A broker that has just begun may not know all topics yet. */
+  /** A broker that has just started may not know all topics yet. */
   private val Misses = 3
   private val all = ConcurrentHashMap.newKeySet[Watched]
   private lazy val thread =
@@ -139,8 +143,9 @@ object TopicWatch {
 
   private def judge(one: Watched, id: String): Unit = {
     one.missed = if (id.isEmpty) one.missed + 1 else 0
-    // What was read of a topic that is gone was rightly read; of another one, nothing may count.
-    if (one.missed >= Misses) one.run.finish(Topics.gone(one.topic.name).getMessage)
+    // Records of a deleted topic were read correctly, so the batch may be committed; records of a replaced one must not
+    // be.
+    if (one.missed >= Misses) one.run.finish(Topics.missing(one.topic.name).getMessage)
     else if (id.nonEmpty && id != one.topic.id) one.run.fail(Topics.replaced(one.topic.name).getMessage)
   }
 }

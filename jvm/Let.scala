@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType}
 
 /**
- * `ms_let(value, name -> body)`: the body, in which the name stands for the value. The value is evaluated exactly once,
- * before the body, whether it is null or not, and however often the body reads it. Spark's own common expressions
- * (`With`) are copied into the branches of a condition, and a transform over an array of one allocates two arrays.
+ * `ms_let(value, name -> body)`: the body, in which the name refers to the value. The value is evaluated exactly once,
+ * before the body, even if it is null or the body reads it several times. Spark's own common expressions (`With`) are
+ * copied into the branches of a condition, and a transform over an array of one element allocates two arrays.
  */
 case class Let(argument: Expression, function: Expression) extends SimpleHigherOrderFunction {
   override def argumentType: AbstractDataType = AnyDataType
@@ -39,7 +39,7 @@ case class Let(argument: Expression, function: Expression) extends SimpleHigherO
     })
   }
 
-  /** What the body has of the value where Spark does not compile it. */
+  /** Passes the value to a body that Spark does not compile. */
   private def interpreted(ctx: CodegenContext, held: ExprCode): String =
     if (!functionForEval.exists(_.isInstanceOf[CodegenFallback])) ""
     else {

@@ -3,16 +3,16 @@ package org.apache.spark.sql.millstream
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A pattern of LIKE: % is any characters of a line, _ is one, the escape takes the meaning of the next.
+ * A pattern of LIKE: % matches any characters of a line, _ matches one, and the character after an escape is literal.
  *
- * Where text does not go on as the pattern does, only the last % takes one more character: those before it have
- * matched as early as they could, so a match that one of them would begin later is found here too. The time is the
- * length of the text by that of the pattern at most, where a regular expression's grows with a power of it.
+ * On a mismatch, only the last % takes one more character: each % before it has matched as early as possible, so a
+ * match in which one of them takes more is found by the last one too. The time is at most the product of the text's and
+ * the pattern's lengths, whereas a regular expression's may be a higher power of the length.
  */
 final class LikePattern(pattern: String, escape: String) extends Serializable {
   import LikePattern._
 
-  // A character to be there, One or Many.
+  // A literal character, or One, or Many.
   private val places: Array[Int] = {
     val out = Array.newBuilder[Int]
     var at = 0

@@ -2,7 +2,7 @@ package org.apache.spark.sql.millstream
 
 import java.util.{ArrayList, Arrays, HashMap => JavaHashMap, TreeMap, TreeSet}
 
-/** A row that waits for its outer result, in the order of Kafka Streams' outer store; `chunk` is its chunk's key. */
+/** A row that waits for its outer result, ordered as in Kafka Streams' outer store; `chunk` is the key of its chunk. */
 final case class PendingRow(time: Long, order: Array[Byte], arrival: Long, chunk: Array[Byte])
     extends Comparable[PendingRow] {
   override def compareTo(that: PendingRow): Int =
@@ -11,7 +11,7 @@ final case class PendingRow(time: Long, order: Array[Byte], arrival: Long, chunk
       val ordered = Arrays.compareUnsigned(order, that.order)
       if (ordered != 0) ordered
       else if (arrival != that.arrival) arrival.compare(that.arrival)
-      else Arrays.compareUnsigned(chunk, that.chunk) // two tasks that became one have numbered their arrivals alike
+      else Arrays.compareUnsigned(chunk, that.chunk) // tasks that were merged have used the same arrival numbers
     }
 }
 
@@ -24,12 +24,12 @@ final class PendingSide {
 }
 
 /**
- * What stream time will do to the states of a stream-stream join, by partition and side. It is in memory only, and
- * built from the chunks at a start.
+ * What stream time will do to the states of a stream-stream join, by partition and side. It is kept in memory only, and
+ * rebuilt from the chunks at a start.
  */
 final class PendingWork {
   private val partitions = new JavaHashMap[Int, Array[PendingSide]]
-  /** The last arrival number that was given. */
+  /** The last arrival number that was assigned. */
   var arrivals = 0L
   def apply(partition: Int): Array[PendingSide] =
     partitions.computeIfAbsent(partition, _ => Array(new PendingSide, new PendingSide))

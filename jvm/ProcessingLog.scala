@@ -11,7 +11,7 @@ import org.apache.kafka.clients.producer.ProducerRecord
 
 import org.apache.spark.{SparkContext, TaskContext}
 
-/** Where a query's entries go, and whether they may show the bytes of records. */
+/** The destination of a query's entries, and whether they may show the bytes of records. */
 trait LogSink {
   def showsRecords: Boolean
   def write(entry: Array[Byte]): Unit
@@ -27,20 +27,20 @@ trait LogSink {
  */
 object ProcessingLog {
 
-  /** The local property that tells an executor without a sink for a query where its entries go. */
+  /** The local property that tells an executor which sink a query's entries go to. */
   val Property = "millstream.processing.log"
 
   private val mapper = new ObjectMapper
   private val sinks = new ConcurrentHashMap[String, LogSink]
 
-  /** Entries of the query go to a topic; `conf` configures the producer. */
+  /** Write the query's entries to a topic; `conf` configures the producer. */
   def toTopic(query: String, topic: String, conf: JavaMap[String, String], rows: Boolean, perSecond: Int): Unit =
     sinks.put(query, new TopicLog(topic, conf, rows, perSecond))
 
-  /** Entries of the query are kept until they are drained, at most `limit` of them. */
+  /** Keep the query's entries in memory until they are drained, at most `limit` of them. */
   def toMemory(query: String, rows: Boolean, limit: Int): Unit = sinks.put(query, new MemoryLog(rows, limit))
 
-  /** The kept entries of a query, oldest first, which are then forgotten; none where it has no such log. */
+  /** Remove and return the kept entries of a query, oldest first; none if it has no such log. */
   def drain(query: String): Array[String] = sinks.get(query) match {
     case memory: MemoryLog => memory.drain()
     case _ => Array.empty
@@ -56,7 +56,7 @@ object ProcessingLog {
       Seq("errorMessage" -> (computed + text(e)), "record" -> null, "cause" -> causes)))
   }
 
-  /** A codec failed on a record, or it cannot be used. */
+  /** A codec failed on a record, or the codec cannot be created. */
   def record(failure: RecordFailure, error: String, partition: Long, offset: Long, record: Array[Byte]): Unit = {
     import failure.{kind, label, target, topic}
     val (name, bytes, failed) = kind match {
@@ -110,7 +110,7 @@ object ProcessingLog {
     }
   }
 
-  /** Lets the tasks of queries started from this thread write to the query's topic in any JVM. */
+  /** Lets the tasks of queries that this thread starts write to the query's topic in any JVM. */
   def tellExecutors(context: SparkContext, query: String): Unit = context.setLocalProperty(Property,
     sinks.get(query) match {
       case log: TopicLog => mapper.writeValueAsString(fields(Seq("topic" -> log.topic, "rows" -> log.showsRecords,
@@ -133,7 +133,7 @@ private class MemoryLog(val showsRecords: Boolean, limit: Int) extends LogSink {
   }
 }
 
-/** A topic, never waited for: entries over the rate, or without room in the queue, are counted in the next entry. */
+/** Writes to a topic without ever waiting: entries that exceed the rate or the queue are counted in the next entry. */
 private class TopicLog(val topic: String, val conf: JavaMap[String, String], val showsRecords: Boolean,
     val perSecond: Int) extends LogSink {
   private val settings = (conf.asScala.toMap + ("linger.ms" -> "100")).asJava
@@ -164,12 +164,12 @@ private class TopicLog(val topic: String, val conf: JavaMap[String, String], val
     else (new String(entry, "UTF-8").stripSuffix("}") + s""","dropped":$lost}""").getBytes("UTF-8")
 }
 
-/** One thread of this JVM sends all entries: a producer waits for a topic's metadata, which no query may do. */
+/** One thread of this JVM sends all entries: a producer may block for a topic's metadata, which a query must not. */
 private object LogSender {
   private val executor = new ThreadPoolExecutor(1, 1, 0L, TimeUnit.SECONDS, new ArrayBlockingQueue[Runnable](10000),
     (task: Runnable) => { val thread = new Thread(task, "processing log"); thread.setDaemon(true); thread })
 
-  /** Whether the queue had room for it. */
+  /** True if the queue had room for it. */
   def offer(send: Runnable): Boolean =
     try { executor.execute(send); true } catch { case _: RejectedExecutionException => false }
 }

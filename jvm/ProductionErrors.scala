@@ -9,20 +9,21 @@ import org.apache.kafka.common.errors._
 import org.apache.kafka.common.record.{AbstractRecords, CompressionType, RecordBatch}
 
 /**
- * Records that Kafka will not take whatever is tried: larger than max.request.size or than the topic allows, or with a
- * time that the topic refuses. A query that skips them writes a productionError to its processing log and goes on; one
- * that does not ends. Other failures (no broker, no right to write) are not the record's, and end the query.
+ * Records that Kafka will never accept: larger than max.request.size or than the topic allows, or with a timestamp that
+ * the topic rejects. A query that skips them writes a productionError to its processing log and goes on; a query that
+ * does not skip them ends. Other failures (no broker, no permission to write) are not caused by the record and end the
+ * query.
  */
 object ProductionErrors {
   private val skipping = ConcurrentHashMap.newKeySet[String]
   private val mapper = new ObjectMapper
 
-  /** On the driver, before a query starts: it skips such records. */
+  /** On the driver, before a query starts: let it skip such records. */
   def skipIn(query: String): Unit = skipping.add(query)
   def forget(query: String): Unit = skipping.remove(query)
   def areSkipped(query: String): Boolean = skipping.contains(query)
 
-  /** Log the failure of a record; whether it was one of the record's own. */
+  /** Log the failure of a record; true if the record itself caused it. */
   def logged(query: String, topic: String, failure: Throwable): Boolean = {
     val own = isOfRecord(failure)
     if (own) log(query, s"A record is not written to topic $topic: ${failure.getMessage}")
@@ -30,11 +31,11 @@ object ProductionErrors {
   }
 
   /**
-   * Log a record that is larger than a request may be; whether it is. Before it is sent, since a failed send ends a
-   * transaction.
+   * Log a record that is larger than a request may be; true if it is. Called before the record is sent, since a failed
+   * send aborts a transaction.
    */
   def loggedAsTooLarge(query: String, record: ProducerRecord[Array[Byte], Array[Byte]], limit: Int): Boolean = {
-    // As KafkaProducer estimates it.
+    // The same estimate as KafkaProducer's.
     val size = AbstractRecords.estimateSizeInBytesUpperBound(RecordBatch.CURRENT_MAGIC_VALUE, CompressionType.NONE,
       record.key, record.value, record.headers.toArray)
     val large = size > limit

@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Reads records in Protobuf straight into Spark's rows, by the schema and the message in it that each names; without a
- * registry by the spec's own. protobuf-java reads the wire; no message object stands between.
+ * Decodes Protobuf records straight into Spark's rows, by the schema and the message in it that each record names, or,
+ * without a registry, by the spec's own schema. protobuf-java reads the wire format; no message object is built.
  */
 class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
   private val bare = ProtobufReader.bare(spec)
@@ -47,7 +47,7 @@ class ProtobufReader(spec: Spec, registered: Boolean) extends Reader {
     reader.read(in, 0)
   }
 
-  /** The message indexes: a list, of which the one of 0 alone is written as empty. */
+  /** The message indexes: a list, where the list (0) alone is encoded as empty. */
   private def path(in: CodedInputStream): Seq[Int] = {
     val count = in.readSInt32()
     if (count < 0 || count > ProtobufReader.Deepest) throw new BadRecord(s"a message has $count indexes")
@@ -59,14 +59,14 @@ object ProtobufReader {
   private val First = Seq(0)
   private[millstream] val Decimal = "confluent.type.Decimal"
 
-  /** Entries in the order in which their keys came first. */
+  /** Entries in the order in which their keys first occurred. */
   def mapOf(entries: LinkedHashMap[Any, Any]): ArrayBasedMapData =
     new ArrayBasedMapData(new GenericArrayData(entries.keySet.toArray), new GenericArrayData(entries.values.toArray))
 
-  /** How deep messages may be declared in one another, or stand in one another in a record. */
+  /** The greatest depth of nested message declarations, and of nested messages in a record. */
   private[millstream] val Deepest = 100
 
-  /** The struct that is a message by itself: a single one that is not wrapped. */
+  /** The struct that is a message by itself: the type of a single column that is not wrapped. */
   def bare(spec: Spec): Option[SqlType.Struct] =
     if (spec.wrapped) None else Some(spec.single).collect { case struct: SqlType.Struct => struct }
 
@@ -74,7 +74,7 @@ object ProtobufReader {
 }
 
 /**
- * Reads a message into a row by its fields' names; an absent field without presence is its type's default value, but for
+ * Reads a message into a row by its fields' names. An absent field without presence is its type's default value, except
  * bytes, which are null.
  */
 class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
@@ -86,7 +86,7 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     reader
   }.toArray
 
-  /** The row of the message that the input holds up to its end or limit, `depth` messages deep. */
+  /** The row of the message that extends to the input's end or limit; `depth` is its nesting depth. */
   def read(in: CodedInputStream, depth: Int): InternalRow = {
     if (depth > ProtobufReader.Deepest) throw new BadRecord("messages are nested too deep")
     val row = new Array[Any](byColumn.length)
@@ -105,7 +105,7 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     new GenericInternalRow(row)
   }
 
-  /** The row of the message that is a field's value, behind its length. */
+  /** The row of a message that is a field's value, preceded by its length. */
   def readNested(in: CodedInputStream, depth: Int): InternalRow = {
     val limit = in.pushLimit(in.readRawVarint32())
     val row = read(in, depth + 1)
@@ -122,16 +122,16 @@ class ProtobufMessageReader(message: Descriptor, struct: SqlType.Struct) {
     }
 }
 
-/** Reads a field's values into its column of a row, as they come: here the last one wins. */
+/** Reads a field's values into its column of a row; of several values the last one is taken. */
 class ProtobufFieldReader(val column: Int, value: ProtobufValueReader, absent: Any) {
 
-  /** Takes a value of the field; false where its wire type is none of the field's. */
+  /** Reads a value of the field; false if the wire type does not fit the field. */
   def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
     if (wireType == value.wireType) row(column) = value.read(in, depth)
     wireType == value.wireType
   }
 
-  /** What the column holds once the message is read. */
+  /** The column's value after the whole message was read. */
   def finished(held: Any): Any = if (held == null) absent else held
 }
 
@@ -149,7 +149,7 @@ object ProtobufFieldReader {
       new ProtobufFieldReader(column, value, if (isNullable(field)) null else value.default)
   }
 
-  /** The members of a map's entry, of a wrapper and of a Decimal always have their defaults, in proto2 too. */
+  /** The fields of a map's entry, of a wrapper and of a Decimal always have their default values, also in proto2. */
   private def isNullable(field: FieldDescriptor): Boolean = {
     val message = field.getContainingType
     val isPart = message.getOptions.getMapEntry || ProtobufSchema.Wrappers(message.getFullName) ||
@@ -158,7 +158,7 @@ object ProtobufFieldReader {
   }
 }
 
-/** Numbers may stand one by one or packed, whatever the schema says. */
+/** Numbers may be packed or not, whatever the schema says. */
 private class ProtobufListReader(column: Int, value: ProtobufValueReader)
     extends ProtobufFieldReader(column, value, null) {
   override def read(in: CodedInputStream, wireType: Int, row: Array[Any], depth: Int): Boolean = {
@@ -193,7 +193,7 @@ private class ProtobufMapReader(column: Int, entry: ProtobufMessageReader)
     ProtobufReader.mapOf(if (held == null) new LinkedHashMap[Any, Any] else held.asInstanceOf[LinkedHashMap[Any, Any]])
 }
 
-/** Reads one value behind its tag; `default` is what the value's absence means where the field has no presence. */
+/** Reads a value after its tag; `default` is the value of an absent field without presence. */
 abstract class ProtobufValueReader(val wireType: Int, val default: Any) {
   def read(in: CodedInputStream, depth: Int): Any
 }
@@ -214,7 +214,7 @@ object ProtobufValueReader {
     case (Type.MESSAGE, _) => message(field, shape)
     case (Type.STRING | Type.BYTES | Type.BOOL | Type.DOUBLE | Type.FLOAT | Type.GROUP, _) => unreadable(field, shape)
     case (_, SqlType.Bool | SqlType.Bytes | _: SqlType.Array | _: SqlType.Map | _: SqlType.Struct) => unreadable(field, shape)
-    // A column declared INTEGER over unsigned numbers takes their lower half.
+    // A column declared INTEGER over unsigned numbers takes their lower 32 bits.
     case _ =>
       val next = whole(field.getType)
       make(field, ScalarConversions.whole(0, shape))(in => ScalarConversions.whole(next(in), shape))
@@ -267,7 +267,7 @@ object ProtobufValueReader {
       case _ => unreadable(field, shape)
     }
 
-  /** A value made of the row of a message. */
+  /** A value computed from the row of a message. */
   private def nested(field: FieldDescriptor, struct: SqlType.Struct)(value: InternalRow => Any): ProtobufValueReader = {
     val reader = new ProtobufMessageReader(field.getMessageType, struct)
     new ProtobufValueReader(WireFormat.WIRETYPE_LENGTH_DELIMITED, null) {

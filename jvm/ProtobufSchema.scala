@@ -17,7 +17,7 @@ import com.squareup.wire.schema.internal.parser._
 /**
  * A Protobuf schema of a registry as protobuf-java's descriptors. Its text is a .proto file, which Wire parses (the
  * parser of Confluent's own registry), or a FileDescriptorProto in base64, which Confluent's Python client registers.
- * A type that is declared nowhere has a placeholder without fields. Throws BadRecord where the text makes no sense.
+ * A type that is not declared becomes a placeholder without fields. Throws BadRecord if the text is not valid.
  */
 class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
   private val file: FileDescriptor = {
@@ -27,7 +27,7 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
     catch { case e: DescriptorValidationException => throw new BadRecord(s"the schema is wrong: ${e.getMessage}") }
   }
 
-  /** The message of that name, with or without the package; the file's first where the name is empty. */
+  /** The message of a name, with or without the package; the file's first message if the name is empty. */
   def message(name: String): Descriptor = {
     val own = file.getMessageTypes.asScala
     val all = (own ++ file.getDependencies.asScala.flatMap(_.getMessageTypes.asScala)).flatMap(withNested)
@@ -36,7 +36,7 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
     chosen.getOrElse(throw new BadRecord(s"the Protobuf schema has no message $name".stripTrailing))
   }
 
-  /** The message that a path of Confluent's message indexes leads to. */
+  /** The message at a path of Confluent's message indexes. */
   def message(path: Seq[Int]): Descriptor =
     path.tail.foldLeft(at(file.getMessageTypes, path.head, path))((outer, i) => at(outer.getNestedTypes, i, path))
 
@@ -51,7 +51,7 @@ class ProtobufSchema(schema: Registered, name: String = "schema.proto") {
 object ProtobufSchema {
   private val Base64Text = """[A-Za-z0-9+/\s]+=*\s*""".r
 
-  /** What every registry knows without a reference. */
+  /** The files that every registry knows without a reference. */
   private val Known: Seq[FileDescriptor] = Seq(AnyProto.getDescriptor, DurationProto.getDescriptor,
     EmptyProto.getDescriptor, FieldMaskProto.getDescriptor, StructProto.getDescriptor, TimestampProto.getDescriptor,
     WrappersProto.getDescriptor) ++ Seq(
@@ -61,20 +61,20 @@ object ProtobufSchema {
     "package confluent.type; message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
   ).map(text => FileDescriptor.buildFrom(described("syntax = \"proto3\"; " + text, text), Array.empty[FileDescriptor]))
 
-  /** The full names of Google's messages of a single scalar. */
+  /** The full names of Google's wrapper messages of single scalars. */
   val Wrappers: Set[String] = WrappersProto.getDescriptor.getMessageTypes.asScala.map(_.getFullName).toSet
 
-  /** The indexes that lead to a message from its file, outermost first. */
+  /** The indexes of a message within its file, outermost first. */
   def path(message: Descriptor): Seq[Int] =
     Option(message.getContainingType).toSeq.flatMap(path) :+ message.getIndex
 
-  /** The field of that name, by its very spelling first, then in any case. */
+  /** The field of a name: first by exact spelling, then ignoring case. */
   def field(message: Descriptor, name: String): Option[FieldDescriptor] = {
     val fields = message.getFields
     Some(Avro.position(name, fields.asScala.map(_.getName).toSeq)).filter(_ >= 0).map(fields.get)
   }
 
-  /** A field's type in messages. */
+  /** A field's type, for messages. */
   def kind(field: FieldDescriptor): String =
     if (field.getType == FieldDescriptor.Type.MESSAGE) s"message ${field.getMessageType.getFullName}"
     else field.getType.name.toLowerCase(Locale.ROOT)
@@ -85,7 +85,7 @@ object ProtobufSchema {
       else file(ProtoParser.Companion.parse(Location.get(name), text)).setName(name).build()
     catch {
       case e: InvalidProtocolBufferException => throw new BadRecord(s"the schema is no descriptor: ${e.getMessage}")
-      // Wire's parser has no exception of its own.
+      // Wire's parser throws general exceptions only.
       case e @ (_: IllegalStateException | _: IllegalArgumentException) =>
         throw new BadRecord(s"the Protobuf schema cannot be parsed: ${e.getMessage}")
     }
@@ -105,7 +105,7 @@ object ProtobufSchema {
     file
   }
 
-  // The entries of maps come after the nested messages of the text, whose indexes records name.
+  // The entry types of maps come after the nested messages of the text, because records refer to those by index.
   private def message(parsed: MessageElement, isProto3: Boolean): DescriptorProto.Builder = {
     val message = DescriptorProto.newBuilder.setName(parsed.getName)
     parsed.getNestedTypes.forEach {
@@ -118,7 +118,7 @@ object ProtobufSchema {
       message.addOneofDeclBuilder.setName(oneof.getName)
       oneof.getFields.forEach(f => field(f, message).setOneofIndex(message.getOneofDeclCount - 1))
     }
-    // proto3 says `optional` by a oneof of a single field, behind the others.
+    // proto3 represents `optional` as a oneof of a single field, after all other oneofs.
     fields.filter { case (f, _) => isProto3 && f.getLabel == Field.Label.OPTIONAL }.foreach { case (f, described) =>
       message.addOneofDeclBuilder.setName("_" + f.getName)
       described.setProto3Optional(true).setOneofIndex(message.getOneofDeclCount - 1)

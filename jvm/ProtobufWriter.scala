@@ -15,8 +15,8 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Writes rows in Protobuf as one message of the spec's schema, behind its id and indexes where it is registered; a null
- * bare value is a null payload. protobuf-java writes the wire; no message object stands between.
+ * Encodes rows in Protobuf as one message of the spec's schema, preceded by the schema id and message indexes if it is
+ * registered; a null single value is a null payload. protobuf-java writes the wire format; no message object is built.
  */
 class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
   private val root = new ProtobufSchema(spec.schema.registered).message(spec.schema.message)
@@ -36,7 +36,9 @@ class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
       buffer.toBytes
     }
 
-  /** Confluent's: a magic byte, the id, and the message's indexes, of which the list of 0 alone is written as empty. */
+  /**
+   * Confluent's header: a magic byte, the id, and the message's indexes, where the list (0) alone is encoded as empty.
+   */
   private def header(out: CodedOutputStream): Unit = {
     out.write(0.toByte)
     out.writeFixed32NoTag(Integer.reverseBytes(id))
@@ -44,12 +46,12 @@ class ProtobufWriter(spec: Spec, registered: Boolean) extends Writer {
   }
 }
 
-/** The bytes of one message; the array is kept from record to record. */
+/** The bytes of one message; the array is reused from record to record. */
 private class ProtobufBuffer {
   private var bytes = new Array[Byte](256)
   private var length = 0
 
-  /** Takes what `body` writes; calls it again with twice the room where that was too little. */
+  /** Runs `body` to write the message; if the array is too small, doubles it and runs `body` again. */
   def fill(body: CodedOutputStream => Unit): Unit = {
     length = -1
     while (length < 0) {
@@ -61,17 +63,17 @@ private class ProtobufBuffer {
 
   def toBytes: Array[Byte] = java.util.Arrays.copyOf(bytes, length)
 
-  /** Writes the bytes as a field. */
+  /** Writes the bytes as a field: tag, length, bytes. */
   def writeTo(out: CodedOutputStream, number: Int): Unit = {
     out.writeTag(number, WireFormat.WIRETYPE_LENGTH_DELIMITED)
     writeTo(out)
   }
 
-  /** Writes the bytes behind their number. */
+  /** Writes the bytes after their length. */
   def writeTo(out: CodedOutputStream): Unit = { out.writeUInt32NoTag(length); out.write(bytes, 0, length) }
 }
 
-/** Writes a row as a message: each field from the column of its name; a null is an absent field. */
+/** Writes a row as a message: each field from the column of its name; a null column leaves the field out. */
 class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   private val columns = message.getFields.asScala.sortBy(_.getNumber).flatMap { field =>
     val column = struct.names.indexWhere(name => ProtobufSchema.field(message, name).contains(field))
@@ -90,7 +92,7 @@ class ProtobufMessageWriter(message: Descriptor, struct: SqlType.Struct) {
   }
 }
 
-/** Writes a column of a row as a field, tag and all. Numbers of a list are packed. */
+/** Writes a column of a row as a field with its tag. The numbers of a list are packed. */
 class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
   private val number = field.getNumber
   private val buffer = new ProtobufBuffer
@@ -150,10 +152,10 @@ class ProtobufFieldWriter(field: FieldDescriptor, shape: SqlType, column: Int) {
 /** Writes a value that is not null. */
 abstract class ProtobufValueWriter(val wireType: Int) {
 
-  /** Writes it without its tag. */
+  /** Writes the value without its tag. */
   def write(from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit
 
-  /** Whether the value is what the absence of its field means anyway. */
+  /** True if the value equals the field's default, so that it need not be written. */
   def isDefault(from: SpecializedGetters, i: Int): Boolean
 
   def write(number: Int, from: SpecializedGetters, i: Int, out: CodedOutputStream): Unit = {
@@ -161,7 +163,7 @@ abstract class ProtobufValueWriter(val wireType: Int) {
     write(from, i, out)
   }
 
-  /** Writes an element of a list: a null is the default value, since Protobuf has no other. */
+  /** Writes an element of a list; a null element is written as the default value, since Protobuf has no null. */
   def writeElement(list: ArrayData, i: Int, out: CodedOutputStream): Unit =
     if (!list.isNullAt(i)) write(list, i, out)
     else wireType match {
@@ -212,7 +214,7 @@ object ProtobufValueWriter {
   private def refused(field: FieldDescriptor, shape: SqlType): BadRecord =
     new BadRecord(s"the schema's ${ProtobufSchema.kind(field)} cannot hold ${shape.sql}")
 
-  // Minus zero is a value of its own.
+  // Minus zero is not the default value.
   private def isZero(value: Double): Boolean = java.lang.Double.doubleToRawLongBits(value) == 0L
 
   private def text(value: UTF8String, out: CodedOutputStream): Unit = {
@@ -270,9 +272,9 @@ object ProtobufValueWriter {
       case _ => throw refused(field, shape)
     }
 
-  /** A message inside another: written apart, since its length stands before it. */
+  /** A nested message. It is written to a buffer first, because its length precedes it. */
   private def nested(field: FieldDescriptor)(body: Write): ProtobufValueWriter = {
-    // One buffer for each place in the schema: none is inside itself.
+    // One buffer for each place in the schema is enough: no place is inside itself.
     val buffer = new ProtobufBuffer
     make(field, (_, _) => false) { (from, i, out) =>
       buffer.fill(body(from, i, _))

@@ -15,12 +15,12 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types.{DataType, StringType}
 
 /**
- * Functions written in Python: each is computed by processes of its own, in a row's own time, one round trip a call.
- * docs/design/009 says why; src/millstream/udf is the other side.
+ * Functions written in Python. Each has processes of its own; a call is one synchronous round trip for one row.
+ * docs/design/009 gives the reasons; src/millstream/udf is the Python side.
  */
 object PythonFunctions {
 
-  /** `ms_python(document, what, arguments…)`; `what` is a letter of udf/worker.py. */
+  /** `ms_python(document, what, arguments…)`; `what` is one of udf/worker.py's call letters. */
   val functions: Seq[SqlFunction] = Seq(SqlFunction("ms_python", { case document +: what +: arguments =>
     PythonCall(document.eval().toString, what.eval().toString.charAt(0), arguments)
   }))
@@ -29,8 +29,8 @@ object PythonFunctions {
   private val pools = new ConcurrentHashMap[String, PythonPool]
 
   /**
-   * The processes of a function, for one call; the document is base64 of JSON, so that no quoting can harm it. A pool
-   * without processes that nobody asks for any more is dropped.
+   * The process pool of a function. The document is base64 of JSON, so that it needs no quoting in SQL. A pool without
+   * processes that is not used any more is dropped.
    */
   def pool(document: String): PythonPool = pools.compute(document, (_, known) => {
     val pool = if (known == null) new PythonPool(document) else known
@@ -38,13 +38,15 @@ object PythonFunctions {
     pool
   })
 
-  /** How many functions have a pool. */
+  /** The number of functions that have a pool. */
   def size: Int = pools.size
 
   private[millstream] def setting(name: String, otherwise: String): String =
     SparkEnv.get.conf.get(Setting + name, otherwise)
 
-  /** Kills processes that are over their time, ends those that nobody has used for a while, and drops unused pools. */
+  /**
+   * Kills processes whose call has exceeded its time, ends processes that were idle for a while, drops unused pools.
+   */
   def check(now: Long): Unit = pools.keySet.forEach { document =>
     pools.computeIfPresent(document, (_, pool) => { pool.check(now); if (pool.isUnused(now)) null else pool })
   }
@@ -55,11 +57,12 @@ object PythonFunctions {
   Runtime.getRuntime.addShutdownHook(new Thread(() => pools.values.forEach(_.close())))
 }
 
-/** One call for a row: fails with what the function failed with. */
+/** One call for a row; fails with the function's error. */
 case class PythonCall(document: String, what: Char, children: Seq[Expression]) extends Expression with CodegenFallback {
   private def pool = PythonFunctions.pool(document)
 
-  // A function may give another value each time, and it is dear: never repeated, never computed while planning.
+  // Nondeterministic: a function may return another value each time, and a call is expensive. So it is never repeated
+  // and never computed during planning.
   override lazy val deterministic: Boolean = false
   override def foldable: Boolean = false
   override def nullable: Boolean = true
@@ -74,14 +77,14 @@ case class PythonCall(document: String, what: Char, children: Seq[Expression]) e
 
 object PythonPool {
 
-  /** Adding, taking back and merging give a state, which is text. */
+  /** The calls whose result is a state: add, undo, merge. A state is text. */
   val Stateful = Set('a', 'u', 'm')
   val StartSeconds = 30L
-  val Patience = 5
+  val WallClockFactor = 5
   val IdleSeconds = 60L
 }
 
-/** The processes of one function, as many as there were calls at once. */
+/** The processes of one function; there are as many as there were concurrent calls. */
 class PythonPool(document: String) {
   private val text = new String(Base64.getDecoder.decode(document), UTF_8)
   private val tree = Spec.tree(text)
@@ -90,10 +93,10 @@ class PythonPool(document: String) {
   val parameters: Seq[SqlType] = tree.get("parameters").elements.asScala.map(SqlType.of).toSeq
   private val idle = new ConcurrentLinkedDeque[PythonWorker]
   private val all = ConcurrentHashMap.newKeySet[PythonWorker]
-  // After a start that failed there is none for a moment, else each row would start a process for nothing.
+  // After a failed start no process is started for a moment; otherwise each row would start one in vain.
   @volatile private var refused: Fault = _
   @volatile private var refusedUntil = 0L
-  /** When a call, or a plan, last asked for this pool (System.nanoTime). */
+  /** When a call or a plan last used this pool (System.nanoTime). */
   @volatile private[millstream] var lastUse = 0L
 
   /** The result of a call; throws a Fault that names the function. */
@@ -105,11 +108,11 @@ class PythonPool(document: String) {
       val result = worker.call(what, arguments)
       well = true
       result
-    } catch { case failed: PythonFailed => well = !failed.gone; throw fault(failed.getMessage) }
+    } catch { case failed: PythonFailed => well = !failed.processEnded; throw fault(failed.getMessage) }
     finally if (well) idle.addFirst(worker) else end(worker)
   }
 
-  /** A process that has nothing to do, null for none; those that were ended from outside meanwhile are left out. */
+  /** An idle process, null if there is none; processes that have died are removed. */
   private def idleWorker(): PythonWorker = {
     var worker = idle.pollFirst()
     while (worker != null && !worker.lives) { end(worker); worker = idle.pollFirst() }
@@ -153,14 +156,14 @@ class PythonPool(document: String) {
   private[millstream] def close(): Unit = all.forEach(_.kill())
 }
 
-/** The function failed; `gone`: and its process is not to be used again. */
-class PythonFailed(why: String, val gone: Boolean) extends RuntimeException(why, null, false, false)
+/** The function failed; if `processEnded`, its process must not be used again. */
+class PythonFailed(why: String, val processEnded: Boolean) extends RuntimeException(why, null, false, false)
 
-/** One process. Not for two threads at once, but for the watch. */
+/** One process. Not thread-safe, except for the check of its deadline. */
 class PythonWorker(pool: PythonPool) {
   private val limit = PythonFunctions.setting("timeout.ms", "1000").toLong
-  // By the clock it may take longer, since others may have the cores.
-  private val clock = limit * PythonPool.Patience
+  // A call may take longer in wall-clock time, since other processes may be using the cores.
+  private val clock = limit * PythonPool.WallClockFactor
   private val process = spawn()
   private val in = new DataInputStream(process.getInputStream)
   private val out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream))
@@ -171,7 +174,7 @@ class PythonWorker(pool: PythonPool) {
   private val states = writers(Seq(SqlType.Text, SqlType.Text))
   private val result = JsonFieldReader.of(pool.returns)
   private val state = JsonFieldReader.of(SqlType.Text)
-  // When the present call is over its time, 0 where there is none.
+  // The deadline of the current call; 0 if there is none.
   @volatile private var deadline = 0L
   @volatile private var expired = false
   @volatile var used: Long = System.nanoTime
@@ -185,11 +188,11 @@ class PythonWorker(pool: PythonPool) {
     val builder = new ProcessBuilder(command.asJava).redirectError(ProcessBuilder.Redirect.INHERIT)
     val environment = builder.environment
     environment.clear()
-    // The same order of sets and dicts in each process; one thread for libraries that would take many.
+    // Sets and dicts have the same order in each process; libraries that would start many threads get one.
     Seq("PYTHONHASHSEED" -> "0", "PYTHONDONTWRITEBYTECODE" -> "1", "PYTHONUTF8" -> "1", "TZ" -> "UTC", "LANG" -> "C.UTF-8",
       "OMP_NUM_THREADS" -> "1", "OPENBLAS_NUM_THREADS" -> "1").foreach { case (k, v) => environment.put(k, v) }
     try builder.start()
-    catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", gone = true) }
+    catch { case e: IOException => throw new PythonFailed(s"its process does not start: ${e.getMessage}", processEnded = true) }
   }
 
   def start(document: Array[Byte]): Unit = {
@@ -198,7 +201,10 @@ class PythonWorker(pool: PythonPool) {
     exchange(SECONDS.toMillis(PythonPool.StartSeconds))
   }
 
-  /** The value of a call. The process has the first word about time, with the line; this side the last. */
+  /**
+   * The result of a call. The process itself ends a call that takes too long, and names the line; this side kills a
+   * process that does not.
+   */
   def call(what: Char, arguments: InternalRow): Any = {
     frame.clear()
     frame.byte(what)
@@ -234,11 +240,11 @@ class PythonWorker(pool: PythonPool) {
       used = System.nanoTime
       if (answer(0) != 0) throw new PythonFailed(new String(answer, 1, answer.length - 1, UTF_8), answer(0) == 2)
       answer
-    } catch { case _: IOException => throw new PythonFailed(gone(), gone = true) }
+    } catch { case _: IOException => throw new PythonFailed(whyEnded(), processEnded = true) }
     finally deadline = 0L
   }
 
-  private def gone(): String =
+  private def whyEnded(): String =
     if (expired) s"it took longer than ${clock / 1000.0} s, and its process was killed"
     else if (!process.waitFor(1, TimeUnit.SECONDS)) "its process does not answer any more"
     else s"its process ended by itself (exit code ${process.exitValue})"

@@ -12,12 +12,12 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What one expression may take for one row: bytes of functions' results, and processor time of patterns and lambdas.
+ * Limits what one expression may use for one row: bytes of function results, and time in patterns and lambdas.
  *
- *   RPAD('x', 2000000000, 'x')          one result is too large, known before it is made
- *   TRANSFORM(a, x => RPAD(x, 16000000, 'x'))   each would do, all of them together do not
+ *   RPAD('x', 2000000000, 'x')                  a single result is too large; detected before it is allocated
+ *   TRANSFORM(a, x => RPAD(x, 16000000, 'x'))   each result is allowed, but all of them together are too large
  *
- * A guard, and each row of Eval, is an expression's beginning and end. Elsewhere only single results have a bound.
+ * A guard, and each row of Eval, begins and ends an expression. Elsewhere only single results are limited.
  */
 private final class ExpressionBudget {
   import RowBudget._
@@ -45,13 +45,13 @@ private final class ExpressionBudget {
 
   def beginPattern(): Unit = if (!within) startClock()
 
-  /** A character is read; the clock, which costs more than that, is looked at now and then. */
+  /** Called for each character that is read; looks at the clock only now and then, since that costs more. */
   def read(): Unit = {
     reads += 1
     if ((reads & 0xffff) == 0) checkClock(TooSlow)
   }
 
-  /** A lambda is computed once more; between expressions nobody knows where a row begins, and nothing is counted. */
+  /** Called for each evaluation of a lambda; outside of an expression the row is not known, and nothing is counted. */
   def step(): Unit = if (within) {
     steps += 1
     if ((steps & 0xff) == 0) checkClock(TooManySteps)
@@ -77,32 +77,32 @@ object RowBudget {
     s"a pattern took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
   private[millstream] lazy val TooManySteps =
     s"lambdas took longer than millstream.function.pattern.timeout.ms allows, which is $Milliseconds"
-  /** All results of an expression together may be so many times as large as one. */
+  /** All results of an expression together may be this many times as large as one. */
   private[millstream] val Results = 8
   private[millstream] lazy val Threads = ManagementFactory.getThreadMXBean
   private val current = ThreadLocal.withInitial[ExpressionBudget](() => new ExpressionBudget)
 
-  /** An expression begins: whether it is the outermost one; `leave` is to be told. */
+  /** An expression begins: true if it is the outermost one. The value is to be passed to `leave`. */
   def enter(): Boolean = current.get.enter()
   def leave(outermost: Boolean): Unit = if (outermost) current.get.leave()
 
-  /** A function is about to make a result of so many bytes, or has made it: throws a Fault where that is too much. */
+  /** Count a result of so many bytes that is about to be made or was just made: throws a Fault if it is too much. */
   def reserve(bytes: Long): Unit = current.get.reserve(bytes)
 
-  /** A lambda is about to be computed: throws a Fault when the time for lambdas is over. */
+  /** Called before each evaluation of a lambda: throws a Fault if the time for lambdas is used up. */
   def step(): Unit = current.get.step()
 
-  /** A result that grows has so many bytes by now: throws a Fault where that is too much. */
+  /** Check the size so far of a growing result: throws a Fault if it is too large. */
   def checkSize(bytes: Long): Unit = if (bytes > MaxBytes) throw new Fault(TooLarge)
 
-  /** Numbers from one to another by a step, as an array. */
+  /** Count an array of the numbers from one to another by a step. */
   def reserveSeries(from: Long, to: Long, step: Long): Boolean = {
     val count = if (step == 0) BigInt(0) else (BigInt(to) - from).abs / BigInt(step).abs + 1
     reserve((count * 8).min(Long.MaxValue / 16).toLong)
     true
   }
 
-  /** Text to be matched with a pattern: reading it throws a Fault when the time for patterns is over. */
+  /** Wraps text that is matched with a pattern: reading it throws a Fault when the time for patterns is used up. */
   def timed(text: String): CharSequence = {
     val budget = current.get
     budget.beginPattern()
@@ -119,7 +119,7 @@ object RowBudget {
     override def toString: String = text
   }
 
-  /** About how many bytes a value has in memory; parts that arrays share count each time. */
+  /** The approximate bytes of a value in memory; parts that arrays share are counted each time. */
   def size(value: Any): Long = value match {
     case text: UTF8String => text.numBytes
     case bytes: Array[Byte] => bytes.length
@@ -142,11 +142,11 @@ object RowBudget {
       StaticInvoke(getClass, BooleanType, "reserveSeries", numbers.map(Cast(_, LongType)), Seq(LongType, LongType, LongType))))
 }
 
-/** The child's value; fails where it is larger than a function's result may be. */
+/** The child's value; throws a Fault if it is larger than a function's result may be. */
 case class BoundedResult(child: Expression) extends UnaryExpression {
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable
-  // A constant in a lambda counts for each element.
+  // Not folded: a constant in a lambda counts for each element.
   override def foldable: Boolean = false
   override def prettyName: String = "ms_bounded"
 
@@ -162,7 +162,7 @@ case class BoundedResult(child: Expression) extends UnaryExpression {
   override protected def withNewChildInternal(child: Expression): BoundedResult = copy(child = child)
 }
 
-/** The body of a lambda; its time counts. */
+/** The body of a lambda; the time of its evaluation is counted. */
 case class LambdaStep(child: Expression) extends UnaryExpression with CodegenFallback {
   override def dataType: DataType = child.dataType
   override def nullable: Boolean = child.nullable

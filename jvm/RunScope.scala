@@ -6,15 +6,15 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.{SparkContext, TaskContext}
 
 /**
- * What the tasks of one run of a query share in this JVM, from batch to batch: stream time, punctuations, cached
- * states. The driver drops it when Spark reports the run's end (SessionSetup); an executor in another JVM is told so.
+ * What the tasks of one run of a query share in this JVM from batch to batch: stream time, punctuations, cached states.
+ * The driver drops it when Spark reports the run's end (SessionSetup), and notifies the executors in other JVMs.
  */
 object RunScope {
   private final class Scope {
     val values = new ConcurrentHashMap[Any, AnyRef]
   }
 
-  /** A run on the driver: the stream times that its tasks have reached, by key, and who waits for its end. */
+  /** A run on the driver: the stream times that its tasks have reached, by key, and the callbacks for its end. */
   private final class LiveRun {
     val times = new ConcurrentHashMap[String, AtomicLong]
     val waiting = new ConcurrentLinkedQueue[() => Unit]
@@ -26,7 +26,7 @@ object RunScope {
   // Spark runs all jobs of a run in a job group that has the run's id.
   private def currentRun: String = String.valueOf(TaskContext.get().getLocalProperty(SparkContext.SPARK_JOB_GROUP_ID))
 
-  /** The shared values of the current task's run, by keys of their users. */
+  /** The shared values of the current task's run. */
   def values: ConcurrentHashMap[Any, AnyRef] = {
     val run = currentRun
     val known = scopes.get(run)
@@ -40,32 +40,32 @@ object RunScope {
     }
   }
 
-  /** The value of the current task's run under a key, made where there is none. */
+  /** The shared value of a key in the current task's run; created by `make` if there is none. */
   def shared[A <: AnyRef](key: Any)(make: => A): A = values.computeIfAbsent(key, _ => make).asInstanceOf[A]
 
   /**
-   * A time that only grows, for all tasks of the run: a task that moves to another executor between two batches finds the
-   * time that the one before it has left with the driver.
+   * A time that only grows, shared by all tasks of the run. A task that moves to another executor between two batches
+   * continues with the time that its predecessor has reported to the driver.
    */
   def sharedTime(key: String): AtomicLong =
     if (!DriverEndpoint.isRemote) shared(key)(new AtomicLong(Long.MinValue))
     else {
       val run = currentRun
       val time = shared(key)(new AtomicLong(DriverEndpoint.ask[Long]("stream time", run, key)))
-      TaskContext.get().addTaskCompletionListener[Unit](_ => DriverEndpoint.tell("stream time", run, key, time.get))
+      TaskContext.get().addTaskCompletionListener[Unit](_ => DriverEndpoint.send("stream time", run, key, time.get))
       time
     }
 
-  /** On the driver: a run, by the id that Spark gave it, begins. */
+  /** On the driver: register a run, by the id that Spark gave it, when it begins. */
   def begin(run: String): Unit = live.put(run, new LiveRun)
 
-  /** A run has ended. */
+  /** Drop a run that has ended. */
   def end(run: String): Unit = {
     scopes.remove(run)
     Option(live.remove(run)).foreach(ended => tellEnd(ended.waiting))
   }
 
-  /** On the driver: call `ended` when the run has ended, at once where it is not known. */
+  /** On the driver: call `ended` when the run has ended; at once if there is no such run. */
   def onEnd(run: String, ended: () => Unit): Unit = {
     val waiting = Option(live.get(run)).fold(new ConcurrentLinkedQueue[() => Unit])(_.waiting)
     waiting.add(ended)
@@ -75,15 +75,15 @@ object RunScope {
   private def tellEnd(waiting: ConcurrentLinkedQueue[() => Unit]): Unit =
     Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(_.apply())
 
-  /** On the driver: the time that tasks of a run have left under a key, Long.MinValue for none. */
+  /** On the driver: the time that tasks of a run have reported under a key; Long.MinValue if none. */
   def time(run: String, key: String): Long =
     Option(live.get(run)).flatMap(r => Option(r.times.get(key))).fold(Long.MinValue)(_.get)
 
-  /** On the driver: a task has reached a time. */
+  /** On the driver: record the time that a task has reached. */
   def keepTime(run: String, key: String, time: Long): Unit = Option(live.get(run)).foreach { known =>
     known.times.computeIfAbsent(key, _ => new AtomicLong(time)).accumulateAndGet(time, (a, b) => Math.max(a, b))
   }
 
-  /** How many values are held of a run. */
+  /** The number of shared values of a run. */
   def size(run: String): Int = Option(scopes.get(run)).fold(0)(_.values.size)
 }

@@ -7,13 +7,14 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Scalar values of Spark as the formats have them: numbers of one kind as another where nothing is lost, DECIMALs by
- * their digits or their bytes, and every scalar's text. What cannot be so throws BadRecord.
+ * Conversions between Spark's scalar values and those of the formats: numbers to another numeric type if nothing is
+ * lost, DECIMALs from and to digits or bytes, and every scalar from and to text. Throws BadRecord if a value does not
+ * convert.
  */
 object ScalarConversions {
   private val DayMillis = 86400000L
 
-  /** What numbers take to be understood grows with the square of their length. Jackson has the same limit. */
+  /** The most digits of a number: parsing takes time proportional to their square. Jackson has the same limit. */
   private val LongestNumber = 1000
 
   def time(millis: Long): Long =
@@ -25,14 +26,14 @@ object ScalarConversions {
     catch { case _: IllegalArgumentException => throw new BadRecord("the text for BYTES is not base64") }
 
   def decimal(number: JavaDecimal, shape: SqlType.Decimal): Decimal = {
-    // Digits before the point are counted before anything is expanded: 1e999999999 is nine characters long.
+    // Count the digits before the point before expanding anything: 1e999999999 is nine characters long.
     val fits = number.signum == 0 || number.precision.toLong - number.scale <= shape.precision - shape.scale
     val exact = if (fits) rescaled(number, shape.scale) else null
     if (exact == null) throw new BadRecord(s"$number does not fit into ${shape.sql} exactly")
     Decimal(exact, shape.precision, shape.scale)
   }
 
-  /** A decimal of the unscaled value that big-endian bytes are; none for 0. */
+  /** The decimal whose unscaled value is in big-endian bytes; no bytes mean 0. */
   def decimal(unscaled: Array[Byte], scale: Int, shape: SqlType.Decimal): Decimal = {
     if (unscaled.length > LongestNumber) throw new BadRecord(s"a decimal has ${unscaled.length} bytes")
     val digits = if (unscaled.isEmpty) BigInteger.ZERO else new BigInteger(unscaled)
@@ -45,7 +46,7 @@ object ScalarConversions {
 
   private def rescaled(number: JavaDecimal, scale: Int): JavaDecimal =
     if (number.signum == 0) JavaDecimal.ZERO.setScale(scale)
-    // 1e-999999999 would be divided by a number of a billion digits before it is found not to be exact.
+    // 1e-999999999 would be divided by a number of a billion digits just to see that it is not exact.
     else if (number.scale.toLong - scale > number.precision) null
     else
       try number.setScale(scale, RoundingMode.UNNECESSARY)
@@ -54,10 +55,10 @@ object ScalarConversions {
   def plain(value: Decimal, shape: SqlType.Decimal): String =
     value.toJavaBigDecimal.setScale(shape.scale, RoundingMode.HALF_UP).toPlainString
 
-  /** The bytes of a string, made valid UTF-8 where they are not. */
+  /** The UTF-8 bytes of a string; invalid bytes are replaced. */
   def utf8(text: UTF8String): Array[Byte] = (if (text.isValid) text else text.makeValid()).getBytes
 
-  /** A scalar as text, null excluded. */
+  /** The text of a scalar that is not null. */
   def text(value: Any, shape: SqlType): String = shape match {
     case SqlType.Bytes => Base64.getEncoder.encodeToString(value.asInstanceOf[Array[Byte]])
     case SqlType.Timestamp => Math.floorDiv(value.asInstanceOf[Long], 1000L).toString
@@ -83,12 +84,12 @@ object ScalarConversions {
     case other => throw new BadRecord(s"plain text cannot hold ${other.sql}")
   }
 
-  private def unread(text: String, wanted: String): BadRecord =
-    new BadRecord(s"cannot read ${BadRecord.shown(text)} as $wanted")
+  private def unread(text: String, expected: String): BadRecord =
+    new BadRecord(s"cannot read ${BadRecord.shown(text)} as $expected")
 
-  private def lost(value: Any, wanted: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${wanted.sql}")
+  private def lost(value: Any, expected: SqlType): BadRecord = new BadRecord(s"cannot read $value as ${expected.sql}")
 
-  /** A whole number as the shape asks; throws BadRecord. */
+  /** A whole number converted to the column's type; throws BadRecord. */
   def whole(value: Long, shape: SqlType): Any = shape match {
     case SqlType.Int | SqlType.Date => if (value.toInt == value) value.toInt else throw lost(value, shape)
     case SqlType.Long => value
@@ -100,7 +101,7 @@ object ScalarConversions {
     case other => throw lost(value, other)
   }
 
-  /** A floating-point number as the shape asks; `text` is its shortest text. */
+  /** A floating-point number converted to the column's type; `text` is its shortest text. */
   def real(value: Double, text: => String, shape: SqlType): Any = shape match {
     case SqlType.Double => value
     case SqlType.Text => UTF8String.fromString(text)

@@ -2,14 +2,16 @@ package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
 
-/** What Confluent's serializers put before a record: a magic byte, 0, and the schema's id in four bytes, big-endian. */
+/**
+ * The header that Confluent's serializers put before a record: a magic byte 0 and the schema's id, 4 bytes big-endian.
+ */
 object SchemaHeader {
   val Length = 5
   private val Magic = 0
 
   def of(id: Int): Array[Byte] = ByteBuffer.allocate(Length).put(Magic.toByte).putInt(id).array
 
-  /** The schema id before a record; throws BadRecord. */
+  /** The schema id in a record's header; throws BadRecord. */
   def id(record: Array[Byte]): Int = {
     if (record.length < Length)
       throw new BadRecord(s"${record.length} bytes are too few for a magic byte and a schema id")

@@ -14,12 +14,12 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 
-/** A schema as a registry holds it: its kind (AVRO, JSON, PROTOBUF), its text, and what it refers to by name. */
+/** A schema of a registry: its kind (AVRO, JSON, PROTOBUF), its text, and the schemas that it refers to, by name. */
 case class Registered(kind: String, text: String, references: Seq[(String, Registered)])
 
 /**
- * A registry with Confluent's API, one client a JVM and address; schemas are asked for once and kept.
- * In a task a registry that does not answer is asked again until it does: no record is dropped for it.
+ * A client of a registry with Confluent's API, one for each address and JVM; a schema is requested once and cached.
+ * In a task, a registry that does not answer is asked again until it does: no record is dropped because of it.
  */
 class SchemaRegistry(url: String, settings: Map[String, String]) {
   import SchemaRegistry._
@@ -29,18 +29,18 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   private val unknown = new ConcurrentHashMap[Int, Long]
   private val ids = new ConcurrentHashMap[(String, String), Int]
 
-  /** The schema of that id; throws BadRecord where there is none. */
+  /** The schema of an id; throws BadRecord if there is none. */
   def schema(id: Int): Registered = {
     val known = schemas.get(id)
     if (known != null) known
     else {
       val asked = unknown.getOrDefault(id, Long.MinValue)
       if (asked + Forgotten > System.nanoTime) throw noSchema(id)
-      schemas.computeIfAbsent(id, _ => found(id))
+      schemas.computeIfAbsent(id, _ => requested(id))
     }
   }
 
-  /** The id that the schema has under the subject, where it is registered if it is not yet. */
+  /** The id of a schema under a subject; the schema is registered if it is not yet. */
   def id(subject: String, schema: Registered): Int = {
     val key = (subject, schema.text)
     ids.computeIfAbsent(key, _ => registered(subject, schema))
@@ -48,7 +48,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
 
   private def noSchema(id: Int): BadRecord = new BadRecord(s"the registry has no schema of id $id")
 
-  private def found(id: Int): Registered = read(s"/schemas/ids/$id") match {
+  private def requested(id: Int): Registered = read(s"/schemas/ids/$id") match {
     case None =>
       if (unknown.size > 10000) unknown.clear()
       unknown.put(id, System.nanoTime)
@@ -75,16 +75,16 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     val body = mapper.createObjectNode.put("schema", text)
     if (kind != "AVRO") body.put("schemaType", kind)
     val bytes = HttpRequest.BodyPublishers.ofString(mapper.writeValueAsString(body))
-    asked(request(s"/subjects/${encoded(subject)}/versions").POST(bytes).build())
+    send(request(s"/subjects/${encoded(subject)}/versions").POST(bytes).build())
   }
 
-  /** A JSON schema as Apicurio takes it: one that is no object it knows by its $schema alone (client.py says the same). */
+  /** The `$schema` to add for Apicurio, which recognizes an object schema only by that (client.py does the same). */
   private def marked(schema: Registered): Option[String] =
     if (schema.kind != "JSON" || schema.text.contains("\"$schema\"")) None
     else Some("{\"$schema\": \"http://json-schema.org/draft-07/schema#\", " + schema.text.trim.drop(1))
 
   private def read(path: String): Option[JsonNode] = {
-    val answer = asked(request(path).GET.build())
+    val answer = send(request(path).GET.build())
     if (answer.statusCode == 404) None
     else if (answer.statusCode == 200) Some(mapper.readTree(answer.body))
     else throw refused(s"read $path", answer)
@@ -94,19 +94,19 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     new BadRecord(s"the schema registry does not let us $what: ${answer.statusCode} ${answer.body.take(300)}")
 
   private def request(path: String): HttpRequest.Builder = {
-    val made = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path)).timeout(Duration.ofSeconds(20))
+    val builder = HttpRequest.newBuilder(URI.create(url.stripSuffix("/") + path)).timeout(Duration.ofSeconds(20))
       .header("Content-Type", "application/vnd.schemaregistry.v1+json")
     settings.get("basic.auth.user.info").filter(_.nonEmpty).foreach { user =>
-      made.header("Authorization", "Basic " + Base64.getEncoder.encodeToString(user.getBytes(UTF_8)))
+      builder.header("Authorization", "Basic " + Base64.getEncoder.encodeToString(user.getBytes(UTF_8)))
     }
-    made
+    builder
   }
 
-  /** The answer, waited for as long as the registry is away or fails. */
-  private def asked(request: HttpRequest): HttpResponse[String] = {
+  /** The answer to a request, repeated as long as the registry is away or fails. */
+  private def send(request: HttpRequest): HttpResponse[String] = {
     var attempt = 0
     while (true) {
-      val answer = tried(request)
+      val answer = trySend(request)
       answer match {
         case Right(response) if response.statusCode < 500 && response.statusCode != 429 => return response
         case other =>
@@ -118,7 +118,7 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     throw new IllegalStateException
   }
 
-  private def tried(request: HttpRequest): Either[IOException, HttpResponse[String]] =
+  private def trySend(request: HttpRequest): Either[IOException, HttpResponse[String]] =
     try Right(client.send(request, HttpResponse.BodyHandlers.ofString))
     catch { case e: IOException => Left(e) }
 
@@ -128,21 +128,21 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
   }
 
   private def builder: HttpClient.Builder = {
-    val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5))
-    Tls.context(settings).foreach(made.sslContext)
-    made
+    val builder = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5))
+    Tls.context(settings).foreach(builder.sslContext)
+    builder
   }
 }
 
 object SchemaRegistry {
 
-  /** How long, in nanoseconds, an id that the registry did not know is not asked for again. */
+  /** How long, in nanoseconds, an id that the registry does not know is not requested again. */
   private val Forgotten = 10_000_000_000L
   private val Settings = "spark.millstream.schema.registry."
   private val mapper = new ObjectMapper
   private val known = new ConcurrentHashMap[String, SchemaRegistry]
 
-  /** The registry at an address, "" for the one of Spark's settings, where also stands how to prove who we are. */
+  /** The registry at an address; "" means the one of Spark's settings, which also have the credentials. */
   def of(url: String): SchemaRegistry = known.computeIfAbsent(url, { _ =>
     val own = settings
     val address = if (url.isEmpty) own.getOrElse("url", "") else url

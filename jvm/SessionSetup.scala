@@ -7,17 +7,20 @@ import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.types.DataType
 
-/** A function that SQL text can call: its name, and the expression made of its arguments. */
+/** A function that SQL text can call: its name, and a builder of its expression from the argument expressions. */
 case class SqlFunction(name: String, build: Seq[Expression] => Expression)
 
 object SqlFunction {
 
-  /** A method of an object that goes along with the plan, one for each task. No rule repeats it or leaves it out. */
+  /**
+   * A call of a method of an object; the object is serialized with the plan, one copy a task. Spark neither repeats nor
+   * removes the call.
+   */
   def method(owner: AnyRef, name: String, result: DataType, args: Seq[Expression]): Expression =
     Invoke(Literal.fromObject(owner), name, result, args, returnNullable = false, isDeterministic = false)
 }
 
-/** Sets up a session: the ms_ functions, which expr("ms_…(…)") then finds, and what its queries' runs need. */
+/** Sets up a session: registers the ms_ functions, which expr("ms_…(…)") then finds, and a listener for query runs. */
 object SessionSetup {
   private val functions: Seq[SqlFunction] =
     Faults.functions ++ Functions.all ++ RowBudget.functions ++ StreamTime.functions ++
@@ -29,7 +32,7 @@ object SessionSetup {
     DriverEndpoint.open(session.sparkContext)
   }
 
-  /** Counts what named queries read, and drops what the tasks of a run have shared. */
+  /** Counts the records that named queries read, and drops the shared values of a run when it ends. */
   private object RunListener extends StreamingQueryListener {
     override def onQueryStarted(event: QueryStartedEvent): Unit = RunScope.begin(event.runId.toString)
     override def onQueryProgress(event: QueryProgressEvent): Unit =

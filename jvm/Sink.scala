@@ -17,7 +17,7 @@ import org.apache.spark.sql.{DataFrame, ForeachWriter}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** The producers of this JVM: one for all tasks whose settings are the same. */
+/** The producers of this JVM: all tasks with the same settings share one. */
 object Producers {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val open = new ConcurrentHashMap[JavaMap[String, String], Producer]
@@ -30,7 +30,7 @@ object Producers {
     new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
   }
 
-  /** A callback for sends to a producer: `failed` is called with why a record was not written. */
+  /** A callback for sends: calls `failed` with the error if a record was not written. */
   def onFailure(producer: Producer)(failed: Exception => Unit): Callback =
     (_, e) => if (e != null) { replaceAfter(e, producer); failed(e) }
 
@@ -39,14 +39,14 @@ object Producers {
     try producer.send(record, callback)
     catch { case e: Exception => replaceAfter(e, producer); throw e }
 
-  /** After a fatal error a producer sends nothing any more: close it, so that the next `get` makes another. */
+  /** After a fatal error a producer cannot send any more: close it, so that the next `get` creates another one. */
   private def replaceAfter(e: Exception, producer: Producer): Unit =
     if (isFatal(e) && open.values.remove(producer)) producer.close(Duration.ZERO)
 
   private def isFatal(e: Exception): Boolean = e match {
     case _: ProducerFencedException | _: InvalidProducerEpochException | _: OutOfOrderSequenceException => true
     case _: UnsupportedVersionException | _: AuthenticationException | _: ClusterAuthorizationException => true
-    // It was closed; or it is in its error state, of which it says so by the plain class.
+    // The producer was closed, or is in its error state, which it reports by this general class.
     case _: IllegalStateException => true
     case other => other.getClass == classOf[KafkaException]
   }
@@ -55,10 +55,12 @@ object Producers {
 /** The queries' writes to Kafka. */
 object Sink {
 
-  /** Why the query's first failed write failed, null while none did; known at once, unlike the query's own end. */
+  /** The error of the query's first failed write, null if there is none; set at once, before the query itself fails. */
   def failure(query: String): String = Counts.running(query).flatMap(c => Option(c.failure)).map(_.toString).orNull
 
-  /** Write one record and wait until the broker has it: with its own time, be it 0, which librdkafka takes for now. */
+  /**
+   * Write one record with its own timestamp and wait for the acknowledgement (librdkafka would replace timestamp 0).
+   */
   def put(conf: JavaMap[String, String], topic: String, time: Long, key: Array[Byte], value: Array[Byte],
       names: JavaList[String], headers: JavaList[Array[Byte]]): Unit = {
     val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, null, time, key, value)
@@ -87,7 +89,7 @@ object Sink {
 /** Sends one partition's rows of an epoch; a failed send fails the epoch, but for records that the query skips. */
 class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[String, String])
     extends ForeachWriter[InternalRow] {
-  // Made on the driver, which knows the query.
+  // Set on the driver, where the query's settings are known.
   private val skips = ProductionErrors.areSkipped(query)
   private val executorWrites = Transactions.forExecutors(run)
   private val limit = conf.getOrDefault("max.request.size", "1048576").toInt
@@ -106,7 +108,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     fence = Fences.of(query)
     firstFailure = new AtomicReference
     val (first, all) = (firstFailure, counts)
-    // A send that fails takes its transaction along.
+    // Within a transaction, a failed send aborts the transaction.
     val failed = (e: Exception) =>
       if (transactions != null || !skips || !ProductionErrors.logged(query, topic, e)) {
         first.compareAndSet(null, e)

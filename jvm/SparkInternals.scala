@@ -34,8 +34,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.util.CompletionIterator
 
 /**
- * What Spark does not promise to keep: its private classes, and rules of ours that rest on how it plans and runs. A
- * later Spark is met here; tests/spark/test_spark_internals.py names each assumption and says when one holds no more.
+ * Everything that depends on what Spark does not promise to keep: its private classes, and rules of ours that rely on
+ * how it plans and runs. For a later version of Spark this is the file to change; tests/spark/test_spark_internals.py
+ * checks each assumption.
  *
  * How the stateful operator gets into a plan:
  *
@@ -53,7 +54,7 @@ object SparkInternals {
   def expression(column: Column): Expression = ExpressionUtils.expression(column)
   def column(expression: Expression): Column = ExpressionUtils.column(expression)
 
-  /** What `make` makes in this session, with expressions compiled to Java or interpreted, by this thread. */
+  /** The result of `make`, with expressions compiled to Java or interpreted, for this thread. */
   def withCodegen[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
     val conf = classic(spark).sessionState.conf.clone()
     val mode = if (compiled) CodegenObjectFactoryMode.FALLBACK else CodegenObjectFactoryMode.NO_CODEGEN
@@ -61,13 +62,13 @@ object SparkInternals {
     SQLConf.withExistingConf(conf) { make }
   }
 
-  /** The types of the columns that the stateful operators of a frame group by; an operator's number is its place. */
+  /** The grouping column types of a frame's stateful operators; an operator's number is its index. */
   def stateGroups(frame: DataFrame): Seq[Seq[DataType]] = analyzed(frame).collect {
     case planned: TransformWithState if (planned.statefulProcessor: Any).isInstanceOf[StatefulProcessorOf] =>
       planned.groupingAttributes.filter(_.name != StreamTimePunctuation.Column).map(_.dataType)
   }
 
-  /** A frame without rows, which the optimizer cannot see to be empty. */
+  /** A frame without rows; the optimizer cannot see that it is empty. */
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
     session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
 
@@ -75,18 +76,18 @@ object SparkInternals {
     classic(session).sessionState.functionRegistry
       .createOrReplaceTempFunction(function.name, function.build, "built-in")
 
-  /** Of a query without state too, a batch's offsets are written, then its commit, by the query's own thread. */
+  /** Makes the query's own thread write a batch's offsets and then its commit, also for a query without state. */
   val LogsInOrder: Map[String, String] =
     Map(AsyncProgressTrackingMicroBatchExecution.ASYNC_PROGRESS_TRACKING_ENABLED -> "false")
 
-  /** The executors of a cluster, in one order, as tasks name those that they prefer; none in local mode. */
+  /** The executors of a cluster in a fixed order, as a task's location preference names them; none in local mode. */
   def executors: Seq[String] = {
     val blocks = SparkEnv.get.blockManager
     blocks.master.getPeers(blocks.blockManagerId).sortBy(id => (id.host, id.executorId))
       .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString)
   }
 
-  /** Start a real-time query. DataStreamWriter.foreach would turn each row into a Row of Scala objects first. */
+  /** Start a real-time query. DataStreamWriter.foreach would first convert each row into a Row of Scala objects. */
   def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String, batch: String,
       options: Map[String, String]): StreamingQuery = {
     val frame = rows.asInstanceOf[ClassicDataset[_]]
@@ -101,15 +102,15 @@ object SparkInternals {
 // ---------------------------------------------------------------- checkpoints
 
 /**
- * Writes the files of checkpoints. Spark writes a file under another name and then renames it; before the commit log's
- * file of a batch gets its name, the batch's Kafka transaction is committed (Transactions.scala).
+ * Writes the files of checkpoints. Spark writes a file under a temporary name and then renames it. Before the commit
+ * log's file of a batch is renamed, the batch's Kafka transaction is committed (Transactions.scala).
  */
 class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCheckpointFileManager(path, conf) {
   override def renameTempFile(from: Path, to: Path, overwrite: Boolean): Unit =
     Transactions.committing(to) match {
       case None => super.renameTempFile(from, to, overwrite)
       case Some(transactions) =>
-        // Not where Spark would delete it after a failure: Kafka may have committed all the same.
+        // The prepared file is not in the directory that Spark cleans after a failure: Kafka may have committed anyway.
         val marker = s"${to.getName}-${UUID.randomUUID}"
         val checkpoint = to.getParent.getParent
         val prepared = new Path(checkpoint, s"prepared-$marker")
@@ -136,7 +137,7 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
 
 // ---------------------------------------------------------------- rules
 
-/** Named by `spark.sql.extensions`. Columnar rules run after Spark has given stateful operators their state numbers. */
+/** Named by `spark.sql.extensions`. Columnar rules run after Spark has assigned state numbers to stateful operators. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
     Seq(StatefulOperatorRule, TableBootstrapRule, FirstBatchesRule).foreach { rule =>
@@ -144,7 +145,7 @@ class Extensions extends (SparkSessionExtensions => Unit) {
     }
 }
 
-/** Puts StatefulExec in the place of the transformWithState that Spark has planned. */
+/** Replaces the transformWithState that Spark has planned by StatefulExec. */
 object StatefulOperatorRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case out @ SerializeFromObjectExec(_, planned: TransformWithStateExec) =>
@@ -158,7 +159,7 @@ object StatefulOperatorRule extends Rule[SparkPlan] {
   }
 }
 
-/** Puts the operators of TableBootstrapExec.scala in the place of the filters that mark sources. */
+/** Replaces the filters that mark sources by the operators of TableBootstrapExec.scala. */
 object TableBootstrapRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case FilterExec(BarrierMark(Nil, query), child) => BarrierHoldExec(query, child)
@@ -167,9 +168,9 @@ object TableBootstrapRule extends Rule[SparkPlan] {
 }
 
 /**
- * A run's first batches are short, and each lasts as long as those before it together, until they are as long as they
- * shall be: a query that crashes soon after each of its starts gets on all the same. What a batch's end does is also
- * slow when the JVM does it for the first time, and better done while the query still warms up.
+ * Makes a run's first batches short: each lasts as long as all before it together, until the full duration is reached.
+ * So a query that crashes soon after each start still makes progress. Also, the first execution of the code at a
+ * batch's end is slow in a new JVM; it is better done while the query warms up.
  */
 object FirstBatchesRule extends Rule[SparkPlan] {
   private val FirstMs = 3000L
@@ -191,19 +192,21 @@ object FirstBatchesRule extends Rule[SparkPlan] {
   }
 }
 
-/** An operator over a source's scan that sees rows before anything else does. */
+/** An operator directly over a source's scan, which sees rows before any other operator does. */
 trait SourceExec extends UnaryExecNode {
   private def scan = child.collectFirst { case scan: RealTimeStreamScanExec => scan }
   override def output: Seq[Attribute] = child.output
-  /** How long the scan reads, in ms. */
+  /** The duration of the scan's batch in ms. */
   protected def batchMs: Option[Long] = scan.map(_.batchDurationMs)
-  /** What the scan's tasks read, in the order of their numbers. */
+  /** What the scan's tasks read, ordered by task number. */
   protected def tasks: Seq[InputPartition] = scan.toSeq.flatMap(_.inputPartitions)
 }
 
 // ---------------------------------------------------------------- the stateful operator
 
-/** The logical plan of a stateful operator: Spark's transformWithState, which Spark gives exchange and state number. */
+/**
+ * The logical plan of a stateful operator: Spark's transformWithState, for which Spark plans exchange and state number.
+ */
 object StatefulPlan {
   def apply(spec: OperatorSpec[_ >: Null <: AnyRef], child: LogicalPlan): LogicalPlan = {
     val binary = encoderFor(Encoders.BINARY).asInstanceOf[ExpressionEncoder[Any]]
@@ -218,13 +221,13 @@ object StatefulPlan {
   }
 }
 
-/** Stands for a column of the operator until StatefulOperatorRule has replaced it. */
+/** A placeholder for a column of the operator until StatefulOperatorRule has replaced it. */
 case class OutputField(child: Expression, dataType: DataType, override val nullable: Boolean)
     extends UnaryExpression with Unevaluable {
   override protected def withNewChildInternal(child: Expression): OutputField = copy(child = child)
 }
 
-/** Declares the column families of an operator and carries its spec through the planner; it is never run. */
+/** Declares an operator's column families and carries its spec through the planner; it never runs. */
 class StatefulProcessorOf(val spec: OperatorSpec[_ >: Null <: AnyRef])
     extends StatefulProcessor[Array[Byte], Array[Byte], Array[Byte]] {
   override def init(mode: OutputMode, time: TimeMode): Unit =
@@ -235,20 +238,20 @@ class StatefulProcessorOf(val spec: OperatorSpec[_ >: Null <: AnyRef])
     throw new IllegalStateException("StatefulExec should run in the place of transformWithState")
 }
 
-/** The stateful operator (StatefulOperator.scala) in a physical plan: a row in, its outputs out. */
+/** The stateful operator (StatefulOperator.scala) in a physical plan: a row goes in, its output rows come out. */
 case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attribute], columns: Seq[Attribute],
     output: Seq[Attribute], stateInfo: Option[StatefulOperatorStateInfo], child: SparkPlan)
     extends UnaryExecNode with StateStoreWriter {
 
-  /** Checkpoints have this name. */
+  /** The name in checkpoints. */
   override def shortName: String = "fold"
 
-  /** Nothing to do: Spark has validated the operator in whose place this one is. */
+  /** Nothing to do: Spark has validated the transformWithState that this operator replaces. */
   override def validateAndMaybeEvolveStateSchema(conf: Configuration, batch: Long,
       version: Int): List[StateSchemaValidationResult] = Nil
 
   override protected def doExecute(): RDD[InternalRow] = {
-    metrics // the driver makes them
+    metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
     child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
@@ -265,7 +268,8 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     val ordered = inOrder
     val all = rows.flatMap { row =>
       val in = ordered(row)
-      // A copy: where the bytes of a projection's row fill its buffer they are the buffer, and the cache keeps them.
+      // A copy: if the projected row fills its buffer exactly, getBytes returns the buffer itself, which the cache
+      // would keep.
       val outs = task(key(row).copy().getBytes, in)
       if (tableInput != null && spec.isRight(in))
         tableInput.arrived(in.getInt(spec.partition), in.getLong(spec.offset))
@@ -285,7 +289,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
     })
   }
 
-  /** A row with its columns in the spec's order, which Spark may have changed. */
+  /** Reorders a row's columns to the spec's order, which Spark may have changed. */
   private def inOrder: InternalRow => UnsafeRow =
     if (columns.map(_.exprId) == child.output.map(_.exprId)) _.asInstanceOf[UnsafeRow]
     else {
@@ -301,7 +305,7 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
 
 // ---------------------------------------------------------------- the state store
 
-/** A commit of one partition's store: no other is the same. */
+/** Identifies one commit of a partition's store. */
 final case class StateCommit(run: UUID, version: Long, id: Option[Seq[String]])
 
 /** One partition's state store as maps from bytes to bytes. */
@@ -326,11 +330,11 @@ class StateFamilies(store: StateStore) {
   }
 }
 
-/** The same in one batch of a query. */
+/** The state store of one batch of a query. */
 final class BatchStateFamilies(store: StateStore, info: StatefulOperatorStateInfo) extends StateFamilies(store) {
   def id: StateStoreId = store.id
 
-  /** The commit that the batch begins with. */
+  /** The commit that the batch starts from. */
   def base: StateCommit =
     StateCommit(info.queryRunId, info.storeVersion,
       info.getStateStoreCkptId(TaskContext.getPartitionId()).map(_.toSeq))

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.types._
 
-/** A SQL type as the codec sees it: what Spark holds, and the user's field names. */
+/** A SQL type as the codec sees it: Spark's type for its values, and the user's field names. */
 sealed trait SqlType {
   def spark: DataType
 
@@ -49,7 +49,7 @@ object SqlType {
     "STRING" -> Text, "BYTES" -> Bytes, "DATE" -> Date, "TIME" -> Time, "TIMESTAMP" -> Timestamp)
   private lazy val names: scala.Predef.Map[SqlType, String] = simple.map(_.swap)
 
-  /** The shape that a type document names; the document is what formats/spec.py writes. */
+  /** The type that a JSON document describes; formats/spec.py writes the document. */
   def of(node: JsonNode): SqlType =
     if (node.isTextual) simple(node.asText)
     else if (node.has("decimal")) Decimal(node.get("decimal").get(0).asInt, node.get("decimal").get(1).asInt)
@@ -62,7 +62,7 @@ object SqlType {
     Struct(each.map(_.get("name").asText), each.map(c => of(c.get("type"))), prefix)
   }
 
-  /** The shape of data that has no user names: fields go by Spark's own. */
+  /** The SQL type of Spark's type; fields have Spark's names, since there are no user names. */
   def of(held: DataType): SqlType = held match {
     case BooleanType => Bool
     case IntegerType => Int
@@ -77,20 +77,20 @@ object SqlType {
     case struct: StructType => Struct(struct.fieldNames.toSeq, struct.map(f => of(f.dataType)), "F")
     case _: StringType => Text
     case NullType => Text
-    case other => throw new IllegalArgumentException(s"no SQL type stands for Spark's ${other.sql}")
+    case other => throw new IllegalArgumentException(s"Spark's type ${other.sql} has no SQL type")
   }
 }
 
-/** One side (key or value) of a topic's records, as formats/ describes it; immutable, parsed once a JVM. */
+/** One side (key or value) of a topic's records, as described by formats/; immutable, parsed once a JVM. */
 case class Spec(
     text: String, format: String, wrapped: Boolean, delimiter: Char, columns: SqlType.Struct, schema: Physical) {
   def single: SqlType = columns.shapes.head
 }
 
-/** The schema that a side is written with, and the registry (its address) that knows it under a subject or an id. */
+/** The schema that a side is written with, and the address of the registry that has it under a subject or an id. */
 case class Physical(registry: String, subject: String, registered: Registered, message: String, id: Option[Int]) {
 
-  /** The id that stands before each record. */
+  /** The schema id that is written before each record. */
   def writtenId: Int = id.getOrElse(SchemaRegistry.of(registry).id(subject, registered))
 }
 

@@ -9,22 +9,22 @@ import org.apache.spark.TaskContext
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
-/** Where a task of the stateful operator has its states and its stream times. */
+/** Where a task of the stateful operator keeps its states and stream times. */
 trait StateMap[S >: Null <: AnyRef] {
   def get(key: Array[Byte]): S
-  /** To be called for a state that was changed in place, too. */
+  /** Store a state; also to be called for a state that was changed in place. */
   def put(key: Array[Byte], state: S): Unit
   def remove(key: Array[Byte]): Unit
-  /** What the task derives from all states and keeps in memory only; made when this map has none yet. */
+  /** A value that the task derives from all states and keeps in memory only; computed when this map has none yet. */
   def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A
   def clock(id: Int): StreamClock
 }
 
-/** A stream time; null while there is none. */
+/** A stream time; null if there is none yet. */
 final class StreamClock(var time: java.lang.Long) {
   var moved = false
 
-  /** Stream time, with a row's own time. */
+  /** Advance to a row's time if that is later; returns stream time. */
   def advance(rowtime: Long): java.lang.Long = {
     if (time == null || time < rowtime) {
       time = rowtime
@@ -34,7 +34,7 @@ final class StreamClock(var time: java.lang.Long) {
   }
 }
 
-/** A state's key, as the key of a map. */
+/** A state's key, with equals and hashCode for use in a map. */
 class StateKey(val key: Array[Byte], hash: Int) {
   def this(key: Array[Byte]) =
     this(key, Murmur3_x86_32.hashUnsafeBytes2(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42))
@@ -45,24 +45,24 @@ class StateKey(val key: Array[Byte], hash: Int) {
   }
 }
 
-/** A state in memory (null: the key has none), and whether the state store has one under its key. */
+/** A state in memory (null: the key has none). `stored`: true if the state store has a row for the key. */
 final class CachedState[S](at: StateKey, var state: S, var stored: Boolean) extends StateKey(at.key, at.hashCode) {
-  /** Whether the state store has it as it is here. */
+  /** True if the state store has the state as it is here. */
   var clean = true
-  /** The bytes of memory that it counts for. */
+  /** Its approximate bytes of memory. */
   var weight = 0L
 }
 
 /**
- * The states of a task's partition: the latest in memory, all in Spark's state store after `flush`. It serves one batch
- * after the other, each with its own `store`:
+ * The states of a task's partition: the latest versions in memory, and all of them in Spark's state store after
+ * `flush`. It is reused from batch to batch, each with its own `store`:
  *
  *   batch 7   open(store 7)   get(a): read from the store   put(a) a thousand times: in memory   flush: one put
  *   batch 8   open(store 8)   get(a): from memory           …
  *
- * States are written once a batch however often they change. This loses nothing: Spark commits the store with the
- * offsets at the batch's end, and a task that fails before begins again from the last commit. `fresh`: the store is
- * empty.
+ * A state is written once a batch, however often it changes. Nothing can be lost by this: Spark commits the store
+ * together with the offsets at the batch's end, and a task that fails earlier starts again from the last commit.
+ * `fresh`: the store is empty.
  */
 class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) extends StateMap[S] {
   import StateCache._
@@ -71,7 +71,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   private val latest = new LinkedHashMap[StateKey, CachedState[S]](1024, 0.75f, true)
   private val dirty = new ArrayList[CachedState[S]]
   private var size = 0L
-  /** Every state of the store is in memory too: a key that is not there has no state. */
+  /** True while every state of the store is also in memory, so that a key that is not in memory has no state. */
   private var complete = fresh
   private val clocks = new JavaHashMap[Int, StreamClock]
   private var count = if (fresh) 0L else -1L
@@ -80,10 +80,10 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
   private var derivation: AnyRef = _
   var updates, removals = 0L
 
-  /** How many states there are. */
+  /** The number of states. */
   def rows: Long = count
 
-  /** Begin a batch. */
+  /** Begin a batch with its store. */
   def open(batch: BatchStateFamilies): Unit = {
     store = batch
     lastKey = null
@@ -101,7 +101,10 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     if (cached != null) cached.state else if (complete) null else load(key).state
   }
 
-  /** What is in memory of a key; remembered, since a key that is read is mostly written next. */
+  /**
+   * The cached entry of a key, loaded from the store if needed; a key that is read is cached, since it is usually
+   * written next.
+   */
   private def lookup(key: Array[Byte]): CachedState[S] = {
     if (lastKey == null || !(lastKey.key eq key)) {
       lastKey = new StateKey(key)
@@ -143,7 +146,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     cached.weight = now
   }
 
-  /** Evict the least recently used states from memory until there is room; the newest, which is in use, stays. */
+  /** Evict the least recently used states until the memory limit is met; the newest one, which is in use, is kept. */
   private def evict(): Unit =
     if (size > StateCaches.room) {
       val eldestFirst = latest.entrySet.iterator
@@ -178,7 +181,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     new StreamClock(if (saved == null) null else Long.box(ByteBuffer.wrap(saved).getLong))
   })
 
-  /** Write everything that has changed to the store. */
+  /** Write all changed states to the store. */
   def flush(): Unit = {
     dirty.forEach { cached =>
       write(cached)
@@ -194,7 +197,7 @@ class StateCache[S >: Null <: AnyRef](fresh: Boolean, codec: StateCodec[S]) exte
     evict()
   }
 
-  /** A key without a state leaves memory, unless another entry has taken its place. */
+  /** Remove a key without a state from memory, unless it has got a new entry. */
   private def forget(cached: CachedState[S]): Unit =
     if (latest.get(cached) eq cached) {
       latest.remove(cached)
@@ -207,15 +210,15 @@ object StateCache {
   val States = "states"
   val Clocks = "clocks"
   val Families: Seq[String] = Seq(States, Clocks)
-  /** Among the clocks, the number of states. */
+  /** The key, in the column family of the clocks, of the number of states. */
   private val CountKey = Array.emptyByteArray
-  /** About what a state in memory costs beside key and value: three objects with headers, a place in the map. */
+  /** The approximate bytes of a cached state besides key and value: three objects with headers, and a map entry. */
   private val Overhead = 120L
 
   def putClock(store: StateFamilies, id: Int, time: Long): Unit = store.put(Clocks, bytes(id), bytes(time))
   def putCount(store: StateFamilies, count: Long): Unit = store.put(Clocks, CountKey, bytes(count))
 
-  /** The stream times that a store has, by their numbers. */
+  /** The stream times in a store, by their numbers. */
   def clocks(store: StateFamilies): Map[Int, Long] = store.scan(Clocks) { all =>
     all.filter(_._1.nonEmpty).map { case (id, time) => ByteBuffer.wrap(id).getInt -> ByteBuffer.wrap(time).getLong }
       .toMap
@@ -225,18 +228,20 @@ object StateCache {
   private def bytes(value: Long): Array[Byte] = ByteBuffer.allocate(8).putLong(value).array
 }
 
-/** The caches of this JVM between batches, by run. One serves on only from the very commit that it made itself. */
+/**
+ * The caches of this JVM between batches, by run. A cache is reused only if the batch starts from the cache's commit.
+ */
 object StateCaches {
   private case class Kept(commit: StateCommit, cache: StateCache[_])
   private val tasks = new AtomicInteger
 
-  /** The bytes of states that a task may have in memory: all tasks together a quarter of the heap. */
+  /** The bytes of states that a task may keep in memory; all tasks together may use a quarter of the heap. */
   @volatile var room: Long = Runtime.getRuntime.maxMemory / 4
 
   private def share(more: Int): Unit =
     room = Runtime.getRuntime.maxMemory / 4 / Math.max(1, tasks.addAndGet(more))
 
-  /** The cache of the task's partition, open for its batch. */
+  /** The cache of the task's partition, opened for its batch. */
   def take[S >: Null <: AnyRef](store: BatchStateFamilies, codec: StateCodec[S]): StateCache[S] = {
     share(1)
     TaskContext.get().addTaskCompletionListener[Unit](_ => share(-1))
@@ -247,7 +252,7 @@ object StateCaches {
     cache
   }
 
-  /** Write what the batch has changed, commit it, and keep the cache for the next batch. */
+  /** Write the batch's changes, commit the store, and keep the cache for the next batch. */
   def commit(cache: StateCache[_], store: BatchStateFamilies): Unit = {
     cache.flush()
     RunScope.values.put(store.id, new SoftReference(Kept(store.commit(), cache)))

@@ -19,27 +19,29 @@ import org.apache.spark.sql.types.DataType
 import org.apache.spark.util.SerializableConfiguration
 
 /**
- * Gives the states of a checkpoint that no query uses to another number of tasks, as a batch that reads nothing. From
- * two tasks to three:
+ * Distributes the states of a stopped query's checkpoint over another number of tasks, as a batch that reads nothing.
+ * From two tasks to three:
  *
  *   before   offsets/7, commits/7    state/0/{0,1}      of version 8
- *   1.       every state is read, and goes to the task that the exchange of a query with three tasks sends its group to:
+ *   1.       every state is read and written for the task to which a query with three tasks sends its group:
  *                                    state/0/{0,1,2}    of version 9, under names that nothing else has
- *   2.       offsets/8               where 7 ended, and that there are three tasks
- *   3.       commits/8               names the files of 1
+ *   2.       offsets/8               the end offsets of batch 7, and the number of tasks, 3
+ *   3.       commits/8               names the files of step 1
  *
- * As long as commits/8 is not there, batch 7 is the last one: what a crash leaves of 1 and 2 is left out of account.
+ * Until commits/8 exists, batch 7 is the last one: after a crash the files of steps 1 and 2 are ignored.
  */
 object StateRepartition {
   private val Tasks = SQLConf.SHUFFLE_PARTITIONS.key
 
-  /** Have `tasks` tasks share the states of `query`, whose checkpoint this is: how many operators' were moved. */
+  /**
+   * Distribute the states of `query`, whose checkpoint this is, over `tasks` tasks; returns the number of operators.
+   */
   def apply(query: DataFrame, checkpoint: String, tasks: Int): Int = {
     val session = query.sparkSession
     val (offsets, commits) =
       (new OffsetSeqLog(session, s"$checkpoint/offsets"), new CommitLog(session, s"$checkpoint/commits"))
     val last = commits.getLatestBatchId()
-    // Real-time mode does not know of a batch that was not committed.
+    // Real-time mode cannot resume from a batch that was not committed.
     offsets.purgeAfter(last.getOrElse(-1L))
     val groups = SparkInternals.stateGroups(query)
     val moved = for {
@@ -73,26 +75,26 @@ object StateRepartition {
   }
 }
 
-/** A state, or a stream time (`isClock`), on its way to a task. */
+/** A state, or a stream time (`isClock`), that is sent to its new task. */
 final case class MovedState(isClock: Boolean, id: Int, time: Long, key: Array[Byte], value: Array[Byte])
 
 /**
- * Moves one operator's states to other tasks. `group` are the types of the columns that its rows are grouped by,
- * `metadata` has the settings that its stores were written under.
+ * Moves one operator's states to other tasks. `group` has the types of the columns that its rows are grouped by;
+ * `metadata` has the settings that its stores were written with.
  */
 private final class StateMove(session: SparkSession, root: String, operator: Int, group: Seq[DataType],
     metadata: OffsetSeqMetadataBase) {
   import StateMove._
 
   /**
-   * Write the states of version `version` as the next one, for other tasks: its names, by task, where versions have
-   * names, which `names` are of the one that is read.
+   * Write the states of `version` as the next version, for `tasks` tasks. `names` are the names of the files to read,
+   * if versions have names; the result has the names of the new ones, by task.
    */
   def run(version: Long, old: Int, tasks: Int, names: Option[Array[Array[String]]]): Array[Array[String]] = {
     val (context, state) = (session.sparkContext, session.asInstanceOf[ClassicSession].sessionState)
     val conf = state.conf.clone()
     OffsetSeqMetadata.setSessionConf(metadata, conf)
-    // Of a query in real-time mode Spark sets it at its start.
+    // Spark sets this when it starts a query in real-time mode.
     conf.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (names.isEmpty) 1 else 2)
     val hadoop = context.broadcast(new SerializableConfiguration(state.newHadoopConf()))
     val stores = new OperatorStores(root, operator, StateStoreConf(conf), hadoop)
@@ -126,7 +128,7 @@ private object StateMove {
     }
   }
 
-  /** The task that the exchange sends a group to. The key of a state begins with the row of its group. */
+  /** The task to which the exchange sends a group. A state's key begins with the row of its group. */
   private final class TaskOf(group: Seq[DataType], tasks: Int) extends Serializable {
     @transient private lazy val task = HashPartitioning(
       group.indices.map(i => BoundReference(i, group(i), nullable = true)), tasks).partitionIdExpression
@@ -138,7 +140,7 @@ private object StateMove {
     }
   }
 
-  /** Throws where a state is not in the task of its group: then its key is not what the query groups by. */
+  /** Throws if a state is not in the task of its group: then the query does not group by the state's key. */
   private def read(provider: StateStoreProvider, version: Long, name: Option[String], taskOf: TaskOf,
       task: Int): Iterator[MovedState] = {
     val store = provider.getStore(version, name, false, false)
@@ -156,7 +158,7 @@ private object StateMove {
     }
   }
 
-  /** Write states as the whole of the version after `version`: its name, where versions have names. */
+  /** Write states as all of the version after `version`; returns its name, if versions have names. */
   private def write(provider: StateStoreProvider, version: Long, states: Iterator[MovedState]): Option[String] = {
     val store = provider.getStore(version, None, true, true)
     try {

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 
 /**
- * The one stateful operator of all plans, with two kinds of work: a fold (FoldOperator.scala) and a stream-stream join
- * (StreamStreamJoin.scala). Rows of a group go to one task; the task takes the group's bytes and a row, reads and
- * changes the group's states, and gives output rows:
+ * The only stateful operator of all plans, which does two kinds of work: a fold (FoldOperator.scala) and a
+ * stream-stream join (StreamStreamJoin.scala). All rows of a group go to one task. The task gets the group's bytes and
+ * a row, reads and updates the group's states, and returns output rows:
  *
  *   spark/fold.py, spark/stream_stream_join.py   SQL texts, as a map
  *   → OperatorSpec                               the texts, compiled against the frame's columns
@@ -22,14 +22,14 @@ import org.apache.spark.sql.types._
  */
 object StatefulOperator {
 
-  /** Over a stream, in real time. */
+  /** The operator over a stream, in real time. */
   def live(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
     val (spec, columns) = specOf(in, texts).narrowed
     val frame = in.select(columns.map(name => in(s"`$name`")): _*)
     SparkInternals.frame(in.sparkSession, StatefulPlan(spec, SparkInternals.analyzed(frame)))
   }
 
-  /** Over rows that the driver's evaluator gives: no job, the states are in memory. */
+  /** The operator over the rows of a bounded run: without a Spark job, with states in memory. */
   def bounded(in: DataFrame, texts: JavaMap[String, String]): DataFrame = {
     val spec = specOf(in, texts)
     val group = spec.groupBy.map(name => s"`$name`").mkString("struct(", ", ", ") as k")
@@ -41,7 +41,7 @@ object StatefulOperator {
   private def specOf(in: DataFrame, texts: JavaMap[String, String]): OperatorSpec[_ >: Null <: AnyRef] =
     if (texts.containsKey("join0")) JoinSpec.of(in, texts.asScala.toMap) else FoldSpec.of(in, texts.asScala.toMap)
 
-  /** The row that is in bytes; null for null. */
+  /** The row that the bytes contain; null for null. */
   def row(bytes: Array[Byte], fields: Int): UnsafeRow =
     if (bytes == null) null
     else {
@@ -51,34 +51,34 @@ object StatefulOperator {
     }
 }
 
-/** What the operator does, for the planner. `S` is what a state is in memory. */
+/** The operator's work, as the planner needs it. `S` is the type of a state in memory. */
 trait OperatorSpec[S >: Null <: AnyRef] {
   /** The columns that are the group. */
   def groupBy: Seq[String]
   def row: StructType
   def out: StructType
-  /** Under which failures go to the processing log: `<query id>.<operator>`. */
+  /** The label of failures in the processing log: `<query id>.<operator>`. */
   def label: String
   def codec: StateCodec[S]
   def task(states: StateMap[S]): OperatorTask
 
-  /** The table input (TableBootstrapBarrier.scala) of which rows with `side` 1 are; empty for none. */
+  /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
   def tableInput: String = ""
   lazy val side: Int = at("side")
   lazy val partition: Int = at("partition")
   lazy val offset: Int = at("offset")
   private lazy val punctuation = at(StreamTimePunctuation.Column)
-  /** Whether a row only carries stream time. */
+  /** True if a row only carries stream time. */
   def isPunctuation(in: UnsafeRow): Boolean = punctuation >= 0 && !in.isNullAt(punctuation)
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
 
   protected def bounds: Seq[BoundExpression]
   protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): OperatorSpec[S]
-  /** The columns that the operator reads itself, by their names; a frame need not have all of them. */
+  /** The columns that the operator reads itself, by name; a frame need not have all of them. */
   protected def ownColumns: Seq[String]
   protected def at(name: String): Int = row.getFieldIndex(name).getOrElse(-1)
 
-  /** The same over only those columns that it reads, and which these are. */
+  /** The same operator over only the columns that it reads, and the names of those columns. */
   def narrowed: (OperatorSpec[S], Seq[String]) = {
     val read = BoundExpression.union(bounds.map(_.fields(OperatorSpec.Row)))
     val named = (groupBy ++ ownColumns).map(at).filter(_ >= 0)
@@ -90,17 +90,17 @@ trait OperatorSpec[S >: Null <: AnyRef] {
 }
 
 object OperatorSpec {
-  /** The place of `row` in an environment. */
+  /** The index of `row` in an environment. */
   val Row = 1
 
   def struct(text: String): StructType = DataType.fromDDL(text).asInstanceOf[StructType]
 }
 
-/** The operator's work in one task: a row in, its output rows out. */
+/** The operator's work in one task: a row goes in, its output rows come out. */
 abstract class OperatorTask(spec: OperatorSpec[_]) {
   def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow]
 
-  /** Whether `body` went well; a failure is logged for row `in`, and takes back what `body` added to `outs`. */
+  /** True if `body` succeeds; a failure is logged for row `in`, and what `body` has added to `outs` is removed. */
   protected def guarded(in: UnsafeRow, outs: mutable.ArrayBuffer[UnsafeRow])(body: => Unit): Boolean = {
     val before = outs.size
     try { body; true }
@@ -118,15 +118,15 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
     else in.getLong(at)
 }
 
-/** How a state that is an object in memory is written. */
+/** How a state that is an object in memory is encoded. */
 trait StateCodec[S] {
   def encode(state: S): Array[Byte]
   def decode(bytes: Array[Byte]): S
-  /** About how many bytes of memory it takes. */
+  /** The approximate bytes of memory that a state takes. */
   def weight(state: S): Int
 }
 
-/** States that are bytes in memory too. */
+/** Encodes states that are bytes in memory too. */
 object ByteStates extends StateCodec[Array[Byte]] {
   override def encode(state: Array[Byte]): Array[Byte] = state
   override def decode(bytes: Array[Byte]): Array[Byte] = bytes

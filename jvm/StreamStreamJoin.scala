@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.types._
 
 /**
- * The join of two streams: rows of one group are joined that are near in time.
+ * The join of two streams: it joins rows of one group whose times are near each other.
  *
  *   a LEFT JOIN b WITHIN 5 SECONDS GRACE PERIOD 2 SECONDS, all rows of one key; L is the left side, R the right
  *   row         chunks after it    pending (outer result)   outputs
@@ -20,16 +20,16 @@ import org.apache.spark.sql.types._
  *   L2, 30 s    L: L2   R: R1      L2, after 37 s           L1 is too old by the left side's time: its chunk is removed
  *   R2, 40 s    L: L2   R: R2                               (L2, null), as stream time has passed 37 s
  *
- * A state is a JoinChunk. Expressions are over the environment (entry, row, t): what is stored of a row, the row at
- * hand, the entry's time; spark/stream_stream_join.py says which is over what. As in Kafka Streams, outer results wait
- * for stream time of both sides, and a side removes its rows by its own stream time.
+ * A state is a JoinChunk. Expressions read the environment (entry, row, t): the stored part of a row, the current row,
+ * and the entry's time; spark/stream_stream_join.py says which expression reads which. As in Kafka Streams, outer
+ * results wait for the stream time of both sides, and a side's rows expire by the stream time of that side.
  */
 case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, label: String, sharedClock: Boolean,
     sides: Seq[JoinSideSpec], forward: BoundExpression, grace: Long, eager: Boolean) extends OperatorSpec[JoinChunk] {
   val Seq(clock, time) = Seq("clock", "rowtime").map(at)
-  /** How long a side has its rows, by its own time. */
+  /** How long a side keeps its rows, in ms of its own stream time. */
   val retention: Long = sides.head.before + sides.head.after + grace
-  /** The stretch of time of a chunk: what a row can be joined with is in two chunks at most. */
+  /** The length of a chunk's interval in ms: the rows that can join with one row are in two chunks at most. */
   val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
 
   override def codec: StateCodec[JoinChunk] = JoinChunk
@@ -43,15 +43,15 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
 }
 
 /**
- * One side: how far `before` and `after` a row the other side's rows may be (ms); what is `stored` of a row, as an
- * `entry`; the outputs of a row `joined` with an entry of the other side, and of an `unmatched` entry of an `outer`
- * side, which are in `order` where times are equal.
+ * One side of a join. Rows of the other side join if they are at most `before` ms before or `after` ms after a row.
+ * `stored` is the part of a row that is kept, as an `entry`; `joined` gives the outputs of a row with an entry of the
+ * other side; `unmatched` those of an entry without a match on an `outer` side; `order` orders these at equal times.
  */
 case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: StructType, stored: BoundExpression,
     joined: BoundExpression, unmatched: BoundExpression, order: BoundExpression)
 
 object JoinSpec {
-  /** Of the texts that spark/stream_stream_join.py writes. */
+  /** Compiles the texts that spark/stream_stream_join.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
     val out = OperatorSpec.struct(texts("out"))
     val entries = Seq(0, 1).map(i => OperatorSpec.struct(texts(s"entry$i")))
@@ -75,13 +75,13 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
 
   private val environment = new GenericInternalRow(3)
 
-  /** The expressions of a side, compiled. */
+  /** The compiled expressions of a side. */
   private class SideRuntime(val side: JoinSideSpec) {
     private val store = StructProjection.one(side.stored, side.entry.size)
     private val Seq(join, emitUnmatched) = Seq(side.joined, side.unmatched).map(StructProjection.one(_, spec.out.size))
     private val order = side.order.evaluator()
     private val pointer = new UnsafeRow(side.entry.size)
-    /** Whether rows wait for their outer result; eager ones have it at once. */
+    /** True if rows wait for their outer result; with eager results they do not. */
     val waits: Boolean = side.outer && !eager
     def stored(in: UnsafeRow): Array[Byte] = evaluate(store, null, in, 0).copy().getBytes
     def joined(other: UnsafeRow, in: UnsafeRow, time: Long): UnsafeRow = evaluate(join, other, in, time).copy()
@@ -121,18 +121,18 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     outs
   }
 
-  /** Where a row is, and stream time there: of both sides, and of its own. */
+  /** A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`). */
   private case class Moment(partition: Int, side: Int, clock: Long, own: Long)
 
   private def advance(clock: Int, in: UnsafeRow): Long = states.clock(clock).advance(in.getLong(spec.clock))
 
-  // ------------------------------------------------------------ the row at hand
+  // ------------------------------------------------------------ the current row
 
-  /** All that may fail comes first: then nothing has changed. */
+  /** Everything that may fail is computed first, so that a failure changes nothing. */
   private def join(group: Array[Byte], in: UnsafeRow, at: Moment, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
     val otherTime = states.clock(StreamStreamJoinTask.sideClock(at.partition, 1 - at.side)).time
-    // The other side has rows no longer than its own time allows.
+    // The other side keeps rows only as long as its own stream time allows.
     val from = Math.max(time - side.side.before, (if (otherTime == null) 0L else otherTime.longValue) - retention + 1)
     val to = time + side.side.after
     findChunks(group, 1 - at.side, from, to)
@@ -148,7 +148,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     if (waits || joinable) add(group, at, time, entry, waits)
   }
 
-  /** The chunks of a side that have rows from a time to a time. */
+  /** Finds the chunks of a side that have rows between two times. */
   private def findChunks(group: Array[Byte], side: Int, from: Long, to: Long): Unit = {
     chunksInReach.clear()
     var number = Math.floorDiv(from, width)
@@ -170,7 +170,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     }
   }
 
-  /** Rows of a side that have been joined wait no more. */
+  /** Mark the joined rows of a side: they do not wait for an outer result any more. */
   private def settleJoined(key: Array[Byte], chunk: JoinChunk, side: Int, from: Long, to: Long): Unit = {
     var (i, changed) = (chunk.from(from), false)
     while (i < chunk.size && chunk.time(i) <= to) {
@@ -202,7 +202,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
 
   // ------------------------------------------------------------ by stream time alone
 
-  /** Emit the rows whose window has closed without a match: the earliest first, of two at one time the right one. */
+  /** Emit the rows whose window has closed without a match, in order of time; at equal times the right side first. */
   private def emitUnmatched(in: UnsafeRow, partition: Int, clock: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     val work = pending(partition)
     def head(side: Int): PendingRow =
@@ -227,12 +227,12 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     }
   }
 
-  /** Remove the chunks of which no row can be joined any more, by stream time of their side. */
+  /** Remove the chunks whose rows cannot join any more, by the stream time of their side. */
   private def removeChunks(work: PendingSide, own: Long): Unit =
     while (!work.chunks.isEmpty && (work.chunks.firstKey + 1) * width - 1 + retention < own)
       work.chunks.pollFirstEntry().getValue.forEach(states.remove(_))
 
-  /** What stream time will do to chunks that were written before. */
+  /** Rebuilds the pending work from the chunks that were written before. */
   private def pendingOf(chunks: Iterator[(Array[Byte], JoinChunk)]): PendingWork = {
     val all = new PendingWork
     chunks.foreach { case (key, chunk) =>
@@ -249,7 +249,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
 }
 
 object StreamStreamJoinTask {
-  /** The number of a side's own clock; a partition's clock of both sides has the partition's number. */
+  /** The clock number of one side in a partition; the clock of both sides has the partition's number. */
   private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side
 
   private def chunkKey(group: Array[Byte], side: Int, number: Long): Array[Byte] = {

@@ -7,20 +7,21 @@ import scala.collection.mutable
 import org.apache.spark.sql.types.LongType
 
 /**
- * Stream time at a row: the greatest rowtime so far of its source partition, its own included.
+ * Stream time at a row: the greatest rowtime so far in its source partition, including its own.
+ *
  *
  *   partition  rowtime   ms_stream_time(partition, rowtime, 'id')
  *   0          5         5
  *   1          9         9
  *   0          3         5     late by 2
  *
- * It belongs to one run of a query: a run that begins again from a checkpoint reads rows again, which must not be late
- * for having been read before. `id` tells the expressions of a query apart.
+ * It belongs to one run of a query: a run that resumes from a checkpoint reads some rows again, and these must not
+ * count as late because an earlier run has read them. `id` distinguishes the expressions of a query.
  */
 case class StreamTime(id: String) {
   @transient private lazy val partitions = mutable.HashMap.empty[Int, AtomicLong]
 
-  /** Stream time of a partition, with a row's time. */
+  /** Advance stream time of a partition to a row's time if that is later; returns stream time. */
   def advance(partition: Int, rowtime: Long): Long = {
     val time =
       partitions.getOrElseUpdate(partition, RunScope.sharedTime(s"$id/$partition"))

@@ -10,9 +10,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.types._
 
 /**
- * Sends stream time to the tasks that a row does not go to. Each row is given before it goes to the task of its group,
- * and behind one that moves stream time over a boundary a punctuation for each other task: a row without group, whose
+ * Sends stream time to the tasks that a row does not go to. It passes each row on to the task of the row's group; after
+ * a row that moves stream time over a boundary, it adds a punctuation for each other task: a row without group, whose
  * column `punctuation` is a number that the exchange hashes to that task.
+ *
  *
  *   boundaries 10, 20, … ms, two tasks
  *   row (group, clock)   given for it: group, clock, punctuation → task
@@ -20,8 +21,9 @@ import org.apache.spark.sql.types._
  *   b, 12                b, 12, null → 1    null, 12, 7 → 0: what is due at 10 in task 0 expires
  *   a, 15                a, 15, null → 0
  *
- * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null: rows have no
- * sides), and its group. `tasks` is set by StatefulOperatorRule: a checkpoint has its own number.
+ * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null if rows have no
+ * sides) and group. `tasks` is set by StatefulOperatorRule, because a checkpoint keeps the number of tasks it began
+ * with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)
     extends Generator with CodegenFallback {
@@ -46,7 +48,7 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
     }
   }
 
-  /** At the end of a batch no later row will do. */
+  /** At the end of a batch, send the punctuations that would otherwise wait for a later row. */
   override def terminate(): IterableOnce[InternalRow] = clocks.iterator.filter(_._2.flush()).flatMap {
     case ((partition, side), clock) => punctuations(partition, clock, side, except = -1)
   }
@@ -60,22 +62,22 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
 }
 
 /**
- * Stream time of one partition (and side), and up to where other tasks know it. At most `MostPerSecond` punctuations
- * are sent in a second of the wall clock: faster stream time is a backlog's, where the next row or the batch's end
- * will do.
+ * Stream time of one partition (and side), and the part of it that other tasks know. At most `MostPerSecond`
+ * punctuations a second of wall-clock time are sent: when a backlog is read, stream time moves faster than that, and
+ * the next row or the end of the batch sends it.
  */
 final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
   private var known = -1L
   private var second, sent = 0L
 
-  /** Whether to send punctuations now that there is a row at a time. */
+  /** True if a row of this time makes it necessary to send punctuations. */
   def advance(rowtime: Long): Boolean = synchronized {
     time = Math.max(time, rowtime)
     isBehind && isAllowed && flush()
   }
 
-  /** Whether other tasks were behind; from now on they are not. */
+  /** True if other tasks do not know stream time yet; they are then regarded as knowing it. */
   def flush(): Boolean = synchronized {
     val behind = isBehind
     known = Math.max(known, reached)
@@ -95,20 +97,20 @@ final class PunctuationClock(first: Long, step: Long) {
 }
 
 object StreamTimePunctuation {
-  /** The column that is not null in punctuations alone. */
+  /** The column that is not null only in punctuations. */
   val Column = "punctuation"
   val MostPerSecond = 1000
   private val Schema = new StructType().add("partition", IntegerType).add("clock", LongType).add("side", IntegerType)
     .add(Column, LongType)
   private val NoNumber = Literal.create(null, LongType)
 
-  /** For each of so many tasks a number that, with a group of nulls, the exchange sends there. */
+  /** For each task, a number that the exchange, hashing it with a group of nulls, sends to that task. */
   def routes(tasks: Int): IndexedSeq[Long] = {
     def taskOf(number: Long) = HashPartitioning(Seq(Literal(number)), tasks).partitionIdExpression.eval()
     (0 until tasks).map(task => Iterator.from(0).map(_.toLong).find(taskOf(_) == task).get)
   }
 
-  /** An operator's input, of which the punctuations know how many tasks there are. */
+  /** Sets the number of tasks in the punctuations of an operator's input. */
   def routed(plan: SparkPlan, tasks: Int): SparkPlan = plan.transformAllExpressions {
     case generator: StreamTimePunctuation => generator.copy(tasks = tasks)
   }.asInstanceOf[SparkPlan]

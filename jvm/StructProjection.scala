@@ -4,22 +4,23 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * The structs that a bound expression gives, each as an UnsafeRow of its own, valid until the next call.
+ * The structs that a bound expression returns, each as an UnsafeRow, valid until the next call.
  *
- * A struct inside of a row, or in an array inside of a row, costs three steps: it is written into the outer row,
- * pointed to, and copied. Where the expression is known to build a struct, an array of structs, or one of two such,
- * its fields are projected into a row at once:
+ * A struct within a row, or within an array of a row, costs three steps: it is written into the outer row, referenced,
+ * and copied. If the expression is known to build a struct, an array of structs, or one of two such values, the
+ * struct's fields are projected into a row directly:
+ *
  *
  *   array(named_struct('k', row.k, 'n', new.n))       one projection of (row.k, new.n)
  *   if(new is null, array(), array(…))                a predicate, and the projections of either branch
- *   transform(…)                                      no such case: the array is evaluated, its structs are pointed to
+ *   transform(…)                                      any other form: the array is evaluated, its structs are referenced
  */
 object StructProjection {
 
-  /** Calls a function with each row that an environment gives. */
+  /** Calls a function with each row that an environment results in. */
   type Rows = (InternalRow, UnsafeRow => Unit) => Unit
 
-  /** The rows of an array of structs with so many fields; of null none. */
+  /** The rows of an array of structs with `fields` fields; no rows for null. */
   def all(bound: BoundExpression, fields: Int): Rows =
     bound.single.fold(array(bound.evaluator(), fields))(all(_, fields))
 
@@ -45,7 +46,7 @@ object StructProjection {
     }
   }
 
-  /** The row of a struct with so many fields; null for null. */
+  /** The row of a struct with `fields` fields; null for null. */
   def one(bound: BoundExpression, fields: Int): InternalRow => UnsafeRow =
     bound.single.fold(struct(bound.evaluator(), fields))(one(_, fields))
 

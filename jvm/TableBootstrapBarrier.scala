@@ -11,17 +11,17 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.BooleanType
 
-/** What holds the streams of a query: the barrier itself on the driver, its mirror in an executor. */
+/** What holds a query's streams: the barrier itself on the driver, a mirror of it in an executor. */
 abstract class Barrier {
   private val inputs = new ConcurrentHashMap[Int, TableInput]
 
   def isLifted: Boolean
-  /** Whether streams may go on, at a time in ms. */
+  /** True if streams may start; `now` is a time in ms. */
   def isReady(now: Long): Boolean
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
   protected def known: Map[Int, TableInput] = inputs.asScala.toMap
 
-  /** Wait until streams may go on, or a time (ms) has come. */
+  /** Wait until streams may start, but not longer than a time in ms. */
   def await(until: Long): Unit =
     while (!isReady(System.currentTimeMillis) && System.currentTimeMillis < until) {
       TaskContext.get().killTaskIfInterrupted()
@@ -30,8 +30,8 @@ abstract class Barrier {
 }
 
 /**
- * Holds the streams of one run of a query until the tables that they look rows up in have been read as far as they went
- * when it started, and those rows are in their operators.
+ * Holds the streams of one run of a query until the tables that they look rows up in have been read up to where they
+ * ended when the query started, and those rows have arrived in their operators.
  *
  *   a stream joined with table t, whose only partition ended at offset 3 when the query started
  *   what happens                                 partition       rows before 3      the barrier
@@ -40,8 +40,8 @@ abstract class Barrier {
  *   offset 2 is left out by a filter             read to 3       sent 2, arrived 0  holds: rows are on their way
  *   both rows are in the join's states           read to 3       sent 2, arrived 2  is lifted, for good
  *
- * `topicEnds`, by "topic/partition", has the offsets; `tables` is how many tables there are. Tasks in other JVMs reach it by
- * its `id`, and report to it (BarrierMirror.scala).
+ * `topicEnds`, by "topic/partition", has the end offsets; `tables` is the number of tables. Tasks in other JVMs find
+ * the barrier by its `id` and report to it (BarrierMirror.scala).
  */
 final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map[String, Long])
     extends Barrier with Logging {
@@ -62,10 +62,10 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
     lifted
   }
 
-  /** Where the tables' partitions end, as TableInput.ends of each index. */
+  /** The ends of the tables' partitions: TableInput.ends of each index, concatenated. */
   private[millstream] def ends: Array[Long] = known.toArray.flatMap { case (index, input) => input.ends(index) }
 
-  /** What a mirror has seen (BarrierMirror.report); then whether streams may go on. */
+  /** Add what a mirror reports (BarrierMirror.report); returns true if streams may start. */
   private[millstream] def report(reporter: String, read: Array[Long], counts: Array[Long]): Boolean = {
     synchronized {
       read.grouped(5).foreach { case Array(index, partition, attempt, readTo, isRead) =>
@@ -85,24 +85,27 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
     if (all.size == tables && all.forall(_.isComplete)) lift()
     else if (now - since > StuckMs) {
       val inputs = known.toSeq.sortBy(_._1).map { case (index, input) => s"table $index: $input" }
-      logError(s"query $query: its tables are not read to their ends, and no row has come for ten minutes; " +
-        s"its streams go on without them (${inputs.mkString("; ")})")
+      logError(s"query $query: its tables are not read to their ends, and no row has arrived for ten minutes; " +
+        s"its streams start without them (${inputs.mkString("; ")})")
       lift()
     }
   }
 }
 
 object TableBootstrapBarrier {
-  /** After how long without any progress the barrier is lifted. */
+  /** After this time without any progress, in ms, the barrier is lifted. */
   val StuckMs = 600000L
   val PollMs = 10L
 }
 
-/** One table of a join: its partitions, and how many rows before their ends were sent to its operator and are there. */
+/**
+ * One table of a join: its partitions, and how many rows before their ends were sent to and have arrived in its
+ * operator.
+ */
 final class TableInput(barrier: Barrier) {
   @volatile private var partitions = Array.empty[TablePartition]
   private val sentRows, arrivedRows = new LongAdder
-  // Of the mirrors in executors, by their names.
+  // The counts of the mirrors in executors, by mirror name.
   private val sentThere, arrivedThere = new ConcurrentHashMap[String, Long]
 
   def begin(partition: Int, end: Long, from: Long): Unit = synchronized {
@@ -113,7 +116,10 @@ final class TableInput(barrier: Barrier) {
 
   def partition(number: Int): TablePartition = partitions(number)
 
-  /** A task of this JVM begins to read a partition at an offset. A mirror does not know one that is new: it has no end. */
+  /**
+   * A task of this JVM begins to read a partition at an offset. A new partition, which a mirror does not know, has no
+   * end.
+   */
   def read(number: Int, from: Long): TablePartition = {
     if (partitions.length <= number || partitions(number) == null) begin(number, Long.MinValue, from)
     partitions(number).take(from)
@@ -126,10 +132,10 @@ final class TableInput(barrier: Barrier) {
   def sent(partition: Int, offset: Long): Unit = if (counts(partition, offset)) sentRows.increment()
   def arrived(partition: Int, offset: Long): Unit = if (counts(partition, offset)) arrivedRows.increment()
   def isLifted: Boolean = barrier.isLifted
-  /** How many rows before the ends were sent to the operator, and have arrived there, as far as this JVM knows. */
+  /** How many rows before the ends were sent to the operator, as far as this JVM knows. */
   def sentSum: Long = sentRows.sum + sentThere.values.asScala.sum
   def arrivedSum: Long = arrivedRows.sum + arrivedThere.values.asScala.sum
-  // In this order: rows that are read were sent before.
+  // Read positions before sent counts: a row is sent before its position is recorded as read.
   def isComplete: Boolean =
     partitions.forall(p => p == null || p.isRead) && arrivedSum >= sentSum
   def position: Long = arrivedSum + partitions.filter(_ != null).map(_.readTo).sum
@@ -138,13 +144,13 @@ final class TableInput(barrier: Barrier) {
   private[millstream] def ends(index: Int): Array[Long] =
     each.flatMap { case (partition, number) => Array(index.toLong, number.toLong, partition.end) }
 
-  /** How far partitions were read by tasks of this JVM, in the form of BarrierMirror.report. */
+  /** How far tasks of this JVM have read the partitions, in the form of BarrierMirror.report. */
   private[millstream] def progress(index: Int): Array[Long] = each.filter(_._1.attempt >= 0).flatMap {
     case (partition, number) =>
       Array(index.toLong, number.toLong, partition.attempt, partition.readTo, if (partition.isRead) 1L else 0L)
   }
 
-  /** What a mirror has counted so far. */
+  /** Record the counts that a mirror reports. */
   private[millstream] def report(reporter: String, sent: Long, arrived: Long): Unit = {
     sentThere.put(reporter, sent)
     arrivedThere.put(reporter, arrived)
@@ -158,16 +164,17 @@ final class TableInput(barrier: Barrier) {
   private def each: Array[(TablePartition, Int)] = partitions.zipWithIndex.filter(_._1 != null)
 }
 
-/** One partition of a table: `end` is the offset where it ended when the query started. */
+/** One partition of a table; `end` is its end offset when the query started. */
 final class TablePartition(val end: Long) {
-  // All before `next` has left the scan. `readThere`: a task of another JVM says that it is read to its end.
+  // All records before `next` have left the scan. `readThere`: a task of another JVM reports that it is read to its
+  // end.
   @volatile private var next = 0L
   @volatile private var readThere = false
-  /** The task that reads it, in this JVM or of the last report; a later one has a greater number. */
+  /** The attempt number of the task that reads it, here or in the last report; a later task has a greater number. */
   @volatile private[millstream] var attempt = -1L
 
   def readTo: Long = next
-  /** All before `from` has left the scan. */
+  /** All records before `from` have left the scan. */
   def reach(from: Long): Unit = next = from
 
   /** The current task reads it, from an offset on. */
@@ -182,15 +189,18 @@ final class TablePartition(val end: Long) {
     readThere = isRead
   }
 
-  /** Whether no record before the end can come. Its last offsets may be without one, as a transaction's marker is. */
+  /**
+   * True if no record before the end is missing. The last offsets may have no record, for example a transaction's
+   * marker.
+   */
   def isRead: Boolean = next >= end || readThere || Consumers.doneTo(attempt) >= end
 }
 
-/** The barriers of the queries that this JVM is the driver of; a table input is named "<input index> <query>". */
+/** The barriers of this driver's queries; a table input is named "<input index> <query>". */
 object TableBootstrapBarriers {
   private val all = new ConcurrentHashMap[String, TableBootstrapBarrier]
 
-  /** A run of a query begins; as in `TableBootstrapBarrier`. */
+  /** Create the barrier when a run of a query begins; the arguments are those of `TableBootstrapBarrier`. */
   def hold(query: String, tables: Int, ends: JavaMap[String, String]): TableBootstrapBarrier = {
     val offsets = ends.asScala.toMap.map { case (partition, end) => partition -> end.toLong }
     val barrier = new TableBootstrapBarrier(query, tables, offsets)
@@ -198,7 +208,7 @@ object TableBootstrapBarriers {
     barrier
   }
 
-  /** A run has ended. */
+  /** Lift and remove the barrier of a run that has ended. */
   def remove(query: String): Unit = Option(all.remove(query)).foreach(_.lift())
 
   private def of(query: String): Option[TableBootstrapBarrier] = Option(all.get(query)).filter(!_.isLifted)
@@ -207,10 +217,10 @@ object TableBootstrapBarriers {
 
   private def split(input: String) = { val Array(index, query) = input.split(" ", 2); (index.toInt, query) }
 
-  /** How tasks reach the barrier that holds a query now. */
+  /** How tasks reach the query's current barrier. */
   def reference(query: String): BarrierReference = BarrierReference(of(query).fold("")(_.id))
 
-  /** How tasks reach a table input by its name, "" for none. */
+  /** How tasks reach a table input, by its name; "" for none. */
   def inputReference(name: String): TableInputReference =
     if (name.isEmpty) TableInputReference(BarrierReference(""), 0)
     else { val (index, query) = split(name); TableInputReference(reference(query), index) }
@@ -220,10 +230,10 @@ object TableBootstrapBarriers {
     of(query).foreach(_.begin(index, topic, partition, from))
   }
 
-  /** For a mirror: the ends of the tables' partitions, null where the barrier is lifted or gone. */
+  /** For a mirror: the ends of the tables' partitions; null if the barrier is lifted or does not exist. */
   def ends(id: String): Array[Long] = withId(id).map(_.ends).orNull
 
-  /** What a mirror has seen; whether the barrier is lifted or gone. */
+  /** Add what a mirror reports; true if the barrier is lifted or does not exist. */
   def report(id: String, reporter: String, read: Array[Long], counts: Array[Long]): Boolean =
     withId(id).forall(_.report(reporter, read, counts))
 
@@ -242,7 +252,7 @@ object TableBootstrapBarriers {
 case class BarrierSent(input: TableInputReference) {
   @transient private lazy val tableInput = input.get
 
-  /** Count a row; true. */
+  /** Count a row; returns true. */
   def count(partition: Int, offset: Long): Boolean = {
     if (tableInput != null) tableInput.sent(partition, offset)
     true

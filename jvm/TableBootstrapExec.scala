@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /**
- * Marks a source, as the condition of a filter right over its scan: TableBootstrapRule puts an operator in the filter's
- * place. Without columns it is a stream's and `name` is the query; with the column of the offset it is a table's and
- * `name` is the table input.
+ * Marks a source, as the condition of a filter directly over its scan; TableBootstrapRule replaces the filter by an
+ * operator. Without children it marks a stream, and `name` is the query; with the offset column as child it marks a
+ * table, and `name` is the table input.
  */
 case class BarrierMark(children: Seq[Expression], name: String) extends Expression with CodegenFallback {
   override lazy val deterministic: Boolean = false
@@ -22,13 +22,13 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
 }
 
 /**
- * Holds a stream. Kafka is not polled meanwhile: where the batch ends before the barrier is lifted, no row was read,
- * and the next batch begins where this one did.
+ * Holds a stream. Kafka is not polled meanwhile: if the batch ends before the barrier is lifted, no row was read, and
+ * the next batch begins at the same offsets.
  */
 case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
-    // The scan has set its own end; this one is a little later.
+    // The scan computes its own end of the batch; this one is slightly later.
     val end = batchMs.fold(0L)(System.currentTimeMillis + _)
     rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, end)))
   }
@@ -67,7 +67,7 @@ case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPla
   override protected def withNewChildInternal(child: SparkPlan): BarrierProgressExec = copy(child = child)
 }
 
-/** Whoever asks for the next row has done with the last one: it was left out on the way, or sent to the operator. */
+/** A request for the next row means that the previous one was filtered out or sent to the operator. */
 final class ReportedRows(rows: Iterator[InternalRow], table: TableInput, partition: TablePartition, offset: Int)
     extends Iterator[InternalRow] {
   private var last = -1L

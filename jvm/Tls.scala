@@ -11,13 +11,13 @@ import org.apache.kafka.common.config.ConfigDef
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory
 
 /**
- * TLS to a schema registry by Confluent's settings (ssl.truststore.…, ssl.keystore.…), as Kafka's clients make it.
- * Whether a store is PEM is seen from its bytes; of the two others Java tells one from the other by itself.
+ * TLS to a schema registry, configured as for Kafka's clients by Confluent's settings (ssl.truststore.…,
+ * ssl.keystore.…). PEM stores are recognized by their bytes; Java distinguishes the other two types by itself.
  */
 object Tls {
   private val Stores = Seq("ssl.truststore", "ssl.keystore")
 
-  /** The context that the settings ask for; None where they name no file. Throws BadRecord where a file is no store. */
+  /** The context that the settings describe; None if they name no file. Throws BadRecord if a file is not a store. */
   def context(settings: Map[String, String]): Option[SSLContext] = {
     val stores = Stores.filter(store => settings.get(s"$store.location").exists(_.nonEmpty))
     if (stores.isEmpty) None
@@ -30,7 +30,7 @@ object Tls {
       } catch { case e: KafkaException => throw new BadRecord(s"no TLS to the schema registry: ${reason(e)}") }
   }
 
-  /** Kafka's settings of one store; those of PEM have no password but the key's own. */
+  /** Kafka's settings of one store; a PEM store has no password except that of the private key. */
   private def of(store: String, settings: Map[String, String]): Map[String, String] = {
     val location = settings(s"$store.location")
     val password = settings.getOrElse(s"$store.password", "")

@@ -19,8 +19,8 @@ import org.apache.spark.sql.SparkSession
 
 /**
  * The Kafka transactions of one run of a query with the guarantee exactly_once_v2: one for each batch that has read or
- * written something. All tasks write through one producer, but those of a cluster's executors (ExecutorTransactions.scala).
- * Why nothing is lost or written twice: docs/design/013-exactly-once.md.
+ * written something. All tasks write through one producer, except those of a cluster's executors
+ * (ExecutorTransactions.scala). docs/design/013-exactly-once.md explains why nothing is lost or written twice.
  *
  *   batch 7   begin, send, send, …                    the tasks; their states are committed as version 8
  *             Spark's offset log has 7, the file of its commit log is written, and is kept as prepared-7-…
@@ -36,23 +36,23 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   private val executors = mutable.Map.empty[String, Int]
   private val ofExecutors = new ConcurrentHashMap[String, OpenTransaction]
   private val resumed = mutable.Map.empty[String, ResumedProducer]
-  // Of the thread of Spark that runs the query's batches.
+  // Used by Spark's thread that runs the query's batches only.
   private var positions, committed = Map.empty[TopicPartition, Long]
-  // The last commit of any run, as Kafka has it.
+  // The last positions that Kafka has committed for the group, by any run.
   private var last = Map.empty[TopicPartition, OffsetAndMetadata]
   @volatile private var open = false
 
-  /** What tasks in other processes need in place of the producer. */
+  /** What tasks in other processes need instead of the producer. */
   private[millstream] def forExecutors: ExecutorWrites = ExecutorWrites(group, new HashMap(settings))
 
-  /** The number of an executor, from 0. */
+  /** The number of an executor, counted from 0. */
   private[millstream] def slot(executor: String): Int =
     executors.synchronized(executors.getOrElseUpdate(executor, executors.size))
 
-  /** An executor has begun a transaction, of which the current batch's rows will be. */
+  /** Record that an executor has begun a transaction for the rows of the current batch. */
   private[millstream] def join(transaction: OpenTransaction): Unit = ofExecutors.put(transaction.id, transaction)
 
-  /** The producer, in a transaction. */
+  /** The producer, after a transaction was begun. */
   override def begin(): Producers.Producer = {
     if (!open) synchronized {
       if (!open) {
@@ -63,19 +63,19 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
     producer
   }
 
-  /** End the transactions that earlier runs have left open, and whatever runs of them are still alive. */
+  /** Abort the transactions that earlier runs have left open, and fence off runs that are still alive. */
   private[millstream] def fence(): Unit = {
     retry(producer.initTransactions())
     last = Topics.of(conf).committed(group)
   }
 
-  /** How far the batch has read a topic. */
+  /** Record how far the batch has read a topic. */
   private[millstream] def reached(offset: KafkaOffset): Unit =
     positions ++= offset.next.map { case (partition, next) => new TopicPartition(offset.topic.name, partition) -> next }
 
   /**
-   * Commit what the batch has read and written; `marker` says which batch that was. Nothing, where it did nothing. `note`
-   * keeps a text where `complete` finds it after a crash; the answer is whether it was called.
+   * Commit what the batch has read and written; does nothing if it has done neither. `marker` identifies the batch.
+   * `note` stores a text where `complete` finds it after a crash. Returns true if `note` was called.
    */
   private[millstream] def commit(marker: String, note: String => Unit): Boolean = {
     val others = ofExecutors.values.asScala.toSeq
@@ -89,7 +89,7 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
     others.nonEmpty
   }
 
-  /** Commit what executors have written of a batch whose positions are committed; again, where that was done already. */
+  /** Commit what executors have written of a batch whose positions are committed; may be repeated. */
   private[millstream] def complete(transactions: Seq[OpenTransaction]): Unit = transactions.foreach { transaction =>
     resumed.getOrElseUpdate(transaction.id, new ResumedProducer(settings, transaction.id)).commit(transaction)
   }
@@ -104,8 +104,9 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
   }
 
   /**
-   * Before something that no commit has named is removed from the checkpoint: raises ProducerFencedException where another
-   * run has begun since this one, and it may be that run's. Kafka is asked by committing the last positions once more.
+   * Called before a file that belongs to no commit is removed from the checkpoint. Throws ProducerFencedException if
+   * another run has begun since this one, because the file may be that run's. It finds out by committing the last
+   * positions to Kafka once more.
    */
   private[millstream] def confirm(): Unit = if (!open && last.nonEmpty) {
     producer.beginTransaction()
@@ -113,34 +114,34 @@ final class RunTransactions private[millstream] (group: String, settings: JavaMa
     retry(producer.commitTransaction())
   }
 
-  /** The marker of the last commit, of any run; "" where there is none. */
+  /** The marker of the last commit, by any run; "" if there is none. */
   private[millstream] def lastMarker: String =
     last.values.map(_.metadata).filter(_.nonEmpty).maxByOption(batchOf).getOrElse("")
 
-  /** End the transactions of executors that no batch has been committed with, and the executors' right to write. */
+  /** Abort the executors' transactions that belong to no committed batch, and fence off their producers. */
   private[millstream] def fenceExecutors(): Unit = Topics.of(conf).fence(s"$group-")
 
-  /** What is not committed is aborted, as far as Kafka can be told. */
+  /** Abort what is not committed, if Kafka can be reached. */
   private[millstream] def close(): Unit = {
     try {
       if (open) producer.abortTransaction()
       if (!ofExecutors.isEmpty) fenceExecutors()
-    } catch { case _: KafkaException | _: IllegalStateException => } // it was fenced, or the next start aborts it
+    } catch { case _: KafkaException | _: IllegalStateException => } // fenced, or the next start aborts it
     producer.close(Duration.ZERO)
     resumed.values.foreach(_.close())
   }
 }
 
 object Transactions {
-  /** How long Kafka may not answer before the query fails, in ms. */
+  /** How long, in ms, Kafka may fail to answer before the query fails. */
   private val Outage = 120000L
   private val byRun = new ConcurrentHashMap[String, RunTransactions]
   private val byCheckpoint = new ConcurrentHashMap[String, RunTransactions]
 
   /**
-   * Before a run of a query starts: end what earlier runs have left open. The answer is the marker of the last commit,
-   * "" for none. `group` is the consumer group of the query's positions and the transactional id of its producer; a batch
-   * ends `interval` ms after its first record.
+   * Called before a run of a query starts: ends the transactions that earlier runs have left open, and returns the
+   * marker of the last commit ("" if none). `group` is the consumer group of the query's positions and the
+   * transactional id of its producer; a batch ends `interval` ms after its first record.
    */
   def begin(run: String, checkpoint: String, group: String, interval: Long, conf: JavaMap[String, String]): String = {
     QueryRuns.of(run).interval = interval
@@ -152,8 +153,8 @@ object Transactions {
   }
 
   /**
-   * After `begin`: what executors have written of the last batch that is committed, and the crash left open, is committed;
-   * the rest is aborted. Throws where Kafka has aborted it meanwhile, since that took longer than a transaction may.
+   * Called after `begin`: commits what executors have written of the last committed batch, if a crash has left that
+   * open, and aborts the rest. Throws if Kafka has aborted it meanwhile, because the transaction timeout has passed.
    */
   def complete(run: String, checkpoint: String): Unit = Option(of(run)).foreach { transactions =>
     val note = new Path(checkpoint, Noted + transactions.lastMarker)
@@ -164,7 +165,7 @@ object Transactions {
       catch {
         case e @ (_: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidTxnStateException) =>
           throw new IllegalStateException("Kafka has aborted what executors wrote of the last batch, since it was not " +
-            s"finished in time: its rows are missing; without the file $note the query goes on after them", e)
+            s"finished in time: its rows are missing; remove the file $note to continue after them", e)
       } finally in.close()
     }
     transactions.fenceExecutors()
@@ -178,41 +179,46 @@ object Transactions {
     new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)
   }
 
-  /** On the driver of a cluster: what the executors of a run need; null where tasks have `of`, or the run has none. */
+  /**
+   * On the driver of a cluster: what the run's executors need; null if tasks use `of`, or the run has no transactions.
+   */
   def forExecutors(run: String): ExecutorWrites =
     Option(of(run)).filterNot(_ => SparkSession.active.sparkContext.isLocal).map(_.forExecutors).orNull
 
-  /** On the driver: an executor's number in a run; -1 where the run has ended. */
+  /** On the driver: an executor's number in a run; -1 if the run has ended. */
   private[millstream] def slot(run: String, executor: String): Int = Option(of(run)).fold(-1)(_.slot(executor))
 
-  /** On the driver: whether the transaction will be committed with the run's batch. */
+  /** On the driver: true if the transaction will be committed with the run's batch. */
   private[millstream] def join(run: String, transaction: OpenTransaction): Boolean = {
     val known = Option(of(run))
     known.foreach(_.join(transaction))
     known.isDefined
   }
 
-  /** Of a run; null where it has none. */
+  /** The transactions of a run; null if it has none. */
   def of(run: String): RunTransactions = byRun.get(run)
 
-  /** A run's batch has read a topic so far. */
+  /** Record how far a run's batch has read a topic. */
   def reached(run: String, offset: KafkaOffset): Unit = Option(of(run)).foreach(_.reached(offset))
 
-  /** The run has ended. */
+  /** Close the transactions of a run that has ended. */
   def end(run: String): Unit = Option(byRun.remove(run)).foreach { transactions =>
     byCheckpoint.values.remove(transactions)
     transactions.close()
   }
 
-  /** The query is gone: its positions are removed, where Kafka answers. */
+  /** Remove the committed positions of a dropped query, if Kafka answers. */
   def forget(group: String, conf: JavaMap[String, String]): Unit = Topics.of(conf.asScala.toMap).forget(group)
 
-  /** What is to commit before a file gets its name; none unless it is a batch's in the commit log of a checkpoint here. */
+  /**
+   * The transactions to commit before a file is renamed; None unless the file is a batch's commit in a known
+   * checkpoint.
+   */
   private[millstream] def committing(file: Path): Option[RunTransactions] =
     if (file.getParent.getName != "commits" || !file.getName.forall(_.isDigit)) None
     else Option(byCheckpoint.get(folder(file.getParent.getParent)))
 
-  /** A file of a checkpoint is about to be removed: the offsets of a batch that is not committed may be another run's. */
+  /** Called before a checkpoint file is removed: the offsets of an uncommitted batch may belong to another run. */
   def removing(file: Path): Unit =
     if (file.getParent.getName == "offsets")
       for {
@@ -221,13 +227,13 @@ object Transactions {
         if batch > batchOf(transactions.lastMarker)
       } transactions.confirm()
 
-  /** Before a marker: the name of the file with the executors' transactions of a batch. */
+  /** The file name prefix, before a marker, of the list of the executors' transactions of a batch. */
   private[millstream] val Noted = "transactions-"
 
   private def folder(path: Path): String = path.toUri.getPath
   private[millstream] def batchOf(marker: String): Long = marker.takeWhile(_.isDigit).toLongOption.getOrElse(-1L)
 
-  /** The producer's calls may be made again after a timeout, and have the effect of one. */
+  /** Repeats a call after a timeout; the producer's calls may be repeated without further effect. */
   private[millstream] def retry(call: => Unit): Unit = {
     val until = System.currentTimeMillis + Outage
     var done = false

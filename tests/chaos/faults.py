@@ -252,7 +252,7 @@ def add_partition(world: World, _: random.Random) -> None:
 
 
 def remake_topic(world: World, _: random.Random) -> None:
-    """Another query's topic is deleted and made again: that query fails with that reason, the others go on."""
+    """Another query's topic is deleted and created again: that query fails with that reason, the others go on."""
     kafka, server = world.kafka, world.server()
     topic = kafka.create_topic(kafka.unique("gone"))
     stream, copy = (topic.replace("-", "_").upper() + end for end in ("", "_COPY"))
@@ -295,5 +295,5 @@ FAULTS: Mapping[str, Fault] = {
         "the clock of the server's JVM set an hour forward or back for 5 to 25 s", set_clock, needs=Need.CLOCK
     ),
     "add-partition": Fault("a partition added to an input", add_partition),
-    "remake-topic": Fault("another query's topic deleted and made again", remake_topic),
+    "remake-topic": Fault("another query's topic deleted and created again", remake_topic),
 }

@@ -38,7 +38,7 @@ def test_the_likeliest_format_comes_first() -> None:
 @pytest.mark.parametrize(
     ("bounds", "first"),
     [
-        ({0: (0, 0), 1: (7, 7)}, "Topic 'things' is empty: its records are shown as they come"),
+        ({0: (0, 0), 1: (7, 7)}, "Topic 'things' is empty: its records are shown as they arrive"),
         ({0: (0, 0), 1: (6, 7)}, None),
     ],
 )

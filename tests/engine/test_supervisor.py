@@ -155,7 +155,7 @@ def test_abandoning_aborts_all_and_forgets_nothing(supervisor: Supervisor, runne
 def test_a_query_whose_topic_was_replaced_keeps_its_checkpoint(supervisor: Supervisor, runner: FakeRunner) -> None:
     supervisor.set_desired(desired())
     wait_for(lambda: runner.started, "the start")
-    runner.started[0].why = "topic T was deleted and made again"
+    runner.started[0].why = "topic T was deleted and created again"
     wait_for(lambda: state(supervisor) == "ERROR", "the failure is noticed")
     assert not runner.forgotten
 

@@ -149,7 +149,7 @@ def test_a_query_stops_when_its_topic_was_deleted_and_made_again(server: EngineP
     wait_for(lambda: server.state(id) == "ERROR", "the query notices")
     kafka.create_topic(topic)
     kafka.produce(topic, "7", {"v": "new"})
-    wait_for(lambda: "was deleted and made again" in str(server.execute(f"EXPLAIN {id};")), "the reason")
+    wait_for(lambda: "was deleted and created again" in str(server.execute(f"EXPLAIN {id};")), "the reason")
     assert kafka.ends(f"{name}_OUT") == 5
     server.execute(f"DROP STREAM {name}_OUT;")
     derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")

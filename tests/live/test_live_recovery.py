@@ -76,7 +76,7 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
         written = load.stop()
     wanted = {str(n).encode() for n in range(written)}
     wait_for(lambda: keys(kafka, "LOAD_OUT") == wanted, "an output for every input")
-    assert "GONE" in kafka.topics(), "a replay must not delete a topic that was made again"
+    assert "GONE" in kafka.topics(), "a replay must not delete a topic that was created again"
     take_over(begin, kafka, second, topic)
 
 

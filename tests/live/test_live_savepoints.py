@@ -30,7 +30,7 @@ def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp
     server.execute(f"SAVEPOINT {id} TO 'monday';")
     with pytest.raises(RequestFailed, match="there is a savepoint monday already"):
         server.execute(f"SAVEPOINT {id} TO 'monday';")
-    with pytest.raises(RequestFailed, match="line 1:1: 'a/b' is no name of a savepoint"):
+    with pytest.raises(RequestFailed, match="line 1:1: 'a/b' is not a valid savepoint name"):
         server.execute(f"SAVEPOINT {id} TO 'a/b';")
     again = f"SET 'processing.guarantee'='{guarantee}'; SET 'millstream.savepoint'='{{}}'; SET 'millstream.tasks'='3';"
     again += COUNT

@@ -314,7 +314,7 @@ def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: Broke
         kafka.create_topic(topic)
         put(kafka, topic, numbers(9, 100))
         wait_for(copy.ended, f"the failure of start {start}")
-        assert "was deleted and made again" in copy.failure()
+        assert "was deleted and created again" in copy.failure()
     # Rows of the new topic may be written before it is noticed; a start afterwards reads none of them.
     assert copy.values()[:3] == numbers(3)
 

@@ -1,4 +1,4 @@
-"""Statements that ask and change nothing: SHOW, DESCRIBE, EXPLAIN."""
+"""Statements that read and change nothing: SHOW, DESCRIBE, EXPLAIN."""
 
 import time
 from functools import singledispatch
@@ -23,7 +23,7 @@ from millstream.plan.steps import StartQuery
 from millstream.syntax import tree
 from millstream.syntax.tree import Listing
 
-FOLLOWED = "The topic of {} is followed into a store for pull queries"
+FOLLOWED = "The topic of {} is read into a store for pull queries"
 
 
 @singledispatch
@@ -116,7 +116,7 @@ def _(statement: tree.DescribeFunction, context: StatementContext, engine: Engin
 
 
 def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed:
-    """What can be seen of a source now; the costly part only for EXTENDED."""
+    """A source's runtime data (statistics, progress); what is costly to collect only for EXTENDED."""
     catalog = engine.state.catalog
     ids = {*catalog.readers(source.name), *catalog.writers(source.name)}
     states = {id: engine.query_state(id) for id in ids}
@@ -135,7 +135,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
 
 
 def _places(source: Source, engine: EngineContext) -> tuple[dict[str, Any], ...]:
-    """How far each query that reads the source has come, by its last batch."""
+    """How far each query that reads the source has read it, as of its last batch."""
     bounds = engine.kafka.bounds(source.topic)
     readers = engine.state.catalog.readers(source.name)
     summaries = ((id, describe.places(source.topic, engine.supervisor.progress(id), bounds)) for id in readers)
@@ -178,7 +178,7 @@ def _plan_text(*lines: str) -> str:
 
 
 def _explained(inner: tree.Statement, context: StatementContext, engine: EngineContext) -> Entity:
-    """EXPLAIN of a statement: what it would come to; nothing is done."""
+    """EXPLAIN of a statement: the plan that it would have; nothing is executed."""
     catalog, settings = engine.state.catalog, context.settings
     text = context.text.split(None, 1)[1]
     if isinstance(inner, tree.QueryStatement):

@@ -1,4 +1,4 @@
-"""What the server and the tests may ask of an engine: the one door to it.
+"""The engine's interface, as the server and the tests use it.
 
 Entities are JSON objects of the REST API (docs/reference/rest.md), each with "@type", "statementText" and "warnings".
 """
@@ -18,11 +18,11 @@ MissingRight = Callable[[tree.Statement, Catalog], str]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Statements and the session they are said in.
+    """Statements and the session in which they are executed.
 
-    `properties` are the session's SETs, `variables` its DEFINEs. `sequence` is the command number that must have
-    been applied before the statements run (read-your-writes), None where it does not matter. `missing_right` says of
-    each statement, before it is carried out, what right is lacking, "" where none is.
+    `properties` are the session's SETs, `variables` its DEFINEs. `sequence` is the number of a command that must have
+    been applied before the statements run (read-your-writes); None if there is no such condition. `missing_right` is
+    called for each statement before it is executed; it returns the right that the user lacks, "" if none.
     """
 
     text: str
@@ -33,10 +33,10 @@ class Request:
 
 
 class RequestFailed(Exception):
-    """A request that was refused: `code` as in docs/rest-api.md (HTTP status × 100 + detail), `message` for the user.
+    """A refused request: `code` as in docs/rest-api.md (HTTP status × 100 + detail), `message` for the user.
 
-    `statement` is the text of the statement at fault, its passwords masked ("" where none is), `entities` what was done
-    before it.
+    `statement` is the text of the failed statement with its passwords masked ("" if there is none); `entities` are the
+    answers of the statements before it.
     """
 
     def __init__(self, code: int, message: str, statement: str = "", entities: Sequence[Entity] = ()) -> None:
@@ -45,56 +45,57 @@ class RequestFailed(Exception):
 
 
 class Tombstone(list[Any]):
-    """A row of a table's changes that tells that the row of this key is gone: the key's columns, else None."""
+    """A row of a table's changelog that deletes a key: the key's columns have values, the others are None."""
 
 
 class Rows(Protocol):
-    """The answer of a query, being made: its columns, and its rows one by one as they come."""
+    """The answer of a query: its columns, and its rows one by one as they arrive."""
 
     query_id: str
     names: Sequence[str]
     types: Sequence[SqlType]
     schema: str  # "`A` INTEGER, `B` STRING"
     push: bool
-    ending: str  # what /query says after the last row: "Limit Reached", "Query Completed", "" (a pull from a table)
+    ending: str  # after the last row of /query: "Limit Reached", "Query Completed", "" (a pull from a table)
 
     def __iter__(self) -> Iterator[list[Any] | None]:
-        """Rows as JSON values; None now and then while nothing comes, so that a caller may stop; ends at LIMIT."""
+        """Rows as JSON values; at times None while no row arrives, so that a caller may stop; ends at LIMIT."""
         ...
 
     def close(self) -> None:
-        """End the query and free what it holds; may be called from another thread, and more than once."""
+        """End the query and free its resources; may be called from another thread, and more than once."""
         ...
 
 
 class Engine(Protocol):
-    """The engine: statements in, entities and rows out. All methods may be called from any thread, and block."""
+    """The engine: it takes statements and returns entities and rows. All methods are thread-safe and block."""
 
     def execute(self, request: Request) -> list[Entity]:
-        """Carry out statements that are not queries, in order; the entities of those that answer.
+        """Execute statements other than queries, in order; return the entities of those that have one.
 
-        SET/UNSET/DEFINE/UNDEFINE inside the text hold for the statements after them. Raises RequestFailed.
+        SET/UNSET/DEFINE/UNDEFINE in the text apply to the statements after them. Raises RequestFailed.
         """
         ...
 
     def query(self, request: Request) -> Rows:
-        """Start the one SELECT in the text. Raises RequestFailed."""
+        """Start the only SELECT in the text. Raises RequestFailed."""
         ...
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
-        """The lines of the one PRINT in the text; None now and then while nothing comes. Raises RequestFailed."""
+        """The lines of the only PRINT in the text; at times None while no record arrives. Raises RequestFailed."""
         ...
 
     def is_print(self, request: Request) -> bool:
-        """Whether the (single) statement of the text is a PRINT. Raises RequestFailed where it does not parse."""
+        """True if the text's only statement is a PRINT. Raises RequestFailed if it does not parse."""
         ...
 
     def close_query(self, query_id: str) -> bool:
-        """End a running push query; False where there is none of that id."""
+        """End a running push query; False if there is none of that id."""
         ...
 
     def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> "Inserter":
-        """A writer of rows to a source. Raises RequestFailed where it is none that can be written to, or may not be."""
+        """A writer of rows to a source. Raises RequestFailed if it does not exist, or is read-only, or a right is
+        missing."""
         ...
 
     def info(self) -> Entity:
@@ -106,7 +107,7 @@ class Engine(Protocol):
         ...
 
     def fatal(self) -> str:
-        """Why only a new process will mend the engine, "" where it is well or mends itself; costs little."""
+        """Why the engine needs a new process to recover; "" if it works or recovers by itself. Cheap to call."""
         ...
 
     def kill(self) -> None:
@@ -114,7 +115,7 @@ class Engine(Protocol):
         ...
 
     def status(self, command_id: str) -> Entity | None:
-        """The status of one command by its id type/name/action, None where unknown."""
+        """The status of one command by its id type/name/action; None if it is unknown."""
         ...
 
     def statuses(self) -> dict[str, str]:
@@ -122,7 +123,7 @@ class Engine(Protocol):
         ...
 
     def is_valid_property(self, name: str) -> bool:
-        """Whether a session may set the property. Raises RequestFailed with 40000 and a reason where not."""
+        """True if a session may set the property. Raises RequestFailed with 40000 and a reason if not."""
         ...
 
     def cluster_status(self) -> Entity:
@@ -138,16 +139,16 @@ class Inserter(Protocol):
     """A writer of JSON rows to one source."""
 
     def insert(self, row: Mapping[str, Any]) -> None:
-        """Write a row given as column name → JSON value, and wait until Kafka has it. Raises RequestFailed."""
+        """Write a row (column name → JSON value), and wait until Kafka has acknowledged it. Raises RequestFailed."""
         ...
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
-        """Write rows in order and wait until Kafka has them all; for each row None, or why it was refused.
+        """Write rows in order and wait until Kafka has acknowledged them; for each row None, or why it was refused.
 
-        /inserts-stream calls this with all rows that have arrived: one wait for Kafka instead of one a row.
+        /inserts-stream calls this with all rows that have arrived: one wait for Kafka instead of one for each row.
         """
         ...
 
     def close(self) -> None:
-        """Release what the inserts need; rows that were acknowledged stay written."""
+        """Release resources; rows that were acknowledged stay written."""
         ...

@@ -1,4 +1,4 @@
-"""ASSERT TOPIC and ASSERT SCHEMA: wait until a topic or schema is there, or is not."""
+"""ASSERT TOPIC and ASSERT SCHEMA: wait until a topic or schema exists, or does not exist any more."""
 
 import threading
 import time
@@ -18,14 +18,14 @@ TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 ASSERTION_FAILED = 41700
 TOO_MANY = 42900
 PULSE = 0.05
-# A wait takes one of the threads that carry out statements (server/context.py): half of them at most.
-# Nor does one that nobody waits for any more keep its thread for ever.
+# A waiting ASSERT occupies one of the threads that execute statements (server/context.py): at most half of them wait.
+# The time is limited, so that an ASSERT whose client has disconnected frees its thread.
 LONGEST_MS = 3_600_000
 WAITING = threading.BoundedSemaphore(100)
 
 
 def topic(context: StatementContext, engine: EngineContext) -> Entity:
-    """The entity of an ASSERT TOPIC that holds. Raises RequestFailed 41700 where it does not within its time."""
+    """The entity of an ASSERT TOPIC that holds. Raises RequestFailed 41700 if it does not hold within its time."""
     statement = context.statement
     assert isinstance(statement, tree.AssertTopic)
     desired = properties.read(statement.properties, properties.ASSERTED, statement.span).values
@@ -34,7 +34,7 @@ def topic(context: StatementContext, engine: EngineContext) -> Entity:
 
 
 def schema(context: StatementContext, engine: EngineContext) -> Entity:
-    """The entity of an ASSERT SCHEMA that holds. Raises RequestFailed 41700 where it does not within its time."""
+    """The entity of an ASSERT SCHEMA that holds. Raises RequestFailed 41700 if it does not hold within its time."""
     statement = context.statement
     assert isinstance(statement, tree.AssertSchema)
     if statement.subject is None and statement.id is None:
@@ -45,7 +45,7 @@ def schema(context: StatementContext, engine: EngineContext) -> Entity:
 
 
 def _wait(context: StatementContext, timeout: tree.Duration | None, default: str, wrong: Callable[[], str]) -> None:
-    """Check until nothing is wrong, or the timeout has passed. Raises RequestFailed."""
+    """Check repeatedly until `wrong` returns "" or the timeout has passed. Raises RequestFailed."""
     patience = timeout.milliseconds if timeout else int(context.settings[default])
     if patience > LONGEST_MS:
         raise StatementError(f"an ASSERT waits {LONGEST_MS // 60_000} minutes at most", context.statement.span)
@@ -62,7 +62,7 @@ def _wait(context: StatementContext, timeout: tree.Duration | None, default: str
 
 
 def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess) -> str:
-    """Why the assertion does not hold now, "" where it does."""
+    """Why the assertion does not hold now; "" if it does."""
     what = [f"subject name {statement.subject}"] if statement.subject is not None else []
     what += [f"id {statement.id}"] if statement.id is not None else []
     if schemas.has(statement.subject, statement.id) == statement.exists:
@@ -71,7 +71,7 @@ def _wrong_schema(statement: tree.AssertSchema, schemas: RegistryAccess) -> str:
 
 
 def _wrong(statement: tree.AssertTopic, expected: dict[str, str | int | bool], kafka: KafkaClient) -> str:
-    """Why the assertion does not hold now, "" where it does."""
+    """Why the assertion does not hold now; "" if it does."""
     name = statement.topic
     replicas = kafka.topics().get(name)
     if not statement.exists:

@@ -1,4 +1,4 @@
-"""Opening and closing an engine: its parts in the order in which they need each other."""
+"""Opening and closing an engine: its components in the order of their dependencies."""
 
 import hashlib
 import logging
@@ -38,13 +38,13 @@ log = logging.getLogger(__name__)
 
 
 class EngineCannotStart(Exception):
-    """Why an engine cannot be opened, for the one who starts the server."""
+    """Why an engine cannot be opened, for the operator of the server."""
 
 
 def open_engine(properties: Mapping[str, str], shared: Session | None = None) -> EngineContext:
-    """The parts of an engine, at work, caught up with the command log. `shared`: see SparkRuntime.
+    """Open an engine and apply the command log. `shared`: see SparkRuntime.
 
-    Raises EngineCannotStart; then nothing that was started is left.
+    Raises EngineCannotStart; everything that was started is closed then.
     """
     server = _server(properties)
     settings = effective(server)
@@ -90,7 +90,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class _Backends:
-    """What an engine works on: its two topics, the schema registry, and Spark."""
+    """The systems that an engine uses: its two topics, the schema registry, and Spark."""
 
     log: CommandLog
     processing_log: ProcessingLogOptions
@@ -99,7 +99,7 @@ class _Backends:
 
 
 def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | None, started: ExitStack) -> _Backends:
-    """The backends, where Kafka answers; `started` ends them. Raises EngineCannotStart."""
+    """Connect to the backends; `started` closes them. Raises EngineCannotStart if Kafka does not answer."""
     service = settings["ksql.service.id"]
     try:
         kafka.cluster()
@@ -120,7 +120,7 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
 def _lead(
     settings: Mapping[str, str], kafka: KafkaClient, backends: _Backends, started: ExitStack
 ) -> tuple[Lease, Supervisor]:
-    """Ask for the lease, and supervise the queries while it is held."""
+    """Apply for the lease, and supervise the queries while it is held."""
     service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
     lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease)
     lease.start()
@@ -134,7 +134,7 @@ def _lead(
 def _keep_tables(
     settings: Mapping[str, str], kafka: KafkaClient, backends: _Backends, started: ExitStack
 ) -> Materializer:
-    """The tables that pull queries ask, kept from now on."""
+    """Start to keep the materialised tables that pull queries read."""
     folder = backends.spark.local / "tables" / settings["ksql.service.id"] / _name(settings)
     tables = Materializer(folder, _topics(kafka), backends.spark.skipped)
     tables.start()
@@ -143,7 +143,7 @@ def _keep_tables(
 
 
 def close_engine(context: EngineContext) -> None:
-    """End the parts, those that need others first."""
+    """Close the components in reverse order of their dependencies."""
     for query in list(context.push.values()):
         query.close()
     context.close()
@@ -165,7 +165,7 @@ def _server(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kafka(settings: Mapping[str, str]) -> KafkaClient:
-    """The client of Kafka. Raises EngineCannotStart where one of its own settings is wrong."""
+    """The Kafka client. Raises EngineCannotStart if one of its own settings is wrong."""
     try:
         return KafkaClient(settings)
     except KafkaException as failure:
@@ -175,7 +175,7 @@ def _kafka(settings: Mapping[str, str]) -> KafkaClient:
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
-    """The functions of the server's files. Raises EngineCannotStart."""
+    """The functions declared in the server's files. Raises EngineCannotStart."""
     try:
         return functions(settings)
     except BadExtension as bad:
@@ -183,17 +183,17 @@ def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
 
 
 def _confinement(settings: Mapping[str, str]) -> str:
-    """What Python functions may not do on this machine, which the server's log says too."""
+    """What Python functions may not do on this machine; it is also logged."""
     if not is_on(settings, PYTHON):
         return ""
-    said = in_force(python_executable(settings), confinement(settings))
-    level = logging.INFO if said.is_whole else logging.WARNING
-    log.log(level, "functions in Python are confined by %s", said.sentence)
-    return said.sentence
+    restrictions = in_force(python_executable(settings), confinement(settings))
+    level = logging.INFO if restrictions.is_whole else logging.WARNING
+    log.log(level, "functions in Python are confined by %s", restrictions.sentence)
+    return restrictions.sentence
 
 
 def _name(settings: Mapping[str, str]) -> str:
-    """The server's name: the same after a restart, another one for another server."""
+    """The server's name: stable across restarts, and different for each server."""
     configured = settings["millstream.server.id"]
     if configured:
         return re.sub(r"[^A-Za-z0-9._]", "_", configured)
@@ -202,13 +202,13 @@ def _name(settings: Mapping[str, str]) -> str:
 
 
 def _host(settings: Mapping[str, str]) -> str:
-    """host:port, as other servers and SHOW QUERIES name this one."""
+    """host:port, as other servers and SHOW QUERIES name this server."""
     listener = settings["ksql.advertised.listener"] or settings["listeners"].split(",")[0]
     return listener.split("://")[-1].replace("0.0.0.0", socket.gethostname())
 
 
 def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:
-    """The processing log's topic, made where that is wished for."""
+    """The processing log's topic; it is created if the settings ask for it."""
     topic = settings[PROCESSING_LOG + "topic.name"] or f"{settings['ksql.service.id']}ksql_processing_log"
     if is_on(settings, PROCESSING_LOG + "topic.auto.create"):
         partitions = int(settings[PROCESSING_LOG + "topic.partitions"])

@@ -1,4 +1,4 @@
-"""Statements that change the catalog: planned dry, checked against the world, appended to the log, waited for."""
+"""Statements that change the catalog: planned, checked against Kafka and the registry, logged, and waited for."""
 
 from collections.abc import Mapping
 
@@ -30,9 +30,9 @@ CATCH_UP_TIMEOUT = 50301
 
 
 def change(context: StatementContext, engine: EngineContext) -> Entity:
-    """Carry out a statement that changes the catalog; its entity.
+    """Execute a statement that changes the catalog; returns its entity.
 
-    Raises StatementError where it makes no sense, KafkaException where the log cannot take it.
+    Raises StatementError if it is not valid, KafkaException if it cannot be appended to the log.
     """
     state, settings = engine.state, context.settings
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
@@ -50,7 +50,7 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
 
 
 def _check_state(meant: Outcome, state: EngineState, context: StatementContext) -> None:
-    """Raises StatementError where a query without state is to have another number of tasks."""
+    """Raises StatementError if a query without state is given a number of tasks."""
     for step in meant.steps:
         if isinstance(step, SetTasks) and not shuffles(state.desired[step.id].plan):
             fact = f"query {step.id} has no state that tasks could share: it neither groups nor joins"
@@ -60,7 +60,7 @@ def _check_state(meant: Outcome, state: EngineState, context: StatementContext) 
 def _check(
     meant: Outcome, command: Command, state: EngineState, settings: Mapping[str, str], engine: EngineContext
 ) -> None:
-    """What the plan cannot know: whether Kafka would make the topics, whether there is room for the queries."""
+    """Check what planning cannot: that Kafka would create the topics, and that there are slots for the queries."""
     for step in meant.steps:
         topics.check(step, engine.kafka)
     if any(isinstance(step, StartQuery) for step in meant.steps):
@@ -73,7 +73,7 @@ def _check(
 
 
 def _starts(meant: Outcome, settings: Mapping[str, str], engine: EngineContext) -> dict[str, Offsets]:
-    """Where the statement's query begins to read the topics that it does not read from the beginning: here and now."""
+    """The current end offsets of the topics that the statement's query does not read from the beginning."""
     plans = [step.plan for step in meant.steps if isinstance(step, StartQuery)]
     sources = [s for plan in plans for s in reads(plan) if not from_beginning(s, settings)]
     return {s.topic: engine.kafka.ends(s.topic) for s in sources}
@@ -82,7 +82,7 @@ def _starts(meant: Outcome, settings: Mapping[str, str], engine: EngineContext) 
 def _entity(context: StatementContext, command: Command, offset: int, engine: EngineContext) -> Entity:
     done = _wait(offset, engine)
     if done is None:
-        message = "the command was logged and not yet carried out; /status tells how it goes on"
+        message = "the command is logged but not yet executed; /status shows its progress"
         raise RequestFailed(CATCH_UP_TIMEOUT, message, context.text)
     if done.failure is not None:
         raise done.failure
@@ -95,7 +95,7 @@ def _wait(offset: int, engine: EngineContext) -> AppliedCommand | None:
 
 
 def control(context: StatementContext, engine: EngineContext) -> Entity:
-    """TERMINATE, PAUSE, RESUME: of a push query here and now, of persistent ones through the log."""
+    """TERMINATE, PAUSE, RESUME: a push query is changed here and now, a persistent one through the log."""
     statement = context.statement
     assert isinstance(statement, tree.ControlQuery)
     if statement.verb is tree.QueryVerb.TERMINATE:

@@ -1,4 +1,4 @@
-"""A command: a statement that changed the catalog, with all that is needed to understand it again, as JSON."""
+"""A command: a statement that changes the catalog, with everything that is needed to replay it, as JSON."""
 
 import json
 import uuid
@@ -16,7 +16,7 @@ from millstream.model.settings import SETTINGS, SettingRefused, checked, effecti
 from millstream.plan.statements import QUERY_LIMIT
 
 VERSION = 1
-# Settings of servers that planning reads: the log is understood by those that a command was accepted under.
+# Server settings that planning reads: a command is replayed with the values it was accepted with.
 _OF_SERVERS = (TOPIC_PREFIX, QUERY_LIMIT, HIDDEN, READ_ONLY, DELETE_OTHERS)
 
 
@@ -28,10 +28,10 @@ class CommandUnreadable(Exception):
 class Command:
     """A statement in the log.
 
-    `id` is its own, `origin` the server that took it, `path` what it is known by in /status. `settings` are
-    those that are not the defaults, `facts` what planning was told, `starts` where its query begins to read
-    (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how many cores tasks had,
-    `tasks` how many tasks share the groups of its query where nobody says, 0 in commands of earlier versions.
+    `id` is its own, `origin` the server that accepted it, `path` its key in /status. `settings` are the settings that
+    differ from the defaults, `facts` the facts about Kafka and the registry that planning used, `starts` where its
+    query begins to read (topic → partition → offset; a topic that is absent is read from its beginning), `cores` how
+    many cores tasks had, `tasks` the default number of tasks of its query; 0 in commands of earlier versions.
     """
 
     id: str
@@ -46,9 +46,9 @@ class Command:
 
     @property
     def effective(self) -> dict[str, str]:
-        """All settings that the statement was said under; those that this version does not have are left out.
+        """All settings that the statement was executed under; those that this version does not know are left out.
 
-        Raises StatementError where a value is wrong: the log may be older than a rule about it.
+        Raises StatementError if a value is wrong: the log may be older than a rule about it.
         """
         try:
             return effective(checked({n: v for n, v in self.settings.items() if n in SETTINGS}))
@@ -65,12 +65,12 @@ def new(
     starts: Mapping[str, Mapping[int, int]],
     cores: int = 2,
 ) -> Command:
-    """A command that is about to be appended; `settings` are all that are in effect."""
+    """A new command to append; `settings` are all settings in effect."""
     return Command(uuid.uuid4().hex, origin, path, masked(text), _remarkable(settings), facts, starts, cores)
 
 
 def _remarkable(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings that are not what they would be anyway, and that say how to understand a statement."""
+    """The settings that differ from the defaults and affect planning."""
     return {
         name: value
         for name, value in settings.items()
@@ -104,7 +104,7 @@ def load(record: bytes) -> Command:
     try:
         return _load(json.loads(record))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as failure:
-        raise CommandUnreadable(f"a record of the command topic is none of ours: {record[:80]!r}") from failure
+        raise CommandUnreadable(f"a record of the command topic is not a command: {record[:80]!r}") from failure
 
 
 def _load(body: dict[str, Any]) -> Command:
@@ -114,13 +114,13 @@ def _load(body: dict[str, Any]) -> Command:
     starts = {topic: {int(p): int(o) for p, o in offsets.items()} for topic, offsets in body["starts"].items()}
     id, origin, path, text = (_text(body[name]) for name in ("id", "origin", "path", "statement"))
     settings = {_text(name): _text(value) for name, value in body["settings"].items()}
-    # Commands of earlier versions do not have them.
+    # Commands of earlier versions lack these fields.
     cores, tasks = int(body.get("cores", 2)), int(body.get("tasks", 0))
     return Command(id, origin, path, text, settings, facts, starts, cores, tasks)
 
 
 def _text(value: Any) -> str:
-    """A text that can be written again. Raises TypeError, or UnicodeEncodeError for a lone surrogate."""
+    """The value as text. Raises TypeError, or UnicodeEncodeError for a lone surrogate, which cannot be encoded."""
     if not isinstance(value, str):
         raise TypeError(value)
     value.encode()

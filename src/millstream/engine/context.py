@@ -1,4 +1,4 @@
-"""What an engine is made of, and what a statement is carried out with."""
+"""The components of an engine, and the context in which a statement is executed."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from millstream.tables.materializer import Materializer
 
 
 class ClosableQuery:
-    """A push query that a client reads, as others see it."""
+    """A push query that a client reads, as other components see it."""
 
     statement: str
     slots: int
@@ -30,11 +30,11 @@ class ClosableQuery:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """The parts of a running engine, and the loops among them; `close` ends them all.
+    """The components of a running engine, with its loops; `close` ends them all.
 
-    `server` are the server's settings as they are in effect, `configured` the names of those that its owner gave,
-    `name` its own name, `host` its address, `log_topic` that of the processing log, `confinement` says what Python
-    functions may not do on this machine.
+    `server` are the server's settings in effect, `configured` the names of those in its configuration, `name` its own
+    name, `host` its address, `log_topic` the topic of the processing log, `confinement` what Python functions may not
+    do on this machine.
     """
 
     server: Mapping[str, str]
@@ -58,18 +58,18 @@ class EngineContext:
 
     @property
     def state(self) -> EngineState:
-        """What the command log says so far."""
+        """The state that the command log results in so far."""
         return self.follower.state
 
     def query_state(self, id: str) -> str:
-        """How a persistent query is, by its supervisor if that is ours, else by what was asked of it."""
+        """A persistent query's state: from its supervisor if it runs here, else the requested state."""
         health = self.supervisor.health(id)
         return health.state if health else self.state.catalog.queries[id].state.value
 
 
 @dataclass(frozen=True, slots=True)
 class StatementContext:
-    """A statement in its session: `text` is its own, `session` what was said before it."""
+    """A statement in its session: `text` is its own, `session` the session after the statements before it."""
 
     statement: tree.Statement
     text: str
@@ -77,5 +77,5 @@ class StatementContext:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Every setting that the statement is said under."""
+        """Every setting in effect for the statement."""
         return self.session.settings

@@ -1,4 +1,4 @@
-"""The engine: the parts of a server put together, and what can be asked of it (see api.Engine)."""
+"""The engine: a server's components put together behind the interface api.Engine."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,24 +22,24 @@ from millstream.syntax import tree
 
 
 class MillstreamEngine:
-    """An open engine; see api.Engine for its methods. `close` it when done."""
+    """An open engine. `close` it when done."""
 
     def __init__(self, properties: Mapping[str, str], spark: Spark | None = None) -> None:
-        """Open an engine with a server's properties, of which bootstrap.servers is needed; takes some seconds.
+        """Open an engine with a server's properties; bootstrap.servers is required. Takes some seconds.
 
-        `spark` is a session that it shares with others, else it makes its own. Raises EngineCannotStart.
+        `spark` is a session to share with others; by default the engine creates its own. Raises EngineCannotStart.
         """
         self._context: EngineContext = bootstrap.open_engine(properties, spark)
         self._cluster = self._context.kafka.cluster()
         log_stream.declare(self._context)
 
     def close(self) -> None:
-        """Stop all that runs here; the next start goes on from the checkpoints."""
+        """Stop everything that runs here; the next start resumes from the checkpoints."""
         bootstrap.close_engine(self._context)
 
     @property
     def catalog(self) -> Catalog:
-        """The sources, types and queries that the statements have made."""
+        """The sources, types and queries that the statements have created."""
         return self._context.state.catalog
 
     # ------------------------------------------------------------ statements
@@ -61,7 +61,7 @@ class MillstreamEngine:
         """See api.Engine."""
         context = execute.only(request, self._context)
         if not isinstance(context.statement, tree.Print):
-            raise RequestFailed(40000, "this is no PRINT statement", context.text)
+            raise RequestFailed(40000, "this is not a PRINT statement", context.text)
         with execute.refusals(lambda: context.text):
             printing.check(context.statement, self._context.kafka, self._context.server)
         return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
@@ -117,7 +117,7 @@ class MillstreamEngine:
         return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
 
     def fatal(self) -> str:
-        """Why only a new process will mend this engine: a loop fails for long, or the JVM is dead; else ""."""
+        """Why a new process is needed: a loop has failed for a long time, or the JVM is dead; else ""."""
         return self._context.loops.fatal()
 
     def kill(self) -> None:
@@ -164,7 +164,7 @@ class MillstreamEngine:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of topics' names. Raises RequestFailed 40000 where it is none."""
+    """A compiled pattern of topic names. Raises RequestFailed 40000 if it is not valid."""
     try:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
@@ -172,10 +172,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _detail(error: str) -> Entity:
-    """One line of /healthcheck, as ksqlDB has it, and what is wrong."""
+    """One line of /healthcheck in ksqlDB's form, with the error."""
     return {"isHealthy": not error, **({"message": error} if error else {})}
 
 
 def _plain(path: str) -> str:
-    """A command's id without the quotes around names."""
+    """A command's id without quotes around names."""
     return path.replace("`", "")

@@ -1,4 +1,4 @@
-"""From the text of a request to its answers: each statement is carried out as the one before it left things."""
+"""From a request's text to its answers: statements are executed in order, each on the result of those before it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ CHANGING = (
 
 
 def execute(request: Request, engine: EngineContext) -> list[Entity]:
-    """Carry out the statements of a request; the entities of those that answer. Raises RequestFailed."""
+    """Execute the statements of a request; returns the entities of those that have one. Raises RequestFailed."""
     session = RequestSession(request, engine.server)
     catch_up(request.sequence, engine)
     done: list[Entity] = []
@@ -56,7 +56,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
 
 
 def statements(text: str, session: RequestSession, engine: EngineContext) -> Iterator[StatementContext]:
-    """The statements of a text, each parsed when the one before it was carried out; none is too large.
+    """The statements of a text, each parsed after the one before it was executed; checks the size of each.
 
     Raises StatementError.
     """
@@ -68,15 +68,15 @@ def statements(text: str, session: RequestSession, engine: EngineContext) -> Ite
 
 
 def check_count(text: str, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where a text has more statements than a request may have, before any is carried out."""
+    """Raises StatementError if a text has more statements than a request may have, before any is executed."""
     most = int(settings[MOST_STATEMENTS])
-    # Each ends with a semicolon; reading a text only to count takes time.
+    # Each statement ends with a semicolon; the cheap count avoids parsing the text only to count.
     if text.count(";") > most and (number := count(text)) > most:
         raise StatementError(f"the request has {number} statements, and may have {most}", None, MOST_STATEMENTS)
 
 
 def one(context: StatementContext, engine: EngineContext) -> Entity | None:
-    """Carry out one statement; its entity, if it answers. Raises what `refusals` turns into RequestFailed."""
+    """Execute one statement; returns its entity if it has one. Raises exceptions that `refusals` converts."""
     statement = context.statement
     if context.session.hear(statement):
         return None
@@ -105,9 +105,9 @@ def one(context: StatementContext, engine: EngineContext) -> Entity | None:
 
 
 def only(request: Request, engine: EngineContext) -> StatementContext:
-    """The one statement of a request that answers with rows; SETs and DEFINEs may stand before it.
+    """The only statement of a request that answers with rows; SETs and DEFINEs may precede it.
 
-    Raises RequestFailed where there is none, or more.
+    Raises RequestFailed if there is none, or more than one.
     """
     session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
@@ -121,14 +121,14 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
 
 
 def check_right(context: StatementContext, request: Request, engine: EngineContext) -> None:
-    """Raise RequestFailed 40300 where a right is lacking that a statement needs."""
+    """Raise RequestFailed 40300 if the user lacks a right that the statement needs."""
     missing = request.missing_right(context.statement, engine.state.catalog)
     if missing:
         raise RequestFailed(FORBIDDEN, missing, context.text)
 
 
 def catch_up(sequence: int | None, engine: EngineContext) -> None:
-    """Wait until command number `sequence` was applied. Raises RequestFailed 50301 where that takes too long."""
+    """Wait until command number `sequence` was applied. Raises RequestFailed 50301 if that takes too long."""
     if sequence is not None and sequence >= 0 and not engine.follower.wait(sequence + 1, CATCH_UP):
         message = f"Timed out while waiting for a previous command to execute. command sequence number: {sequence}"
         raise RequestFailed(CATCH_UP_TIMEOUT, message)
@@ -136,7 +136,7 @@ def catch_up(sequence: int | None, engine: EngineContext) -> None:
 
 @contextmanager
 def refusals(text: Callable[[], str], done: list[Entity] | None = None) -> Iterator[None]:
-    """What goes wrong inside, as a RequestFailed about the statement `text` gives, after the entities `done`."""
+    """Converts exceptions into a RequestFailed about the statement that `text` returns, after the entities `done`."""
     try:
         yield
     except RequestFailed as failure:

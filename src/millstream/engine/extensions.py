@@ -1,4 +1,4 @@
-"""Functions of the server's own: the Python files of a folder, read when the server starts."""
+"""The server's own functions: the Python files of a folder, loaded when the server starts."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ FOLDER = "ksql.extension.dir"
 
 
 class BadExtension(Exception):
-    """A file that declares functions and cannot be understood: which, where, and why."""
+    """A file of functions that cannot be loaded: which file, which line, and why."""
 
 
 def functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:
-    """The functions that the files of the folder declare, by name; none where they are switched off.
+    """The functions that the files of the folder declare, by name; none if they are switched off.
 
     Raises BadExtension.
     """

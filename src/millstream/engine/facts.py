@@ -1,4 +1,4 @@
-"""What planning a statement needs to know of Kafka: looked up once, before planning begins."""
+"""The facts about Kafka and the registry that planning a statement needs: looked up once, before planning."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ def look_up(
 ) -> Facts:
     """The facts of every topic that the statement names, through its sources, its properties or by default.
 
-    And of the registry's schemas that it is about. Raises StatementError where the registry fails.
+    Also the schemas of the registry that it needs. Raises StatementError if the registry fails.
     """
     created = _created(statement, catalog, settings)
     names = frozenset(topics(statement, catalog, settings))
@@ -31,7 +31,7 @@ def look_up(
         return Facts()
     needed = {created.topic} if created is not None and created.must_exist else set()
     facts = kafka.facts(names)
-    # A topic that another client created a moment ago may not be known to all brokers yet.
+    # A topic that another client has just created may not be known to all brokers yet.
     deadline = time.monotonic() + JUST_CREATED
     while not needed <= facts.keys() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -45,7 +45,7 @@ def _created(statement: tree.Statement, catalog: Catalog, settings: Mapping[str,
 
 @singledispatch
 def topics(statement: tree.Statement, catalog: Catalog, settings: Mapping[str, str]) -> Iterable[str]:
-    """The topics that a statement is about, whether they exist or not."""
+    """The topics that a statement uses, whether they exist or not."""
     return ()
 
 

@@ -1,11 +1,11 @@
-"""The reader of the command log: each command is understood, remembered and, by the server that leads, carried out.
+"""The reader of the command log: each command is applied to the state and, on the leader, executed in Kafka and Spark.
 
     command topic:  0 CREATE STREAM s …   1 CREATE STREAM big AS SELECT …   2 PAUSE CSAS_BIG_1
     state after 1:  sources S, BIG; desired queries CSAS_BIG_1 (running)
-    carried out:    the topic BIG is created, the query handed to the supervisor, position 2 committed with the lease
+    executed:       the topic BIG is created, the query passed to the supervisor, position 2 committed with the lease
 
-The same code brings a server up to date at its start, and applies what was appended a moment ago. A server that does
-not lead keeps the steps that concern Kafka, and carries them out if it takes over before the leader has.
+The same code brings a server up to date at its start, and applies new commands. A server that does not lead keeps the
+steps that concern Kafka, and executes them if it becomes the leader before the previous leader has executed them.
 """
 
 import logging
@@ -33,26 +33,26 @@ from millstream.services.loop import Loop, attempt
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 RESULTS_KEPT = 1000
-# What /healthcheck shows: so many skipped commands, and characters of the reason of each.
+# /healthcheck shows at most this many skipped commands, and this many characters of each reason.
 SKIPPED_KEPT, MESSAGE = 100, 500
-# At a start, Kafka may be slow or just coming up; after this many seconds of failure the server says why and ends.
+# At a start Kafka may be slow or still starting; after this many seconds of failure the server reports it and ends.
 START_PATIENCE = 30.0
 
 
 class LogUnreadable(Exception):
-    """The command log cannot be read at a server's start, and why."""
+    """The command log cannot be read at a server's start; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSteps:
-    """Steps of the command at `offset` that concern Kafka, not known to be carried out by any server."""
+    """Steps of the command at `offset` that concern Kafka and that no server is known to have executed."""
 
     offset: int
     steps: Sequence[CreateTopic | DeleteTopic]
 
 
 class Follower:
-    """Reads the command log on a thread of its own; `state` is what it says so far."""
+    """Reads the command log on a thread of its own; `state` is the result of the commands so far."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Follower:
         catalog: Catalog,
         on_state: Callable[[EngineState], None],
     ) -> None:
-        """`catalog` is what there is before the first command, `server` the name of this server.
+        """`catalog` is the catalog before the first command, `server` the name of this server.
 
-        `on_state` is called with every new state, from the first that is up to date.
+        `on_state` is called with every new state, from the first one that is up to date.
         """
         self._on_state = on_state
         self._log, self._lease, self._kafka, self._supervisor, self._server = log, lease, kafka, supervisor, server
@@ -82,16 +82,16 @@ class Follower:
 
     @property
     def state(self) -> EngineState:
-        """What the log says so far."""
+        """The state after the commands read so far."""
         return self._state
 
     @property
     def skipped(self) -> Sequence[str]:
-        """Why commands were skipped that could not be read, understood or carried out, the latest last."""
+        """Why commands were skipped that could not be read, planned or executed; the latest last."""
         return tuple(self._skipped)
 
     def start(self) -> None:
-        """Read what there is, and go on reading in the background. Raises LogUnreadable where that fails for long."""
+        """Read the existing commands, then continue in the background. Raises LogUnreadable if that fails for long."""
         self.loop.start()
         while not self._ready.wait(PULSE):
             health = self.loop.health()
@@ -100,12 +100,12 @@ class Follower:
                 raise LogUnreadable(f"the command topic {self._log.topic} cannot be read: {health.error}")
 
     def wait(self, position: int, seconds: float) -> bool:
-        """Whether the command before `position` was applied, waiting for it no longer than that."""
+        """Wait up to `seconds` for the command before `position` to be applied; True if it was."""
         with self._changed:
             return self._changed.wait_for(lambda: self._state.position >= position, seconds)
 
     def result(self, offset: int) -> AppliedCommand | None:
-        """What became of the command at `offset`, if it was applied lately."""
+        """The result of the command at `offset`, if it was applied recently."""
         with self._changed:
             return next((result for at, result in self._results if at == offset), None)
 
@@ -152,12 +152,13 @@ class Follower:
         return AppliedCommand(after, None, StatementError(status.message))
 
     def _skip(self, offset: int, why: str) -> None:
-        """Remember why the command at `offset` is not, or not wholly, carried out; those after it are."""
+        """Record why the command at `offset` is not, or only partly, executed; the commands after it are executed."""
         LOG.error("command %d is skipped: %s", offset, why)
         self._skipped.append(f"command {offset}: {shortened(why, MESSAGE)}")
 
     def _carried_out(self, result: AppliedCommand, offset: int, mine: bool) -> AppliedCommand:
-        """Carry out a command: all of it on the leader, else only a topic that a client of ours waits for."""
+        """Execute a command: all of it on the leader, else only the creation of a topic that a client of ours waits
+        for."""
         if not self._term:
             self._pending.append(PendingSteps(offset, result.topics))
             now = [s for s in result.topics if isinstance(s, CreateTopic)] if mine and self._ready.is_set() else []
@@ -178,7 +179,7 @@ class Follower:
         return result
 
     def _step_failure(self, step: CreateTopic | DeleteTopic) -> str:
-        """Why a step cannot be carried out, "" where it could: no step may stop the commands after it."""
+        """Execute a step; why it failed, "" if it succeeded. A failed step must not stop the commands after it."""
         failure = attempt(step.sentence, lambda: topics.carry_out(step, self._kafka))
         if isinstance(failure, KafkaException):
             return reason(failure)
@@ -201,7 +202,7 @@ class Follower:
             self._take_over(term)
 
     def _take_over(self, term: int) -> None:
-        """Carry out what the last leader left undone, and run the queries."""
+        """Execute the steps that the last leader left undone, and run the queries."""
         since = self._lease.carried_out()
         for pending in self._pending:
             if pending.offset >= since:

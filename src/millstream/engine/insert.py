@@ -28,7 +28,7 @@ TIMESTAMP_COLUMN = "ROWTIME"
 
 
 def values(context: StatementContext, engine: EngineContext) -> None:
-    """Carry out an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
+    """Execute an INSERT VALUES: its row is in Kafka when this returns. Raises StatementError, KafkaException."""
     assert isinstance(context.statement, tree.InsertValues)
     row = inserts.row(context.statement, engine.state.catalog, context.settings)
     check_writable(row.sink.topic, context.statement.span, engine.server)
@@ -45,7 +45,7 @@ def values(context: StatementContext, engine: EngineContext) -> None:
 
 
 def writable(target: str, engine: EngineContext) -> Source:
-    """The source that rows can be written to: by its exact name, else in upper case. Raises RequestFailed."""
+    """The source to write rows to: by its exact name, else in upper case. Raises RequestFailed."""
     name = target if target in engine.state.catalog.sources else _bare(target)
     try:
         source = inserts.writable(name, Span(1, 1), engine.state.catalog)
@@ -56,23 +56,23 @@ def writable(target: str, engine: EngineContext) -> Source:
 
 
 def _bare(name: str) -> str:
-    """A name as a statement would have it: quotes taken off, else upper case."""
+    """A name as the parser resolves it: without quotes if it has some, else in upper case."""
     if len(name) > 1 and name[0] == name[-1] == "`":
         return name[1:-1].replace("``", "`")
     return name.upper()
 
 
 class RowWriter:
-    """Writes JSON rows to one source; see api.Inserter."""
+    """Writes JSON rows to one source (api.Inserter)."""
 
     def __init__(self, target: str, session: RequestSession, engine: EngineContext) -> None:
-        """Raises RequestFailed where the source is none that can be written to."""
+        """Raises RequestFailed if the source does not exist or cannot be written to."""
         if not is_on(session.settings, inserts.ENABLED):
             raise RequestFailed(BAD_REQUEST, f"inserting rows is switched off by {inserts.ENABLED}")
         self.source, self._context = writable(target, engine), engine
         self._types = {c.name: c.type for c in self.source.schema}
         if len(self._types) < len(self.source.schema.columns):
-            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … says which"
+            hint = "INSERT INTO … (ROWKEY.name, ROWVALUE.name) VALUES … tells them apart"
             raise RequestFailed(
                 BAD_REQUEST,
                 f"{self.source.name} has a name in the key and in the value, which rows cannot tell\n  hint: {hint}",
@@ -92,7 +92,7 @@ class RowWriter:
         return [r if isinstance(r, RequestFailed) else _failed(next(outcomes)) for r in records]
 
     def _written(self, records: Sequence[tuple[Bytes, Bytes, int]]) -> Iterator[KafkaException | None]:
-        """Write records (key, value, time) in order; for each None, or why it was not taken."""
+        """Write records (key, value, time) in order; yields None for each, or the error of one that was refused."""
         for at_zero, run in groupby(records, key=lambda record: record[2] == 0):
             if at_zero:
                 yield from (self._written_at_zero(key, value) for key, value, _ in run)
@@ -110,7 +110,7 @@ class RowWriter:
         """See api.Inserter."""
 
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
-        """The record of each row, or why it has none; all that can be written are encoded in one go."""
+        """The record of each row, or why it has none; all valid rows are encoded in one call."""
         named = [self._checked(row) for row in rows]
         fit = [row for row in named if not isinstance(row, RequestFailed)]
         encoded = iter(self._context.spark.records(self.source, fit))
@@ -124,7 +124,7 @@ class RowWriter:
             return RequestFailed(BAD_REQUEST, str(failure))
 
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row by the source's own column names, each value fitted to its column. Raises ValueError."""
+        """The row by the source's column names, each value converted to its column's type. Raises ValueError."""
         types = self._types
         values = {}
         for name, value in row.items():

@@ -1,4 +1,4 @@
-"""What the engine asks of Kafka itself: topics, offsets, records written and read."""
+"""The engine's Kafka client: topics, offsets, records to write and to read."""
 
 import logging
 import threading
@@ -57,7 +57,7 @@ class ConsumerGroup:
 
 
 class _Delivery:
-    """A record on its way: where it came to stand, or why it did not."""
+    """A record that is being sent: its offset, or why it was not written."""
 
     __slots__ = ("done", "failure", "offset")
 
@@ -66,13 +66,13 @@ class _Delivery:
         self.failure: KafkaException | None = None
 
     def arrived(self, error: KafkaError | None, message: Message) -> None:
-        """What the producer calls."""
+        """The producer's delivery callback."""
         self.failure = None if error is None else KafkaException(error)
         self.offset, self.done = message.offset() or 0, True
 
 
 class KafkaClient:
-    """A client of one Kafka: `settings` are the server's, of which it takes the address and the security ones."""
+    """A client of one Kafka cluster; it takes the address and the security settings from the server's `settings`."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self.client = client_settings(settings)
@@ -82,11 +82,11 @@ class KafkaClient:
         self._lock = threading.Lock()
 
     def cluster(self) -> str:
-        """The cluster's id. Raises KafkaException where no broker answers."""
+        """The cluster's id. Raises KafkaException if no broker answers."""
         return str(self._admin.list_topics(timeout=FIRST_PATIENCE).cluster_id)
 
     def answers(self) -> bool:
-        """Whether a broker answers within a second or two."""
+        """True if a broker answers within about two seconds."""
         try:
             return bool(self._admin.list_topics(timeout=2).brokers)
         except KafkaException:
@@ -98,7 +98,7 @@ class KafkaClient:
         return {n: tuple(len(p.replicas) for p in t.partitions.values()) for n, t in sorted(metadata.items())}
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
-        """What planning may know of those of `names` that exist."""
+        """The facts that planning needs about those of `names` that exist."""
         existing = self.topics()
         desired = [name for name in names if name in existing]
         retentions = self._retentions(desired)
@@ -127,9 +127,9 @@ class KafkaClient:
         config: Mapping[str, str] | None = None,
         only_ask: bool = False,
     ) -> bool:
-        """Create a topic and wait until it can be used; False where it exists already. Raises KafkaException.
+        """Create a topic and wait until it can be used; False if it exists already. Raises KafkaException.
 
-        `only_ask`: look whether Kafka would create it.
+        `only_ask`: only check that Kafka would create it.
         """
         topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
         try:
@@ -162,13 +162,13 @@ class KafkaClient:
             time.sleep(0.02)
 
     def ends(self, topic: str) -> Offsets:
-        """The offset after the last record of each partition. Raises KafkaException where the topic is not there."""
+        """The offset after the last record of each partition. Raises KafkaException if the topic does not exist."""
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
 
     def ends_now(self, topic: str) -> Offsets:
-        """As `ends`, over the connection that there is: some milliseconds. Raises KafkaException.
+        """Like `ends`, over the existing connection, in a few milliseconds. Raises KafkaException.
 
-        A topic made a moment ago may have no leaders yet: it is asked again.
+        A topic that was just created may have no leaders yet; the request is repeated then.
         """
         deadline = time.monotonic() + SETTLE
         while True:
@@ -182,15 +182,15 @@ class KafkaClient:
     def _ends_now(self, topic: str) -> Offsets:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         request = {TopicPartition(topic, p.id): latest for p in self._described(topic).partitions}
-        # Behind the last record that a reader of committed records gets: our readers wait for no other.
+        # The end for consumers of committed records, since our readers do not read further.
         ends = self._listed(request, IsolationLevel.READ_COMMITTED)
         return {place.partition: end.offset for place, end in ends.items()}
 
     def trim(self, topic: str, keep_ms: int) -> Offsets:
-        """Remove what is older than the newest record of its partition by more than `keep_ms`, by the records' times.
+        """Remove records whose time is more than `keep_ms` before the newest record of their partition.
 
-        Of each partition the records before the first one that is kept; from where on, by partition, where there was
-        anything to remove. Raises KafkaException.
+        In each partition the records before the first one to keep are removed. Returns that offset for each partition
+        in which records were removed. Raises KafkaException.
         """
         partitions = [TopicPartition(topic, p.id) for p in self._described(topic).partitions]
         newest = self._listed(dict.fromkeys(partitions, OffsetSpec.max_timestamp()))  # type: ignore[no-untyped-call]
@@ -206,14 +206,14 @@ class KafkaClient:
     def _listed(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> dict[TopicPartition, ListOffsetsResultInfo]:
-        """The offsets that Kafka has for the specs, as a reader of that isolation sees the topics."""
+        """The offsets of the specs, as a consumer of that isolation level sees them."""
         if not specs:
             return {}
         answers = self._admin.list_offsets(dict(specs), isolation_level=isolation, request_timeout=PATIENCE)
         return {place: _answer(answer) for place, answer in answers.items()}
 
     def identity(self, topic: str) -> str:
-        """What tells a topic from a later one of the same name. Raises KafkaException."""
+        """The topic's id, which another topic of the same name does not have. Raises KafkaException."""
         return str(self._described(topic).topic_id)
 
     def _described(self, topic: str) -> TopicDescription:
@@ -222,7 +222,7 @@ class KafkaClient:
         return description
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
-        """The offset of the first record, and that after the last one, of each partition. Raises KafkaException."""
+        """The offset of the first record and the offset after the last one, by partition. Raises KafkaException."""
         with self.reader() as reader:
             metadata = reader.list_topics(topic, timeout=PATIENCE).topics[topic]
             if metadata.error is not None:
@@ -249,14 +249,14 @@ class KafkaClient:
             consumer.close()
 
     def write(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None = None) -> int:
-        """Write one record and wait until all replicas have it; its offset. Raises KafkaException.
+        """Write one record and wait until all in-sync replicas have it; returns its offset. Raises KafkaException.
 
         `timestamp` None means now.
         """
         return self._wait([self._send(topic, key, value, timestamp)])[0].offset
 
     def write_all(self, topic: str, records: Sequence[tuple[Bytes, Bytes, int]]) -> list[KafkaException | None]:
-        """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not taken."""
+        """Write records (key, value, timestamp) in order and wait for all; for each None, or why it was not written."""
         return [sent.failure for sent in self._wait([self._send(topic, *record) for record in records], whole=False)]
 
     def _send(self, topic: str, key: Bytes, value: Bytes, timestamp: int | None) -> "_Delivery":
@@ -296,17 +296,17 @@ class KafkaClient:
             return self._producer
 
     def _replace_writer(self) -> None:
-        """An idempotent producer that met a fatal error takes no more records: the next one is made anew."""
+        """After a fatal error an idempotent producer accepts no records: the next write creates a new one."""
         with self._lock:
             self._producer = None
 
     def groups(self) -> list[ConsumerGroup]:
-        """The consumer groups there are."""
+        """The existing consumer groups."""
         listed = _answer(self._admin.list_consumer_groups(request_timeout=PATIENCE)).valid
         return [ConsumerGroup(g.group_id, str(g.state), 0) for g in listed]
 
     def readers_of(self) -> dict[str, tuple[int, int]]:
-        """For each topic that consumer groups have positions in: how many members, how many groups."""
+        """For each topic in which consumer groups have positions: the number of members and of groups."""
         ids = [g.id for g in self.groups()]
         if not ids:
             return {}
@@ -322,13 +322,13 @@ class KafkaClient:
 
 
 def client_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a Kafka client that are among a server's: its address and how to sign in."""
+    """The Kafka client settings among a server's settings: the address and the security settings."""
     secure = {n.removeprefix("kafka."): v for n, v in settings.items() if n.startswith(CLIENT_PREFIXES)}
     return {"bootstrap.servers": settings["bootstrap.servers"], **secure}
 
 
 def _answer(future: "Future[Any]") -> Any:
-    """What the admin client answers. Raises KafkaException, also where no answer comes in time."""
+    """The admin client's answer. Raises KafkaException, also if there is no answer in time."""
     try:
         return future.result(PATIENCE)
     except TimeoutError as none:
@@ -336,7 +336,7 @@ def _answer(future: "Future[Any]") -> Any:
 
 
 def reason(failure: KafkaException) -> str:
-    """What went wrong, in Kafka's words."""
+    """The error in Kafka's words."""
     return str(failure.args[0].str()) if isinstance(failure.args[0], KafkaError) else str(failure)
 
 

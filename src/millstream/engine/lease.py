@@ -1,21 +1,21 @@
-"""The lease: of the servers of one service id, the one that runs the queries (docs/design/002-command-log.md).
+"""The lease: which of the servers of one service id runs the queries (docs/design/002-command-log.md).
 
 It is membership in a consumer group on the command topic. The server that is assigned its one partition leads; the
 group's committed offset says which commands have been carried out, and the commit's metadata which server led last.
 
-A leader proves about once a second that the group's coordinator still takes it for the partition's owner: it commits,
+About once a second a leader proves that the group's coordinator still regards it as the partition's owner: it commits,
 and a commit of a member that was replaced is refused. A commit that was sent at time t (monotonic) and accepted holds
-the lease until t + `timeout_ms`: before, the coordinator gives the partition to no other member. `on_extended` gets the
-rest of that time, so that sinks stop writing when it is over, even in a process that was frozen and does not know it:
+the lease until t + `timeout_ms`: before that the coordinator assigns the partition to no other member. `on_extended`
+is called with the remaining time, so that sinks stop writing when it has passed, even in a process that was frozen:
 
     t=0.0  commit accepted      lease until 6.0
     t=1.0  commit accepted      lease until 7.0
     t=1.5  frozen (SIGSTOP)
     t=7.5                       the coordinator assigns the partition to another server, which starts the queries
-    t=60   thawed               7.0 is past: sinks wait; the commit is refused, the queries are abandoned
+    t=60   resumed              7.0 is past: sinks wait; the commit is refused, the queries are abandoned
 
-Where Kafka is away, the sinks wait too. Once it is back, the metadata of the last commit says whether another server
-has led meanwhile: if not, the term goes on, and the queries with it.
+While Kafka is away the sinks wait too. Once it is back, the metadata of the last commit says whether another server has
+led meanwhile: if not, the term continues with its queries.
 """
 
 import logging
@@ -32,12 +32,12 @@ from millstream.services.loop import Loop
 LOG = logging.getLogger(__name__)
 POLL = 0.2
 RENEW_AFTER = 1.0
-# The coordinator's words for a member that it has replaced, or that has not heard of a rebalance yet.
+# The coordinator's errors for a member that it has replaced, or that does not know of a rebalance yet.
 REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
 
 
 class Lease:
-    """Membership in the lease's consumer group; `server` is the member's name, which a restarted server keeps."""
+    """Membership in the lease's consumer group; `server` is the member's name, which stays the same after a restart."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class Lease:
         timeout_ms: int,
         on_extended: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """`topic` is the command topic, `timeout_ms` how long a leader that is not heard of keeps the lease.
+        """`topic` is the command topic, `timeout_ms` how long a leader that does not answer keeps the lease.
 
-        `on_extended` is called with the seconds, from now, for which the lease is held for certain.
+        `on_extended` is called with the seconds, from now, for which the lease is certainly held.
         """
         self.group = f"_millstream-{service}"
         self._topic, self._server, self._timeout = topic, server, timeout_ms / 1000
@@ -69,7 +69,7 @@ class Lease:
             "heartbeat.interval.ms": max(500, timeout_ms // 4),
             "socket.timeout.ms": max(1000, timeout_ms),
             "auto.offset.reset": "earliest",
-            # A member that joins does not take the partition from the one that has it.
+            # A member that joins does not take the partition away from its owner.
             "partition.assignment.strategy": "cooperative-sticky",
         }
         self.loop = Loop("lease", self._step, self._member, outages=(KafkaException,))
@@ -82,25 +82,26 @@ class Lease:
     def term(self) -> int:
         """The number of this server's term as the leader, 0 while it does not lead; a new term has a new number.
 
-        A term goes on while Kafka cannot be asked: then the sinks wait.
+        A term continues while Kafka is away; the sinks wait then.
         """
         return self._term
 
     @property
     def held(self) -> bool:
-        """Whether no other server can have been given the lease meanwhile; False while Kafka cannot be asked."""
+        """True if no other server can have got the lease meanwhile; False while Kafka is away."""
         return bool(self._term) and time.monotonic() < self._held_until
 
     def carried_out(self) -> int:
-        """The first command that no leader before this term has carried out."""
+        """The first command that no leader before this term has executed."""
         return self._carried_out
 
     def commit(self, position: int) -> None:
-        """Note that the commands before `position` were carried out; the next leader may repeat the last ones."""
+        """Commit that the commands before `position` were executed; the next leader may repeat the last ones."""
         self._position = max(position, self._position)
 
     def close(self) -> None:
-        """Leave. (A static member stays in the group until its timeout: a restart gets the lease back at once.)"""
+        """Leave. (A static member stays in the group until its timeout: after a restart it gets the lease back at
+        once.)"""
         self.loop.stop()
 
     @contextmanager
@@ -136,7 +137,7 @@ class Lease:
             self._extend(consumer)
 
     def _confirm(self, consumer: Consumer) -> None:
-        """Find out, from who committed last, whether the term goes on, a new one begins, or another server leads."""
+        """Check, by who has committed last, whether the term continues, a new one begins, or another server leads."""
         (place,) = consumer.committed([TopicPartition(self._topic, 0)], timeout=self._timeout)
         if place.error is not None:
             raise KafkaException(place.error)
@@ -150,15 +151,15 @@ class Lease:
             self._confirmed = True
 
     def _extend(self, consumer: Consumer) -> None:
-        """Commit as the partition's owner; the lease is held for so long from before the commit."""
+        """Commit as the partition's owner; the lease is then held for `timeout_ms` from before the commit."""
         sent = time.monotonic()
         place = TopicPartition(self._topic, 0, self._position, self._token)
         try:
             consumer.commit(offsets=[place], asynchronous=False)
         except KafkaException as failure:
             if failure.args[0].code() in REPLACED:
-                # Or the group has a new generation, of which the client is about to hear. Whether the partition is
-                # still assigned the callbacks tell, and where nothing changes none is called.
+                # Or the group has a new generation that the client does not know yet. The callbacks report whether the
+                # partition is still assigned; if nothing changes, none is called.
                 self._confirmed = False
             LOG.warning("the lease could not be extended: %s", reason(failure))
             return

@@ -15,7 +15,7 @@ RETENTION = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes"
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A record of the log: `command` None where it cannot be read, for the `reason`."""
+    """A record of the log; `command` is None if it cannot be read, for the given `reason`."""
 
     offset: int
     command: Command | None
@@ -23,7 +23,7 @@ class LogEntry:
 
 
 class CommandLog:
-    """The command topic of one service id; it is made where it does not exist."""
+    """The command topic of one service id; it is created if it does not exist."""
 
     def __init__(self, kafka: KafkaClient, service: str, replicas: int) -> None:
         self.topic = f"_millstream-{service}_command_topic"
@@ -31,29 +31,29 @@ class CommandLog:
         kafka.create(self.topic, 1, replicas, RETENTION)
 
     def append(self, command: Command) -> int:
-        """Append a command and wait until it is safe; its place in the log. Raises KafkaException."""
+        """Append a command and wait until it is replicated; returns its offset. Raises KafkaException."""
         return self._kafka.write(self.topic, None, commands.dump(command))
 
     def end(self) -> int:
-        """The place of the next command."""
+        """The offset of the next command."""
         return self._kafka.ends(self.topic)[0]
 
     @contextmanager
     def reading(self, position: int = 0) -> Iterator["LogReader"]:
-        """A reader of the log that begins at the command of that number."""
+        """A reader of the log that begins at the command at `position`."""
         with self._kafka.reader(fetch_wait_max_ms=500) as consumer:
             consumer.assign([TopicPartition(self.topic, 0, position)])
             yield LogReader(consumer)
 
 
 class LogReader:
-    """A reader's place in the log."""
+    """A position in the log that moves with each record read."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
 
     def next(self, patience: float = PATIENCE) -> LogEntry | None:
-        """The next record, or None if none came in `patience` seconds. Raises KafkaException where Kafka is away."""
+        """The next record; None if there was none within `patience` seconds. Raises KafkaException if Kafka is away."""
         message = self._consumer.poll(patience)
         if message is None:
             return None

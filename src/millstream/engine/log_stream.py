@@ -27,6 +27,6 @@ def statement(topic: str) -> str:
 
 
 def declare(engine: EngineContext) -> None:
-    """Declare the log where the server's owner wants it. Raises RequestFailed."""
+    """Declare the stream over the log if the server's settings ask for it. Raises RequestFailed."""
     if is_on(engine.server, AUTO_CREATE):
         execute(Request(statement(engine.log_topic)), engine)

@@ -1,4 +1,4 @@
-"""Frozen values as plain JSON and back, by their fields' types."""
+"""Converts frozen dataclasses to plain JSON values and back, by the types of their fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """A value of dataclasses, mappings, tuples and JSON's own types, as JSON has it."""
+    """A value of dataclasses, mappings, tuples and JSON's own types as plain JSON."""
     if is_dataclass(value):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -20,9 +20,9 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(type: type[T], value: Any) -> T:
-    """The value of that type that `to_plain` was given; a field that is not there has its default.
+    """The value of that type from `to_plain`'s JSON; an absent field gets its default.
 
-    Raises KeyError, TypeError or ValueError where there is none.
+    Raises KeyError, TypeError or ValueError if the JSON does not fit the type.
     """
     return cast(T, _read(type, value))
 

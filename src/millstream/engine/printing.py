@@ -22,7 +22,7 @@ JSON, TEXT, UNKNOWN = "JSON", "KAFKA_STRING", "UNRECOGNIZED_BYTES"
 
 
 def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where there is no such topic, or it is hidden."""
+    """Raises StatementError if there is no such topic, or it is hidden."""
     check_readable(statement.topic, statement.span, settings)
     topics = kafka.topics()
     if statement.topic not in topics:
@@ -31,12 +31,12 @@ def check(statement: tree.Print, kafka: KafkaClient, settings: Mapping[str, str]
 
 
 def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> Iterator[str | None]:
-    """The lines of a PRINT: the formats as they become known, then a line a record; None while nothing comes.
+    """The lines of a PRINT: the formats once they are known, then a line for each record; None while none arrives.
 
-    Of a topic without records the first line says that.
+    The first line for an empty topic says so.
     """
     if all(low == end for low, end in kafka.bounds(statement.topic).values()):
-        yield f"Topic '{statement.topic}' is empty: its records are shown as they come"
+        yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     every, left = statement.interval or 1, statement.limit
     key, value = _Guess("Key", coded), _Guess("Value", coded)
     with kafka.reader() as reader:
@@ -75,7 +75,7 @@ def _time(message: Message) -> str:
 
 
 class _Guess:
-    """What one side of a topic's records may be, from those seen so far."""
+    """The possible formats of one side of a topic's records, given those seen so far."""
 
     def __init__(self, side: str, coded: SchemaIdRecords) -> None:
         self._side, self._coded = side, coded
@@ -83,7 +83,7 @@ class _Guess:
         self._told = ""
 
     def show(self, data: bytes | None) -> str:
-        """The record's text in the likeliest format that all records so far agree on, else in its own."""
+        """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
         if data is None:
             return NULL
         shown = self._coded.show(data) | candidates(data)
@@ -92,7 +92,7 @@ class _Guess:
         return shown[still_possible[0] if still_possible else next(iter(shown))]
 
     def news(self) -> Iterator[str]:
-        """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not said yet."""
+        """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
         formats = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
         if formats != self._told:
             self._told = formats
@@ -100,7 +100,7 @@ class _Guess:
 
 
 def candidates(data: bytes) -> dict[str, str]:
-    """The formats that some bytes may be in, the likeliest first, and how each would show them."""
+    """The formats that the bytes may be in, the likeliest first, with the text in each."""
     texts = {}
     text = _text(data)
     if text is not None and _is_json(text):

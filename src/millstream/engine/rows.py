@@ -1,4 +1,4 @@
-"""Rows as the REST API shows them: the values that Spark wrote as JSON, and JSON values as columns take them."""
+"""Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
 import base64
 import binascii
@@ -29,27 +29,27 @@ from millstream.model.types import (
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
-# The calendar repeats itself after as many days, and Python's dates end with the year 9999.
+# The calendar repeats itself after this many days, and Python's dates end with the year 9999.
 CYCLE_YEARS, CYCLE_DAYS = 400, 146_097
 BOUNDS = {INTEGER: 2**31, BIGINT: 2**63}
 
 
 class ValueMismatch(ValueError):
-    """A JSON value that a column of some type cannot hold."""
+    """A JSON value that does not fit its column's type."""
 
 
 # ---------------------------------------------------------------- out
 
 
 def row_of(record: bytes, types: Sequence[SqlType], tombstone: bool = False) -> list[Any]:
-    """A row from the JSON object {"C0": …, "C1": …} that an answering query writes."""
+    """A row from the JSON object {"C0": …, "C1": …} that a query writes."""
     values = json.loads(record, parse_float=Number)
     row = [shown(values.get(f"C{i}"), type) for i, type in enumerate(types)]
     return Tombstone(row) if tombstone else row
 
 
 def shown(value: Any, type: SqlType) -> Any:
-    """A value as JSON shows it: dates and times as ISO text, bytes in base64, DECIMALs with all their digits."""
+    """A value in the REST API's JSON: dates and times as ISO text, bytes in base64, DECIMALs with all their digits."""
     if value is None:
         return None
     match type:
@@ -63,7 +63,7 @@ def shown(value: Any, type: SqlType) -> Any:
 
 
 def _date_text(days: int) -> str:
-    """ISO 8601's text of a day, as Java's LocalDate writes it: years beyond 0000 to 9999 have a sign."""
+    """A day in ISO 8601, as Java's LocalDate writes it: years outside 0000 to 9999 have a sign."""
     cycles, rest = divmod(days, CYCLE_DAYS)
     day = EPOCH.date() + timedelta(days=rest)
     year = day.year + cycles * CYCLE_YEARS
@@ -92,9 +92,9 @@ _SHOWN: Mapping[SqlType, Callable[[Any], Any]] = {
 
 
 def fitted(value: Any, type: SqlType) -> Any:
-    """A JSON value as a column of that type takes it: numbers widen, text may be a date, a time or bytes.
+    """A JSON value converted to a column's type: numbers widen, text may be a date, a time or bytes.
 
-    Raises Unfit.
+    Raises ValueMismatch.
     """
     if value is None:
         return None
@@ -134,7 +134,7 @@ def _decimal(value: Any, type: Decimal) -> Number:
 
 
 def _text_of(value: Any) -> str:
-    """A value of a request as messages show it."""
+    """A request's value, shortened for messages."""
     return str(value) if isinstance(value, Number) else repr(value)
 
 

@@ -1,4 +1,4 @@
-"""SAVEPOINT: a copy of a query's checkpoint, made while the query is stopped, with which another query can begin."""
+"""SAVEPOINT: a copy of a query's checkpoint, taken while the query is stopped; another query can start from it."""
 
 from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
@@ -11,9 +11,9 @@ from millstream.syntax import tree
 
 
 def take(statement: tree.TakeSavepoint, context: StatementContext, engine: EngineContext) -> Entity:
-    """Stop a query in an orderly way, copy its checkpoint, and let it go on.
+    """Stop a query in an orderly way, copy its checkpoint, and start it again.
 
-    Raises StatementError where that cannot be.
+    Raises StatementError if that is not possible.
     """
     at, desired = statement.span, engine.state.desired
     id = next((id for id in desired if id.upper() == statement.query.upper()), None)
@@ -21,11 +21,11 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
         raise StatementError(f"Unknown queryId: {statement.query}", at, did_you_mean(statement.query, desired))
     valid = SETTINGS[SAVEPOINT].valid
     if not statement.name or valid.read(statement.name) is None:
-        raise StatementError(f"'{statement.name}' is no name of a savepoint", at, f"valid is {valid.words}")
+        raise StatementError(f"'{statement.name}' is not a valid savepoint name", at, f"valid is {valid.words}")
     if engine.supervisor.health(id) is None:
-        hint = "say it to the server that does: it has the query's checkpoint"
+        hint = "send it to the server that does: it has the query's checkpoint"
         raise StatementError(f"this server does not run query {id}", at, hint)
     engine.spark.check_new_savepoint(statement.name, at)
     place = engine.supervisor.while_stopped(id, lambda one: engine.spark.take_savepoint(one, statement.name))
-    hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' begins with it"
+    hint = f"a query that is created under SET '{SAVEPOINT}'='{statement.name}' starts from it"
     return build.warning(context.text, f"Savepoint {statement.name} of query {id} is {place}: {hint}.")

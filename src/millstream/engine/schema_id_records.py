@@ -1,4 +1,4 @@
-"""Records behind schema ids, as PRINT shows them: which format they are in, and their JSON text."""
+"""Records with a schema id header, as PRINT shows them: their format and their JSON text."""
 
 from millstream.catalog.catalog import Serde
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema
@@ -14,14 +14,14 @@ MOST = 1000
 
 
 class SchemaIdRecords:
-    """Reads records by the schemas that they name; knows each schema once."""
+    """Reads records by the schemas that they name; caches each schema."""
 
     def __init__(self, schemas: RegistryAccess) -> None:
         self._schemas = schemas
         self._readers: dict[int, _SchemaIdReader | None] = {}
 
     def show(self, data: bytes) -> dict[str, str]:
-        """The format of a record behind a schema id and its text; nothing where it is no such record."""
+        """The format and text of a record with a schema id header; empty if it is not such a record."""
         if len(data) < HEAD or data[0] != 0:
             return {}
         reader = self._reader(int.from_bytes(data[1:HEAD], "big"))
@@ -38,13 +38,13 @@ class SchemaIdRecords:
 
 
 class _SchemaIdReader:
-    """Reads records of one schema; shows them as the JSON format writes them."""
+    """Reads records of one schema and formats them as JSON."""
 
     def __init__(self, format: str, read: OneRecord, write: OneRecord) -> None:
         self.format, self._read, self._write = format, read, write
 
     def text(self, data: bytes) -> str | None:
-        """The record's JSON; None where its bytes are not what the schema says."""
+        """The record's JSON; None if its bytes do not fit the schema."""
         try:
             shown = self._write.encode(self._read.decode(data))
         except UnreadableRecord:

@@ -1,4 +1,4 @@
-"""The schema registry as the engine uses it: what statements need to know of it, and what they do to it."""
+"""The engine's access to the schema registry: look up schemas for planning, register and delete them."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ URL = "ksql.schema.registry.url"
 UNCONFIGURED = f"KSQL is not configured to use a schema registry. To enable it, please set {URL}"
 HINT = "AVRO, JSON_SR and PROTOBUF keep their schemas in a registry; JSON, DELIMITED, KAFKA and PROTOBUF_NOSR need none"
 MUTABLE = (
-    "the schema registry does not make %s READONLY: nothing keeps others from changing the schemas of keys, and so "
+    "the schema registry does not make %s READONLY: others can change the schemas of keys, and so "
     "their bytes. Confluent's allows it with mode.mutability=true: "
     "https://docs.confluent.io/platform/current/schema-registry/installation/config.html#mode-mutability"
 )
 
 
 class NoRegistry(StatementError):
-    """A statement needs a schema registry, and none is configured."""
+    """A statement needs a schema registry, but none is configured."""
 
 
 class RegistryAccess:
-    """The engine's registry; without one, formats with schemas are refused."""
+    """The engine's registry; if none is configured, formats with schemas are refused."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._access = access(settings)
@@ -35,18 +35,18 @@ class RegistryAccess:
 
     @property
     def access(self) -> Access | None:
-        """Where the registry is, None where there is none."""
+        """How to reach the registry; None if none is configured."""
         return self._access
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         if self._registry:
             self._registry.close()
 
     def look_up(self, target: Target) -> tuple[dict[str, RegisteredSchema], dict[int, RegisteredSchema]]:
         """The latest schemas of a statement's subjects, and the schemas of the ids that it names.
 
-        Raises StatementError with the registry's words where it fails, NoRegistry where none is configured.
+        Raises StatementError with the registry's message if it fails, NoRegistry if none is configured.
         """
         if not target.subjects and not target.schema_ids:
             return {}, {}
@@ -60,24 +60,26 @@ class RegistryAccess:
         return {n: s for n, s in latest.items() if s}, {n: s for n, s in by_id.items() if s}
 
     def check(self, steps: Sequence[Step]) -> None:
-        """Register the schemas of steps: only the registry knows whether they may be. Raises StatementError."""
+        """Register the schemas of the steps; only the registry can tell if they are compatible. Raises
+        StatementError."""
         for step in steps:
             if isinstance(step, RegisterSchema):
                 self._register(step)
 
     def forget(self, steps: Sequence[Step]) -> None:
-        """Delete the subjects that steps name. Raises StatementError."""
+        """Delete the subjects that the steps name. Raises StatementError."""
         for step in steps:
             for name in step.names if isinstance(step, DeleteSubjects) else ():
                 try:
                     self._needed.delete(name)
                 except RegistryFailed as failure:
-                    raise StatementError(f"the topic is gone, its schemas are not: {failure}") from failure
+                    raise StatementError(f"the topic was deleted, but not its schemas: {failure}") from failure
 
     def has(self, subject: str | None, id: int | None) -> bool:
-        """Whether there is a schema of that id, a subject of that name, or where both are given that id under it.
+        """True if there is a schema of that id, a subject of that name or, if both are given, that id under the
+        subject.
 
-        Raises StatementError with the registry's words where it fails.
+        Raises StatementError with the registry's message if it fails.
         """
         try:
             if id is None:
@@ -87,7 +89,7 @@ class RegistryAccess:
             raise StatementError(str(failure)) from failure
 
     def known(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id; None where there is none, nor a registry that could say so."""
+        """The schema of an id; None if there is none, or no registry is configured."""
         try:
             return self._registry.by_id(id) if self._registry else None
         except RegistryFailed:
@@ -103,7 +105,8 @@ class RegistryAccess:
             self._freeze(physical.subject)
 
     def _freeze(self, name: str) -> None:
-        """Another schema of a key would have another id, and its records other bytes and partitions (KLIP-33)."""
+        """Make a key's subject READONLY: with another schema its id, its records' bytes and partitions would change
+        (KLIP-33)."""
         if not self._needed.freeze(name) and not self._warned:
             self._warned = True
             log.warning(MUTABLE, name)
@@ -116,7 +119,7 @@ class RegistryAccess:
 
 
 def _unconfigured(target: Target) -> NoRegistry:
-    """As ksqlDB refuses: what would write a schema, and what would read one, each in its own words."""
+    """ksqlDB's messages: one for a statement that would write a schema, another for one that would read one."""
     statement, p = target.statement, target.properties
     if isinstance(statement, tree.CreateSource) and not statement.columns:
         return NoRegistry(UNCONFIGURED, statement.span, HINT)

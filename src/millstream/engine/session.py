@@ -1,4 +1,4 @@
-"""What a client has said so far in its session: SETs and DEFINEs, and what they come to."""
+"""A client's session: its SETs and DEFINEs, and the settings and variables that they result in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,11 @@ REST_ONLY = ("request.ksql.query.pull.consistency.token",)
 
 
 class RequestSession:
-    """A session while one request runs: SET, UNSET, DEFINE and UNDEFINE in the text hold for what follows."""
+    """A session while one request runs: SET, UNSET, DEFINE and UNDEFINE in the text affect the statements after
+    them."""
 
     def __init__(self, request: Request, server: Mapping[str, str]) -> None:
-        """Raises RequestFailed where a property of the request cannot be set."""
+        """Raises RequestFailed if a property of the request cannot be set."""
         self.server = server
         self.variables: dict[str, str] = {}
         self._written: dict[str, str] = {}
@@ -31,12 +32,12 @@ class RequestSession:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Every setting as it is in effect."""
+        """Every setting in effect."""
         return effective(self.server, self.properties)
 
     @property
     def written_variables(self) -> dict[str, str]:
-        """The variables by their names as they were last written; they are looked up in upper case."""
+        """The variables by the spelling they were last defined with; lookups are in upper case."""
         return {self._written[name]: value for name, value in self.variables.items()}
 
     def put(self, name: str, value: Any) -> None:
@@ -48,7 +49,7 @@ class RequestSession:
         self.properties[setting.name] = setting.stored(value) or ""
 
     def hear(self, statement: tree.Statement) -> bool:
-        """Whether the statement is about the session; if so it is done. Raises SettingRefused."""
+        """Apply a statement about the session; False if it is none. Raises SettingRefused."""
         match statement:
             case tree.SetProperty(name, value):
                 self.put(name, value)

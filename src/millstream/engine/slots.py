@@ -9,7 +9,7 @@ SLOTS = "millstream.slots"
 
 
 def check_slots(state: EngineState, elsewhere: int, needed: int, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where `needed` slots are not free; `elsewhere` are taken by push queries."""
+    """Raises StatementError if fewer than `needed` slots are free; push queries take `elsewhere` slots."""
     total = int(settings[SLOTS])
     free = total - state.slots - elsewhere
     if needed > free:

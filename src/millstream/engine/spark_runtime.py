@@ -1,4 +1,4 @@
-"""What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
+"""The engine's use of Spark: it runs queries, evaluates pull queries, and encodes rows as records."""
 
 import threading
 import time
@@ -40,18 +40,18 @@ Pair = tuple[bytes | None, bytes | None]
 
 FAIL_ON_REFUSAL = "ksql.fail.on.production.error"
 CONF = {
-    # A query that cannot be interrupted must not hold up the others for ever.
+    # A query that cannot be interrupted must not block the others for ever.
     "spark.sql.streaming.stopTimeout": "30s",
-    # A server that is killed in a query's first batch leaves files, and they do no harm (spark/checkpoint.py).
+    # A server that is killed in a query's first batch leaves files behind; they are harmless (spark/checkpoint.py).
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
 }
-# Of checkpoints on this machine's own disk: Spark's checksums beside each file cost more than the batch itself.
+# On a local disk Spark's checksum file beside each file costs more than the rest of the batch.
 LOCAL = {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessingLogOptions:
-    """The processing log: its topic ("" for none), and whether it may show the rows at fault."""
+    """The processing log: its topic ("" for none), and whether it may show failed rows."""
 
     topic: str
     rows: bool
@@ -65,13 +65,13 @@ def _reaching(registry: Access | None) -> dict[str, str]:
 
 
 class JvmDied(Exception):
-    """The JVM that runs the queries has ended; only a new process has another."""
+    """The JVM that runs the queries has ended; recovery needs a new process."""
 
 
 class SparkRuntime:
-    """One Spark session at the engine's service. It is made when this is; that takes some seconds.
+    """One Spark session for the engine's service; creating it takes some seconds.
 
-    `shared` is the session of a Spark that others use as well: then names of queries begin with the service id there.
+    With a `shared` session, which others use as well, names of queries begin with the service id.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SparkRuntime:
         self._service = settings["ksql.service.id"]
         self._shared, self._scope = shared is not None, self._service if shared else ""
         self._kafka, self._log = kafka, log
-        # Engines that share a JVM have fences of their own.
+        # Engines that share a JVM have separate fences.
         self._fence = uuid4().hex
         self._savepoints = f"{location(folder)}/savepoints"
         self._checkpoints = f"{location(folder)}/checkpoints/{self._service}"
@@ -116,12 +116,12 @@ class SparkRuntime:
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
     def _warm(self) -> None:
-        """Have Spark compile its first expression now: it takes a second or two, once."""
+        """Have Spark compile its first expression now, since that takes a second or two."""
         evaluate(self._session, ["1"], [INTEGER])
 
     @property
     def loops(self) -> Sequence[Loop[None]]:
-        """What watches over the JVM and its queries."""
+        """The loops that watch the JVM and its queries."""
         return [self._jvm_watch, self._realtime.loop]
 
     def _check_jvm(self, _: None) -> None:
@@ -131,7 +131,7 @@ class SparkRuntime:
 
     @property
     def cores(self) -> int:
-        """How many cores the tasks of queries have: this machine's, or those of the cluster's executors so far."""
+        """The number of cores for queries' tasks: this machine's, or those of the cluster's executors so far."""
         return session.cores(self._session)
 
     def kill(self) -> None:
@@ -139,12 +139,12 @@ class SparkRuntime:
         jvm.kill(self._session)
 
     def extend_lease(self, seconds: float) -> None:
-        """Let the sinks of persistent queries write for so long from now, and wait after that (jvm/Fence.scala)."""
+        """Let the sinks of persistent queries write for that many seconds from now, then wait (jvm/Fence.scala)."""
         if jvm.alive(self._session):
             sink.extend_fence(self._session, self._fence, seconds)
 
     def close(self) -> None:
-        """End the session, unless it is others' too."""
+        """End the session, unless it is shared."""
         self._closing.set()
         self._jvm_watch.stop()
         self._realtime.close()
@@ -152,7 +152,7 @@ class SparkRuntime:
             self._session.stop()
 
     def start(self, desired: DesiredQuery) -> StartedQuery:
-        """Start a persistent query from its checkpoint, or from where it is to begin. Raises CannotRun."""
+        """Start a persistent query from its checkpoint, or else from its start offsets. Raises CannotRun."""
         self._need_topics(desired)
         starts = self._possible(desired.starts)
         job = self._job(desired.query.id, _folder(desired), desired.settings, starts)
@@ -168,19 +168,19 @@ class SparkRuntime:
             raise CannotRun(str(refused)) from refused
 
     def check_savepoint(self, name: str) -> None:
-        """Raises StatementError where there is no savepoint of that name ("" is none)."""
+        """Raises StatementError if there is no savepoint of that name ("" means none)."""
         if name and not files(self._session, self._savepoint(name)):
-            hint = f"SAVEPOINT <query id> TO '{name}' takes one; it is looked for at {self._savepoint(name)}"
+            hint = f"SAVEPOINT <query id> TO '{name}' takes one; it would be at {self._savepoint(name)}"
             raise StatementError(f"there is no savepoint {name}", hint=hint)
 
     def check_new_savepoint(self, name: str, at: Span) -> None:
-        """Raises StatementError where there is a savepoint of that name."""
+        """Raises StatementError if there is a savepoint of that name."""
         place = self._savepoint(name)
         if files(self._session, place):
             raise StatementError(f"there is a savepoint {name} already: {place}", at, "take another name")
 
     def take_savepoint(self, desired: DesiredQuery, name: str) -> str:
-        """Copy the checkpoint of a query that is stopped; where the copy is. Raises StatementError."""
+        """Copy the checkpoint of a stopped query; returns the place of the copy. Raises StatementError."""
         place = self._savepoint(name)
         if not files(self._session, f"{self._checkpoint(desired)}/commits"):
             raise StatementError(f"query {desired.query.id} has no checkpoint yet: it has not run")
@@ -194,17 +194,17 @@ class SparkRuntime:
         return f"{self._checkpoints}/{_folder(desired)}"
 
     def _savepoint(self, name: str) -> str:
-        """Where a savepoint is, "" for none."""
+        """The place of a savepoint; "" if the name is empty."""
         return f"{self._savepoints}/{name}" if name else ""
 
     def forget(self, desired: DesiredQuery) -> None:
-        """Remove the checkpoint of a query that is no longer wanted, and its positions in Kafka."""
+        """Remove the checkpoint of a dropped query, and its positions in Kafka."""
         self._realtime.forget(self._checkpoint(desired))
         if transactions.is_exactly_once(desired.settings):
             transactions.forget(self._session, self._group(desired), self._kafka.client)
 
     def _group(self, desired: DesiredQuery) -> str:
-        """The consumer group of a query with transactions; another query of the same name has another one."""
+        """The consumer group of a query with transactions; a later query of the same name has another one."""
         return f"_millstream-{self._service}-{_folder(desired)}"
 
     def push(
@@ -218,7 +218,7 @@ class SparkRuntime:
             raise CannotRun(str(refused)) from refused
 
     def forget_push(self, id: str) -> None:
-        """Remove what a push query left."""
+        """Remove the files of an ended push query."""
         self._realtime.forget(f"{self._checkpoints}/{id}")
 
     def pull(self, plan: ClientOutput, id: str, settings: Mapping[str, str], ends: Starts) -> Iterator[bytes]:
@@ -236,7 +236,7 @@ class SparkRuntime:
             raise CannotRun(str(failure)) from failure
 
     def skipped(self, topic: str, partition: int, offset: int, why: str) -> None:
-        """Tell the processing log of a record that a table can make nothing of."""
+        """Write to the processing log that a table could not read a record."""
         body: dict[str, object] = {
             "errorMessage": why,
             "record": None,
@@ -252,14 +252,15 @@ class SparkRuntime:
         return self._bounded.constant(row, int(time.time() * 1000))
 
     def write_at_zero(self, topic: str, key: bytes | None, value: bytes | None) -> None:
-        """Write one record whose time is 0, which librdkafka takes for now, and wait for it. Raises KafkaException."""
+        """Write one record with timestamp 0, which librdkafka would replace by now, and wait for it. Raises
+        KafkaException."""
         try:
             sink.put(self._session, topic, Record(key, value, 0), self._kafka.client)
         except sink.NotWritten as failure:
             raise KafkaException(KafkaError(KafkaError._FAIL, str(failure))) from failure
 
     def records(self, source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Pair | UnreadableRecord]:
-        """Key and value of rows given by column names; in place of one that the formats cannot hold, why."""
+        """Key and value of rows given by column names; or, for a row that the formats cannot hold, the reason."""
         keys = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key).encode_all(rows)
         values = one_record(side_spec(source.value, source.schema.value, "V"), source.schema.value).encode_all(rows)
         return [_pair(key, value) for key, value in zip(keys, values, strict=True)]
@@ -270,7 +271,7 @@ class SparkRuntime:
         )
 
     def _possible(self, starts: Starts) -> dict[str, dict[int, int]]:
-        """The places to begin at, as far as the topics still have them; else, and in new partitions, the beginning."""
+        """The start offsets that the topics still have; otherwise, and in new partitions, the beginning."""
         try:
             bounds = {topic: self._kafka.bounds(topic) for topic in starts}
         except KafkaException as failure:
@@ -278,7 +279,7 @@ class SparkRuntime:
         return {topic: _within(starts[topic], available) for topic, available in bounds.items()}
 
     def _ends(self, plan: PlanNode) -> Starts:
-        """Where the topics of tables end that streams look rows up in. Raises CannotRun."""
+        """The end offsets of the tables in which streams look up rows. Raises CannotRun."""
         try:
             return {table.topic: self._kafka.ends_now(table.topic) for table in lookup_tables(plan)}
         except KafkaException as failure:
@@ -288,10 +289,11 @@ class SparkRuntime:
         try:
             topics.carry_out(topic, self._kafka)
         except KafkaException as failure:
-            raise CannotRun(f"topic {topic.name} is gone and cannot be made: {reason(failure)}") from failure
+            raise CannotRun(f"topic {topic.name} is missing and cannot be created: {reason(failure)}") from failure
 
     def _need_topics(self, desired: DesiredQuery) -> None:
-        """See that the topics exist that the query reads and writes. Raises CannotRun."""
+        """Check that the topics exist that the query reads and writes; creates its sink if missing. Raises
+        CannotRun."""
         try:
             topics = self._kafka.topics()
         except KafkaException as failure:
@@ -305,7 +307,7 @@ class SparkRuntime:
 
 
 def _folder(desired: DesiredQuery) -> str:
-    """The name of a query's checkpoint."""
+    """The folder name of a query's checkpoint."""
     return f"{desired.query.id}-{desired.birth[:12]}"
 
 
@@ -313,12 +315,12 @@ Encoded = bytes | UnreadableRecord | None
 
 
 def _pair(key: Encoded, value: Encoded) -> Pair | UnreadableRecord:
-    """Both sides of a record, or the first reason why there is none."""
+    """Both sides of a record, or the first error."""
     if isinstance(key, UnreadableRecord):
         return key
     return value if isinstance(value, UnreadableRecord) else (key, value)
 
 
 def _within(desired: Mapping[int, int], available: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-    """The wanted place in each partition that has it, else the partition's beginning."""
+    """The desired offset of each partition that still has it, else the partition's beginning."""
     return {p: at if low <= (at := desired.get(p, low)) <= end else low for p, (low, end) in available.items()}

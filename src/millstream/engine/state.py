@@ -1,4 +1,4 @@
-"""What the command log says so far: the catalog, the queries that should run, each command's status. Pure."""
+"""The result of the command log: the catalog, the desired queries, each command's status. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,18 +24,18 @@ from millstream.syntax.parser import parse_one
 from millstream.tables.materializer import MaterializedTable
 
 TASKS = "millstream.tasks"
-# The cores that a query is given tasks for, at least; and those of commands that do not say how many there were.
+# The fewest cores to plan tasks for; also the number assumed for commands that do not record it.
 FEWEST_CORES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredQuery:
-    """A persistent query that should be there.
+    """A persistent query that should exist.
 
-    `birth` is the id of the command that made it: its checkpoint is kept under that, so that a query of the
-    same name that is made later begins anew. `starts`: see Command. `slots` is how many task slots it takes,
-    `topic` the sink's, where it was made for the query and may be made again. `tasks` is how many share its groups: at
-    its next start, its checkpoint is given so many partitions of state.
+    `birth` is the id of the command that created it: its checkpoint is kept under that id, so that a query of the same
+    name that is created later starts anew. `starts`: see Command. `slots` is how many task slots it takes, `topic` the
+    sink's, if it was created for the query and may be created again. `tasks` is how many tasks share its groups: at its
+    next start, the state in its checkpoint is repartitioned to that number.
     """
 
     query: PersistentQuery
@@ -48,18 +48,18 @@ class DesiredQuery:
 
     @property
     def running(self) -> bool:
-        """Whether it should run now; else it is paused."""
+        """True if it should run now; False if it is paused."""
         return self.query.state is QueryState.RUNNING
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that it was made under."""
+        """The settings that it was created under."""
         return dict(self.query.settings)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandStatus:
-    """How a command went: `state` is SUCCESS or ERROR."""
+    """The outcome of a command: `state` is SUCCESS or ERROR."""
 
     state: str
     message: str
@@ -68,7 +68,8 @@ class CommandStatus:
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """What a reader of the log knows after the record before `position`. `known` are the topics last told of."""
+    """The state after the record before `position`. `known` are the facts of topics in the latest command about
+    each."""
 
     catalog: Catalog = field(default_factory=Catalog)
     desired: Mapping[str, DesiredQuery] = field(default_factory=dict)
@@ -77,13 +78,13 @@ class EngineState:
 
     @property
     def slots(self) -> int:
-        """How many task slots the queries that should run take."""
+        """How many task slots the running queries take."""
         return sum(w.slots for w in self.desired.values() if w.running)
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedCommand:
-    """The state after a command; what it came to, or why it came to nothing."""
+    """The state after a command, with the command's outcome, or its error."""
 
     state: EngineState
     outcome: Outcome | None
@@ -91,12 +92,12 @@ class AppliedCommand:
 
     @property
     def topics(self) -> tuple[CreateTopic | DeleteTopic, ...]:
-        """The steps that concern Kafka's topics."""
+        """The steps that create or delete topics."""
         return tuple(s for s in self.outcome.steps if isinstance(s, CreateTopic | DeleteTopic)) if self.outcome else ()
 
 
 def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand:
-    """The state after the command at `offset`; one that cannot be understood changes nothing but its status."""
+    """The state after the command at `offset`; a command that cannot be planned only changes its status."""
     before = replace(state, position=offset + 1)
     try:
         meant = understood(command, state.catalog)
@@ -111,7 +112,7 @@ def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand
 
 
 def understood(command: Command, catalog: Catalog) -> Outcome:
-    """What the command comes to after `catalog`. Raises StatementError."""
+    """Plan the command on `catalog`. Raises StatementError."""
     return outcome(parse_one(command.text), command.text, catalog, command.facts, command.effective)
 
 
@@ -121,7 +122,7 @@ def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineS
 
 
 def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
-    """Change the wanted queries as the step says; topics are none of its business."""
+    """Apply a step to the desired queries; steps about topics change nothing here."""
     match step:
         case StartQuery(query, plan, tasks):
             old = desired.get(query.id)
@@ -150,16 +151,16 @@ def _with_query_state(desired: DesiredQuery, state: QueryState) -> DesiredQuery:
 
 
 def materialized_tables(state: EngineState) -> list[MaterializedTable]:
-    """The tables that may be read by key: those that a query makes, and SOURCE tables, read even before."""
+    """The tables that can be read by key: those that a query writes, and SOURCE tables, also ones not declared yet."""
     tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
     retentions = {id: retention(desired.plan) for id, desired in state.desired.items()}
     return [MaterializedTable(s, s.read_only, retentions.get(str(s.created_by))) for s in tables]
 
 
 def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None = None) -> int:
-    """The task slots of a plan, taken as long as it runs: one a partition read, some for each time rows are grouped.
+    """The task slots that a plan takes while it runs: one for each partition read, and some for each grouping.
 
-    `shared` is how many tasks share its groups, those of a push query where it is not given.
+    `shared` is how many tasks share its groups; by default the number for push queries.
     """
     read = {source.name: partitions(source, topics) for source in reads(plan)}
     groups = default_tasks(read.values(), FEWEST_CORES) if shared is None else shared
@@ -167,17 +168,17 @@ def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None =
 
 
 def shuffles(plan: PlanNode) -> int:
-    """How many stateful operators a plan has: rows are grouped so often."""
+    """The number of stateful operators in a plan, which is the number of times rows are grouped."""
     return sum(node.shuffles for node in plan.walk() if isinstance(node, Aggregate | Join)) + len(remembering(plan))
 
 
 def _chosen_tasks(tasks: int | None, command: Command) -> int:
-    """How many tasks the WITH clause asks for, else the setting; 0 where neither does."""
+    """The number of tasks from the WITH clause, else from the setting; 0 if neither has one."""
     return tasks or int(command.effective[TASKS] or 0)
 
 
 def _default_tasks(plan: PlanNode, command: Command) -> int:
-    """How many tasks a new query has where nobody says: what its command was logged with, for good."""
+    """The default number of tasks of a new query; it is recorded in the command and never changes."""
     return command.tasks or earlier_default_tasks(_partitions_read(plan, command), command.cores)
 
 
@@ -192,23 +193,23 @@ def _partitions_read(plan: PlanNode, command: Command) -> list[int]:
 
 
 def default_tasks(partitions: Iterable[int], cores: int) -> int:
-    """How many tasks share the groups of a new query that reads topics with so many partitions, where nobody says.
+    """The default number of tasks that share the groups of a new query, given the partitions of the topics it reads.
 
-    As many as the topic with the most partitions has, at least two, and no more than there are cores.
+    As many as the topic with the most partitions has, but at least two and at most the number of cores.
     """
     return min(max(FEWEST_CORES, cores), max(FEWEST_CORES, *partitions))
 
 
 def earlier_default_tasks(partitions: Iterable[int], cores: int) -> int:
-    """The same for commands that were logged before they had the number: one task where there was one partition."""
+    """The default for commands logged before they recorded the number: one task for a single partition."""
     return max(1, min(max(FEWEST_CORES, cores), max(partitions, default=1)))
 
 
 def partitions(source: Source, topics: Mapping[str, TopicFacts]) -> int:
-    """The partitions of a source's topic, one where nothing is known of it."""
+    """The number of partitions of a source's topic; one if it is not known."""
     return topics[source.topic].partitions if source.topic in topics else 1
 
 
 def from_beginning(source: Source, settings: Mapping[str, str]) -> bool:
-    """Whether a new query reads a source from its beginning: a table always, a stream where the settings say so."""
+    """True if a new query reads a source from its beginning: always for a table, for a stream if so configured."""
     return source.kind is RelationKind.TABLE or settings["auto.offset.reset"] == "earliest"

@@ -1,4 +1,4 @@
-"""Keeps the desired queries running: starts them, restarts those that fail, remembers why they failed first.
+"""Keeps the desired queries running: starts them, restarts those that fail, and records their failures.
 
 desired          {Q1: running, Q2: paused}
 Q1 starts        RUNNING
@@ -20,10 +20,10 @@ from millstream.services.loop import Loop, attempt, no_resource
 
 T = TypeVar("T")
 LOG = logging.getLogger(__name__)
-# A query that ran for so many seconds has recovered: the next failure is a new one, and is tried again soon.
+# A query that has run for so many seconds has recovered: its next failure counts as the first and is retried soon.
 HEALTHY_AFTER = 60.0
 PULSE = 0.5
-# Queries that start or stop at the same time: planning one takes about half a second of a core.
+# The number of queries that start or stop at the same time: planning one takes about half a second of a core.
 AT_ONCE = 8
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
@@ -34,7 +34,7 @@ class RunningQuery(Protocol):
     """A query that was started."""
 
     def failure(self) -> str | None:
-        """Why it ended, "" where it ended without a reason, None while it runs."""
+        """Why it ended; "" if it ended without a reason, None while it runs."""
         ...
 
     def progress(self) -> Mapping[str, Any]:
@@ -42,11 +42,11 @@ class RunningQuery(Protocol):
         ...
 
     def finish(self) -> None:
-        """Have it end its batch and begin no other; does not wait. Where many are stopped, all finish first."""
+        """Request the end of its batch; does not wait. To stop many queries, call it for all of them first."""
         ...
 
     def stop(self) -> None:
-        """End it in an orderly way: what it has read is written, and its checkpoint says so."""
+        """Stop it in an orderly way: what it has read is written and committed."""
         ...
 
     def abort(self) -> None:
@@ -67,12 +67,12 @@ class QueryRunner(Protocol):
 
 
 class CannotRun(Exception):
-    """A query that cannot be started now, and why."""
+    """A query that cannot be started now; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
-    """A failure of a query, when it was."""
+    """A failure of a query, with its time."""
 
     at: float
     message: str
@@ -80,7 +80,7 @@ class QueryFailure:
 
 @dataclass(frozen=True, slots=True)
 class QueryHealth:
-    """How a query is: RUNNING, PAUSED, or ERROR while it waits for its next try.
+    """A query's state: RUNNING, PAUSED, or ERROR while it waits for its next try.
 
     `failures` are its first failure, then the latest ones.
     """
@@ -92,7 +92,7 @@ class QueryHealth:
 
 @dataclass(slots=True)
 class _SupervisedQuery:
-    """A desired query and how it is; `starting` while a thread of the pool starts it, or works on its checkpoint.
+    """A desired query and its state; `starting` while a thread of the pool starts it, or uses its checkpoint.
 
     Times are in seconds.
     """
@@ -115,7 +115,7 @@ class Supervisor:
         may_start: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """While `may_start()` is False no query is started: another server may have them, and their checkpoints."""
+        """While `may_start()` is False no query is started: another server may be running them."""
         self._runner, self._may_start, self._clock = runner, may_start, clock
         self._queries: dict[str, _SupervisedQuery] = {}
         self._requests: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
@@ -133,11 +133,11 @@ class Supervisor:
         self._pool.shutdown()
 
     def stop_others(self, desired: Mapping[str, DesiredQuery]) -> None:
-        """Stop the queries that `desired` does not have, or has otherwise, and wait until they have stopped."""
+        """Stop the queries that `desired` lacks or has in another version, and wait until they have stopped."""
         self._submit(lambda: self._stop_others(desired)).result()
 
     def set_desired(self, desired: Mapping[str, DesiredQuery]) -> None:
-        """From now on run these, and no others; does not wait until they run."""
+        """From now on run exactly these queries; does not wait until they run."""
         self._submit(lambda: self._set_desired(desired))
 
     def abandon(self) -> None:
@@ -145,21 +145,21 @@ class Supervisor:
         self._submit(lambda: self._stop(self._queries, orderly=False)).result()
 
     def while_stopped(self, id: str, action: Callable[[DesiredQuery], T]) -> T:
-        """Stop a query in an orderly way, do something with its checkpoint, and start it again if it should run.
+        """Stop a query in an orderly way, call `action` on it, and start it again if it should run.
 
-        Raises what `action` raises, and StatementError where the query is not there any more.
+        Raises what `action` raises, and StatementError if the query does not exist any more.
         """
         done: Future[T] = Future()
         self._submit(lambda: self._hold(id, action, done)).result()
         return done.result()
 
     def health(self, id: str) -> QueryHealth | None:
-        """How a query is, None where this server does not run it."""
+        """A query's state; None if this server does not run it."""
         query = self._queries.get(id)
         return query.health if query else None
 
     def desired(self) -> list[DesiredQuery]:
-        """The queries that this server is to run."""
+        """The queries that this server should run."""
         return [query.desired for query in list(self._queries.values())]
 
     def progress(self, id: str) -> Mapping[str, Any]:
@@ -203,7 +203,7 @@ class Supervisor:
                 attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query.desired))  # type: ignore[misc]
 
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
-        """Stop queries side by side, and know them no more."""
+        """Stop queries concurrently, and remove them from the list."""
         for query in queries.values():
             _await_start(query)
             if orderly and query.running is not None:
@@ -230,7 +230,7 @@ class Supervisor:
         action: Callable[[DesiredQuery], T],
         done: Future[T],
     ) -> None:
-        """Stop what runs, and act; `_check_all` starts the query again when it finds it stopped."""
+        """Stop the query, then act; `_check_all` starts it again when it sees that it is stopped."""
         if running is not None:
             attempt(f"stopping {desired.query.id}", running.stop)
         result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired))
@@ -240,7 +240,7 @@ class Supervisor:
             done.set_result(result)
 
     def _check_all(self) -> None:
-        """Look after every query: start what should run and does not, notice what has ended."""
+        """Check every query: start what should run and does not, and handle those that have ended."""
         for query in list(self._queries.values()):
             if query.starting is not None:
                 self._check_start(query, query.starting)
@@ -273,7 +273,7 @@ class Supervisor:
         if why is None:
             return
         _stop(query)
-        self._failed(query, why or "the query ended without saying why")
+        self._failed(query, why or "the query ended without a reason")
 
     def _failed(self, query: _SupervisedQuery, why: str) -> None:
         now, settings = self._clock(), query.desired.settings
@@ -288,19 +288,19 @@ class Supervisor:
 
 
 def _limited(failures: tuple[QueryFailure, ...], limit: int) -> tuple[QueryFailure, ...]:
-    """The first failure always, then the latest ones; `limit` in all, but at least two."""
+    """The first failure and the latest ones; `limit` in all, but at least two."""
     return (*failures[:1], *failures[1:][-max(limit - 1, 1) :])
 
 
 def _await_start(query: _SupervisedQuery) -> None:
-    """Wait until a start that is under way has ended, so that what it started can be stopped."""
+    """Wait until a start in progress has ended, so that what it has started can be stopped."""
     if query.starting is not None:
         outcome = attempt(f"starting {query.desired.query.id}", query.starting.result)
         query.starting, query.running = None, None if isinstance(outcome, Exception) else outcome
 
 
 def _stop(query: _SupervisedQuery, orderly: bool = True) -> None:
-    """Stop a query, whatever goes wrong with it."""
+    """Stop a query; errors are logged, not raised."""
     if query.running is not None:
         attempt(f"stopping {query.desired.query.id}", query.running.stop if orderly else query.running.abort)
         query.running = None

@@ -1,4 +1,4 @@
-"""Steps that concern Kafka's topics, carried out; and whether they could be."""
+"""Carries out the steps that create and delete topics, or checks that they are possible."""
 
 from confluent_kafka import KafkaException
 
@@ -9,7 +9,7 @@ from millstream.plan.steps import CreateTopic, DeleteTopic, Step
 
 
 def carry_out(step: CreateTopic | DeleteTopic, kafka: KafkaClient) -> None:
-    """Make the topic be there, or not. Raises KafkaException."""
+    """Create or delete the topic. Raises KafkaException."""
     match step:
         case CreateTopic(name, partitions, replicas):
             kafka.create(name, partitions, replicas, trimming.config(step))

@@ -1,4 +1,4 @@
-"""SELECT for a client: push queries that go on until they are closed, pull queries over what is there."""
+"""SELECT for a client: push queries, which run until they are closed, and pull queries over the present data."""
 
 import secrets
 import threading
@@ -31,7 +31,7 @@ from millstream.tables.materializer import TableNotReady
 PULSE = 0.25
 BATCH = 500
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
-# Rows that nobody fetched are not kept for ever.
+# Rows that no client has read are deleted after an hour.
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
@@ -51,15 +51,15 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Stre
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
-    """What the names of a server's topics for push queries begin with."""
+    """The common prefix of a server's topics for push queries."""
     return f"_millstream-{parts_service}-transient-{server}-"
 
 
-# ---------------------------------------------------------------- what both have
+# ---------------------------------------------------------------- both
 
 
 class ClientQuery:
-    """A SELECT being answered; see api.Rows."""
+    """A running SELECT (api.Rows)."""
 
     push: bool
     ending: str
@@ -74,7 +74,7 @@ class ClientQuery:
 
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
-    """A column as ksqlDB's header says it: of a table that is pulled from also whether it belongs to the key."""
+    """A column as in ksqlDB's header; for a pull from a table also whether it belongs to the key."""
     ref = column.expression
     key = isinstance(ref, ColumnReference) and ref.where in (
         ColumnPlace.KEY,
@@ -90,9 +90,9 @@ def _id(query: TransientQuery, shared: bool = False) -> str:
 
 
 def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
-    """Whether ksqlDB would answer a push query out of the persistent query that writes its source (push v2).
+    """True if ksqlDB would answer a push query from the persistent query that writes its source (push v2).
 
-    Here each has a query of its own all the same; only its name tells.
+    Here each push query runs by itself; only its name differs.
     """
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     derived = bool(catalog.writers(query.sources[0].name))
@@ -111,7 +111,7 @@ def _push(query: TransientQuery, context: StatementContext, engine: EngineContex
 
 
 def admit(push: "PushQuery", context: StatementContext, engine: EngineContext) -> None:
-    """Count a push query among those that run, under the lock that checks how many there may be.
+    """Register a push query as running, under the lock that checks how many there may be.
 
     Raises RequestFailed 40003, or what check_slots raises.
     """
@@ -138,9 +138,9 @@ class PushQuery(ClientQuery, ClosableQuery):
         self._closing = threading.Lock()
 
     def start(self, query: TransientQuery, context: StatementContext) -> None:
-        """Start it: rows that come after this belong to the answer, even if Spark begins a little later.
+        """Start it: rows that are written after this belong to the answer, even if Spark begins slightly later.
 
-        Raises CannotRun, KafkaException; the query is closed then.
+        Raises CannotRun, KafkaException; then the query is closed.
         """
         if self._limit == 0:
             return
@@ -150,7 +150,7 @@ class PushQuery(ClientQuery, ClosableQuery):
             kafka.create(self._topic, 1, 1, KEPT)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
         except BaseException:
-            # Whatever it was, the query does not count any longer.
+            # Also on KeyboardInterrupt: the query must not stay registered.
             self.close()
             raise
         if self._closed.is_set():
@@ -199,7 +199,7 @@ class PushQuery(ClientQuery, ClosableQuery):
 
 
 def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
-    """Delete the topics of push queries that a former life of this server left."""
+    """Delete the topics of push queries that an earlier process of this server has left."""
     prefix = topic_prefix(service, server)
     kafka.delete(*(name for name in kafka.topics() if name.startswith(prefix)))
 
@@ -208,12 +208,12 @@ def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
 
 
 class TablePullQuery(ClientQuery):
-    """A pull query on a table: its rows by key, as of all that the table's topic has when it is asked."""
+    """A pull query on a table: its rows by key, including everything in the table's topic when it starts."""
 
     push = False
 
     def __init__(self, query: TransientQuery, plan: PullPlan, engine: EngineContext) -> None:
-        """Raises RequestFailed where the table's rows are not there yet."""
+        """Raises RequestFailed if the table has not been read up to its end yet."""
         super().__init__(query, _id(query))
         self.ending = ""
         self._asked, self._context = plan, engine
@@ -240,7 +240,7 @@ class TablePullQuery(ClientQuery):
 
 
 class StreamPullQuery(ClientQuery):
-    """A pull query over a stream: what its topic holds when it is asked."""
+    """A pull query over a stream: the records in its topic when it starts."""
 
     push = False
 

@@ -1,4 +1,4 @@
-"""How long a windowed table's topic keeps its rows: by stream time, as the table does, and not by the rows' age.
+"""How long a windowed table's topic keeps its rows: by stream time, as the table does, not by the rows' age.
 
 Kafka's retention.ms counts from the clock: the rows of a window of last year would be removed minutes after they are
 written, while the table still has them. So the engine creates the topics of windowed tables with retention.ms=-1, and
@@ -21,13 +21,13 @@ from millstream.plan.steps import CreateTopic
 from millstream.services.loop import Loop, no_resource
 
 RETENTION, POLICY = "retention.ms", "cleanup.policy"
-# What Kafka calls log.retention.check.interval.ms.
+# Kafka's default for log.retention.check.interval.ms.
 PERIOD = 300.0
 PULSE = 1.0
 
 
 def keep_ms(topic: CreateTopic) -> int | None:
-    """For how long in stream time a topic keeps its rows; None for all but windowed tables'."""
+    """How long, in ms of stream time, a topic keeps its rows; None unless it is a windowed table's."""
     if topic.config.get(POLICY) != "compact,delete" or RETENTION not in topic.config:
         return None
     return int(topic.config[RETENTION])
@@ -41,8 +41,8 @@ def config(topic: CreateTopic) -> Mapping[str, str]:
 class Trimmer:
     """Trims the topics of the queries that this server runs, `queries`, every `period` seconds.
 
-    The first time is a period after the query is seen here: a server that has just come back leaves those who read its
-    outputs the time to come back too.
+    A topic is first trimmed one period after its query was started here: when a server comes back, the consumers of its
+    outputs get that time to come back too.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Trimmer:
     ) -> None:
         self._kafka, self._queries, self._period = kafka, queries, period
         self._closing = threading.Event()
-        # When a topic was trimmed last, or first seen, on the monotonic clock.
+        # When a topic was last trimmed, or first seen, on the monotonic clock.
         self._since: dict[str, float] = {}
         self.loop = Loop("retention", self._step, no_resource, outages=(KafkaException,))
 
@@ -64,7 +64,7 @@ class Trimmer:
         self._closing.wait(PULSE)
 
     def step(self) -> None:
-        """Trim the topics whose turn it is. Raises KafkaException."""
+        """Trim the topics that are due. Raises KafkaException."""
         topics = {q.topic.name: ms for q in self._queries() if q.topic and (ms := keep_ms(q.topic)) is not None}
         now = time.monotonic()
         self._since = {name: self._since.get(name, now) for name in topics}

@@ -14,8 +14,8 @@ and where s is a table, of which a first fold keeps each key's last row, so as t
     1: b 10     {b, 10}                  a: undone 10; b: arguments 10      a: {0}, b: {10}            a=0 b=10
     1: b 15     {b, 15}                  b: undone 10, arguments 15         b: {15}                    b=15
 
-The frames that come in are a pipeline's relations. What comes out has besides, where it is asked for, `old`: the value
-that the group had before; and in windows `wstart` and `wend`.
+The input frames are a pipeline's relations. The output has these columns too: `old`, the value that the group had
+before, if it is asked for; and `wstart` and `wend` in windows.
 """
 
 from collections.abc import Mapping
@@ -51,17 +51,17 @@ from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lower import guarded
 
 HEADERS = "array<struct<key: string, value: binary>>"
-# What a row brings along beside its key and value.
+# The columns of a row besides its key and value.
 _REST = {"rowtime": "bigint", "headers": HEADERS, "partition": "int", "offset": "bigint"}
 _WINDOW = {"wstart": "bigint", "wend": "bigint"}
-# What an operator's expressions are over, as fold.py says.
+# The variables of an operator's expressions (fold.py).
 _ROW, _STATE, _NEW, _CLOCK = map(column, ("row", "state", "new", "clock"))
 _ROWTIME, _PARTITION = _ROW.field("rowtime"), _ROW.field("partition")
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateRun:
-    """Where a group runs: the query, whether in real time, and whether its rows have the group's value before them."""
+    """Where a group runs: the query, if it is real-time, and if its rows have the group's previous value."""
 
     query: str
     live: bool
@@ -69,7 +69,8 @@ class AggregateRun:
 
 
 def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
-    """The groups' rows: key, value, rowtime, headers, partition, offset, and what this module's text says."""
+    """The groups' rows: key, value, rowtime, headers, partition, offset, and the columns named at the top of the
+    module."""
     if node.source.kind is RelationKind.TABLE:
         folds = _TableFolds(node, run)
         changes = fold(folds.prepared(rows), folds.row_changes(), run.live)
@@ -85,7 +86,7 @@ def grouped(rows: DataFrame, node: Aggregate, run: AggregateRun) -> DataFrame:
 
 
 def _starts(window: Window) -> str:
-    """The starts of the windows that a row is in, each a row, the earliest first."""
+    """The starts of the windows that a row is in, one row for each, the earliest first."""
     last = f"rowtime - rowtime % {window.advance}L"
     if window.advance == window.size:
         return f"({last})"
@@ -110,10 +111,11 @@ class _GroupFolds:
         old = {"old": self.value.type} if run.old else {}
         self.output = {"key": self.key.type, "value": self.value.type, **old, **_REST}
 
-    # ------------------------------------------------------------ the rows that go in
+    # ------------------------------------------------------------ the input rows
 
     def prepared(self, rows: DataFrame) -> DataFrame:
-        """Only what a fold reads: `group_key`, the aggregates' `arguments`, and whether the row `has_group`."""
+        """What a fold reads: `group_key`, the aggregates' `arguments`, and True in `has_group` if the row has a
+        group."""
         keys = [guarded(k.expression, f"{self.run.query}.groupby|{k.text or k.name}") for k in self.node.keys]
         key = spark_sql(struct_of({f"K{i}": SqlText(text) for i, text in enumerate(keys)}))
         arguments = spark_sql(self._arguments())
@@ -122,7 +124,7 @@ class _GroupFolds:
             columns.append("key")
         prepared = rows.selectExpr(*columns)
         missing = " or ".join(f"group_key.K{i} is null" for i in range(len(self.node.keys)))
-        why = "a row of which a GROUP BY expression is null belongs to no group: it is left out"
+        why = "a GROUP BY expression of the row is null, so it belongs to no group: it is left out"
         error = F.when(F.expr(f"is_row and ({missing})"), F.lit(why))
         fine = report(EXPRESSION, error, f"{self.run.query}.groupby", "value", self._topic(), None)
         return prepared.withColumn("has_group", F.col("is_row") & fine).drop("is_row")
@@ -134,13 +136,13 @@ class _GroupFolds:
         return self.arguments.new(dict(zip(self.arguments.types, texts or [False], strict=True)))
 
     def _label(self, i: int) -> str:
-        """What names an aggregate in the processing log."""
+        """The label of an aggregate in the processing log."""
         return f"{self.label}|{self.calls[i].text}"
 
     def _topic(self) -> str:
         return leaves(self.node)[0].origin.topic
 
-    # ------------------------------------------------------------ what becomes of an aggregate's state
+    # ------------------------------------------------------------ the states of an aggregate
 
     def _initial(self, i: int) -> OperatorExpression:
         accumulator = self.calls[i].accumulator
@@ -157,27 +159,27 @@ class _GroupFolds:
         return bound({STATE: state, LABEL: text_constant(self._label(i)), **values}, change)
 
     def _added(self, i: int, state: OperatorExpression) -> OperatorExpression:
-        """The state with the row taken in."""
+        """The state after adding the row."""
         return self._changed(i, self.calls[i].accumulator.add, state, _ROW.field("arguments"))
 
     def _undone(self, i: int, state: OperatorExpression) -> OperatorExpression:
-        """The state with the key's row before this one taken back."""
+        """The state after removing the previous row of the same key."""
         undo = self.calls[i].accumulator.undo
         assert undo is not None
         return self._changed(i, undo, state, _ROW.field("undone"))
 
     def _merged(self, i: int, older: OperatorExpression, newer: OperatorExpression) -> OperatorExpression:
-        """One state of two."""
+        """The result of merging two states."""
         merge = self.calls[i].accumulator.merge
         assert merge is not None
         return bound({OLDER: older, NEWER: newer, LABEL: text_constant(self._label(i))}, merge)
 
     def _each(self, state: OperatorExpression) -> Mapping[str, OperatorExpression]:
-        """The aggregates' states in a struct that has them as fields, with the row taken into each."""
+        """A struct of the aggregates' states, with the row added to each."""
         return {name: self._added(i, state.field(name)) for i, name in enumerate(self.states)}
 
     def _results(self, state: OperatorExpression) -> OperatorExpression:
-        """The value of a group by its state."""
+        """The value of a group, computed from its state."""
         arguments = _ROW.field("arguments")
         results = (
             self._changed(i, self.calls[i].accumulator.result, state.field(name), arguments)
@@ -197,19 +199,19 @@ class _GroupFolds:
         rowtime: OperatorExpression,
         window: Mapping[str, OperatorExpression] | None = None,
     ) -> OperatorExpression:
-        """An output; the row at hand gives its headers, partition and offset."""
+        """An output; headers, partition and offset are those of the current row."""
         before = {"old": old} if self.run.old else {}
         rest = {name: _ROW.field(name) for name in _REST}
         return struct_of({"key": key, "value": value, **before, **rest, "rowtime": rowtime, **(window or {})})
 
     def _update(self) -> OperatorExpression:
-        """The output for a group as it is now."""
+        """The output for a group with its current state."""
         return self._output(_ROW.field("group_key"), self._results(_NEW), self._old(), _NEW.field("latest"))
 
     # ------------------------------------------------------------ streams without windows
 
     def of_stream(self) -> Fold:
-        """A row in, a row out."""
+        """One output row for each input row."""
         states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
         return self._without_windows(states)
 
@@ -229,9 +231,10 @@ class _TableFolds(_GroupFolds):
     """The two folds of an aggregation of a table."""
 
     def row_changes(self) -> Fold:
-        """Keeps the last row of each key, and sends it with each new one: from its group, to its group.
+        """Keeps the last row of each key, and sends it, with each new row of the key, to the groups of both.
 
-        Where the group stays the same, one row has both; else one row takes back and another adds.
+        If the group stays the same, one output row has both; else one row removes the old one and another adds the new
+        one.
         """
         stored = StructLayout({"group_key": self.key.type, "arguments": self.arguments.type})
         change = StructLayout({**stored.types, "undone": self.arguments.type, **_REST})
@@ -264,7 +267,7 @@ class _TableFolds(_GroupFolds):
         )
 
     def of_table(self) -> Fold:
-        """Takes the old row back, then adds the new one: one row out."""
+        """Removes the old row, then adds the new one: one output row."""
         return self._without_windows({name: self._replaced(i) for i, name in enumerate(self.states)})
 
     def _replaced(self, i: int) -> OperatorExpression:
@@ -277,7 +280,7 @@ class _WindowFolds(_GroupFolds):
     """The fold of an aggregation in windows of fixed size."""
 
     def in_windows(self, window: Window) -> Fold:
-        """A state for each group and window; a row that comes too late is left out."""
+        """A state for each group and window; a late row is left out."""
         closing = window.size + window.grace
         key = {"key": self.key.type} if window.final else {}
         layout = StructLayout({"latest": "bigint", "partition": "int", "start": "bigint", **key, **self.states})
@@ -312,7 +315,7 @@ class _WindowFolds(_GroupFolds):
         )
 
     def _closed(self, window: Window) -> OperatorExpression:
-        """The output of a window that closes; see Window.drops_expired."""
+        """The output of a window that closes (Window.drops_expired)."""
         start = _STATE.field("start")
         output = array(
             self._output(
@@ -329,13 +332,13 @@ class _WindowFolds(_GroupFolds):
 
     def _late(self) -> OperatorExpression:
         """No output, and an entry in the processing log."""
-        why = "the row comes after its window and the grace period have passed: it is left out"
+        why = "the row arrives after its window and the grace period have passed: it is left out"
         words = map(text_constant, (why, self.label, "value", self._topic()))
         logged = call("ms_report", EXPRESSION, *words, _PARTITION, _ROW.field("offset"), null("binary"))
         return if_(logged, array(), array())
 
     def _order(self) -> OperatorExpression:
-        """Windows that end together come in the order of their keys' bytes."""
+        """Windows with the same end are ordered by the bytes of their keys."""
         key = _STATE.field("key")
         return call(
             "concat", *(sorted_bytes(k.expression.type, key.field(f"K{i}")) for i, k in enumerate(self.node.keys))
@@ -346,7 +349,7 @@ class _SessionFolds(_WindowFolds):
     """The fold of an aggregation in sessions."""
 
     def in_sessions(self, window: Window) -> Fold:
-        """The sessions of a group that have not closed, in order; a row starts one, or joins those near it in one."""
+        """The open sessions of a group, in order; a row starts a session, or merges those near it into one."""
         gap, closing = window.size, window.size + window.grace
         session = StructLayout({"start": "bigint", "end": "bigint", **self.states})
         sessions = f"array<{session.type}>"
@@ -379,7 +382,7 @@ class _SessionFolds(_WindowFolds):
         )
 
     def _session_expiry(self, layout: StructLayout, closing: int, final: bool) -> Expiry:
-        """A session closes when stream time is more than gap and grace past its end; a state without sessions goes."""
+        """A session closes when stream time is more than gap and grace past its end; an empty state is deleted."""
         sessions = _STATE.field("sessions")
         left = sessions.filter("session", lambda session: session.field("end") + closing >= _CLOCK)
         closed = sessions.filter("session", lambda session: session.field("end") + closing < _CLOCK)
@@ -398,7 +401,7 @@ class _SessionFolds(_WindowFolds):
         )
 
     def _session(self, touched: OperatorExpression, session: StructLayout) -> OperatorExpression:
-        """The session of the row: those it touches merged, and the row in it."""
+        """The row's session: the sessions it touches, merged, with the row added."""
         initial = {name: self._initial(i) for i, name in enumerate(self.states)}
         alone = session.new({"start": _ROWTIME, "end": _ROWTIME, **initial}).cast(session.type)
 
@@ -415,7 +418,7 @@ class _SessionFolds(_WindowFolds):
         return let("merged", call("aggregate", touched, alone, function(("merged", "session"), merged)), with_row)
 
     def _session_changes(self, touched: OperatorExpression) -> OperatorExpression:
-        """The tombstones of the sessions that became part of another, then that one."""
+        """The tombstones of the sessions that were merged, then the merged session."""
         own = _NEW.field("sessions").filter(
             "session", lambda session: (session.field("start") <= _ROWTIME) & (session.field("end") >= _ROWTIME)
         )
@@ -439,7 +442,7 @@ class _SessionFolds(_WindowFolds):
 
 
 def _latest() -> OperatorExpression:
-    """The latest rowtime of a group's rows."""
+    """The latest rowtime among a group's rows."""
     return call("greatest", _STATE.field("latest"), _ROWTIME)
 
 
@@ -448,7 +451,7 @@ def _bounds(start: OperatorExpression, window: Window) -> Mapping[str, OperatorE
 
 
 def sorted_bytes(type: SqlType | None, value: OperatorExpression) -> OperatorExpression:
-    """A key's column as bytes that sort as its serialised form does, where that is easy to say."""
+    """A key's column as bytes that sort like its serialized form, for types where that is simple."""
     if type in (INTEGER, BIGINT, STRING, BYTES):
         return value.cast("binary")
     if type == DATE:

@@ -1,4 +1,4 @@
-"""Bounded runs: the same plans over a list of records, with no broker and no job."""
+"""Bounded runs: the same plans over a list of records, without a broker or a Spark job."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from millstream.spark.codec import one_record
 from millstream.spark.evaluate import Evaluator, evaluate, leaf
 from millstream.spark.lower import to_sql
 
-# What a pull query on a table is called in the processing log, and how many plans stay prepared.
+# The name of a pull query on a table in the processing log, and how many prepared plans are cached.
 PULL = "PULL"
 PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
@@ -36,12 +36,12 @@ class Record:
     offset: int = 0
 
     def at(self, partition: int, offset: int) -> "Record":
-        """The same record at another place of a topic."""
+        """The same record at another partition and offset."""
         return replace(self, partition=partition, offset=offset)
 
 
 class Bounded:
-    """Runs plans in one Spark session; any thread may use it. `compiled` is how queries run: see Evaluator."""
+    """Runs plans in one Spark session; thread-safe. `compiled`: see Evaluator."""
 
     def __init__(self, session: SparkSession, compiled: bool = True) -> None:
         self._session, self._compiled = session, compiled
@@ -49,9 +49,9 @@ class Bounded:
         self._lock = threading.Lock()
 
     def run(self, step: StartQuery, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
-        """What the query writes for records in order of arrival, each with the index of the record it comes from.
+        """The output records of a query for records in order of arrival, each with the index of its input record.
 
-        A record comes with the place, among the plan's leaves, where it is read.
+        Each input record has the index of the plan's leaf that reads it.
         """
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
         evaluator = Evaluator(frame, _TYPES, _TYPES, self._compiled)
@@ -62,9 +62,9 @@ class Bounded:
                 yield index, Record(key, value, rowtime, named, partition, offset)
 
     def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[bytes]]:
-        """What turns records of a table into the rows of an answer, as pipeline.as_records writes them.
+        """A function from records of a table to the rows of an answer, as pipeline.as_records writes them.
 
-        Records that cannot be read are put into the processing log of PULL. The same plan is prepared once.
+        Records that cannot be read are written to the processing log of PULL. A prepared plan is cached.
         """
         evaluator = self._answering.get(plan) or self._prepared(plan)
         return lambda records: [row[0] for rows in evaluator([_wire(r) for r in records]) for row in rows]
@@ -79,11 +79,11 @@ class Bounded:
         return prepared
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
-        """What expressions without columns come to. Raises EvaluationFailed."""
+        """The values of expressions without columns. Raises EvaluationFailed."""
         return evaluate(self._session, [to_sql(m) for m in meanings], [m.type or STRING for m in meanings])
 
     def constant(self, row: InsertRow, now: int) -> Record:
-        """The record of an INSERT VALUES, at time `now` (epoch ms) where it gives none. Raises ValueError."""
+        """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
         types = [*(c.type for c in (*keys, *values)), BIGINT][: len(columns)]
@@ -100,7 +100,7 @@ class Bounded:
 
 
 def _row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
-    """The first values as those of the columns."""
+    """The first values, by the names of the columns."""
     return {c.name: value for c, value in zip(columns, values, strict=False)}
 
 

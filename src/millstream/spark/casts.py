@@ -1,4 +1,4 @@
-"""CAST as Spark SQL text: what throws where the language's cast fails, and prints as the language prints."""
+"""CAST as Spark SQL text that throws where the language's cast fails, and formats values as the language does."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ _WHOLE_DIGITS: dict[SqlType, int] = {INTEGER: 10, BIGINT: 19}
 
 
 def cast(text: str, source: SqlType, target: SqlType, depth: int = 0) -> str:
-    """Spark SQL text of CAST(text AS target); `depth` keeps the variables of nested collections apart."""
+    """Spark SQL text of CAST(text AS target); `depth` makes the variables of nested collections distinct."""
     if source == target:
         return text
     if target == STRING:
@@ -59,7 +59,7 @@ def cast(text: str, source: SqlType, target: SqlType, depth: int = 0) -> str:
 
 
 def fails(source: SqlType, target: SqlType) -> bool:
-    """Whether a value of `source` may have no counterpart in `target`."""
+    """True if some value of `source` cannot be converted to `target`."""
     match source, target:
         case Array(a), Array(b):
             return fails(a, b)
@@ -91,7 +91,7 @@ def _to_decimal(text: str, source: SqlType, target: Decimal) -> str:
 
 
 def _fits(source: SqlType, target: Decimal) -> bool:
-    """Whether every value of `source` is one of `target`."""
+    """True if every value of `source` fits `target`."""
     held = computed(target)
     room = held.precision - held.scale
     if isinstance(source, Decimal):
@@ -176,7 +176,8 @@ def _field(text: str, source: Struct, name: str, target: SqlType, depth: int) ->
 
 
 def _once(text: str, make: Callable[[str, int], str], depth: int) -> str:
-    """What `make` does with `text`, which is computed once; null where it is null."""
+    """The text that `make` returns for a variable bound to `text`, so that it is computed once; null if that is
+    null."""
     if text.replace(".", "").isalnum():
         return f"if({text} IS NULL, NULL, {make(text, depth)})"
     item = f"e{depth}"

@@ -1,11 +1,11 @@
-"""Checkpoints that a killed server left half written, made whole again before their query starts.
+"""Repairs checkpoints that a killed server left half written, before their query starts.
 
-`finish` is for queries that write in Kafka transactions: a batch that Kafka has committed, and the commit log has not.
-`mend` is for all.
+`finish` is for queries that write in Kafka transactions: for a batch that is committed in Kafka but not in the commit
+log. `mend` is for all queries.
 
 Real-time mode writes a batch's commit and its offsets at the same time: a kill may leave the commit without the
-offsets, or the file that was about to become either. Spark refuses to go on from there; without the odd files it
-begins where the last whole batch ended, and nothing is lost.
+offsets, or a temporary file of either. Spark refuses to start from that; without these files it starts from the end of
+the last complete batch, and nothing is lost.
 """
 
 import json
@@ -24,26 +24,26 @@ from millstream.spark import jvm
 
 PREPARED = "prepared-"
 _OF_BATCH = re.compile(r"\.?(?:prepared|transactions)-(\d+)-")
-# Spark's file with the id of a query, which no other query may have.
+# Spark's file with the id of a query, which must be unique.
 IDENTITY = "metadata"
 _BATCH = re.compile(r"\.?(\d+)(\.crc)?\Z")
 _UNFINISHED = re.compile(r"\.\.?\d+\..*\.tmp(\.crc)?\Z")
 
 
 def location(folder: str) -> str:
-    """A folder as a URL that Spark and Hadoop understand: a plain path becomes a `file:` one."""
+    """A folder as a URL for Spark and Hadoop: a plain path becomes a `file:` URL."""
     return folder if "://" in folder or folder.startswith("file:") else Path(folder).resolve().as_uri()
 
 
 class CheckpointBehind(Exception):
-    """A checkpoint that is older than what its query has committed in Kafka: what it writes next was written before."""
+    """A checkpoint older than what its query has committed in Kafka: the query would write records a second time."""
 
 
 def finish(session: SparkSession, url: str, marker: str) -> None:
-    """Have the commit log name the batch that Kafka committed last, as its `marker` says ("<batch>-…", "" for none).
+    """Add the batch that Kafka committed last to the commit log; `marker` is "<batch>-…", "" for none.
 
-    Raises CheckpointBehind where the checkpoint does not know that batch. What was noted until then is removed; what
-    was noted for a later batch stays: another run may have begun since `marker` was read, and have committed it.
+    Raises CheckpointBehind if the checkpoint does not have that batch. Notes up to that batch are removed; a note for a
+    later batch is kept, since another run may have begun after `marker` was read, and have committed that batch.
     """
     noted = {name: int(match[1]) for name in files(session, url) if (match := _OF_BATCH.match(name))}
     committed = [int(name) for name in files(session, f"{url}/commits") if name.isdigit()]
@@ -51,8 +51,8 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
     if batch > last:
         if PREPARED + marker not in noted:
             raise CheckpointBehind(
-                f"Kafka has committed batch {batch} of the query, of which the checkpoint {url} does not know: the "
-                "query would write again what it wrote; start it with its own checkpoint, or create it anew"
+                f"Kafka has committed batch {batch} of the query, which the checkpoint {url} does not have: the "
+                "query would write its records again; start it with its own checkpoint, or create it again"
             )
         rename(session, f"{url}/{PREPARED}{marker}", f"{url}/commits/{batch}")
     for name in [name for name, number in noted.items() if number <= batch]:
@@ -60,10 +60,10 @@ def finish(session: SparkSession, url: str, marker: str) -> None:
 
 
 def mend(session: SparkSession, url: str) -> None:
-    """Remove what a kill left half written in a checkpoint that no query uses now.
+    """Remove the half-written files of a checkpoint that no query is using.
 
-    A server that was frozen may be here while the query runs elsewhere: a commit that is listed before the offsets
-    are has its offsets, where the two are written in that order (exactly once).
+    A server that was frozen may do this while the query runs elsewhere. That is safe: the commits are listed before the
+    offsets, and a query with exactly once writes a batch's offsets before its commit.
     """
     commits = files(session, f"{url}/commits")
     offsets = files(session, f"{url}/offsets")
@@ -73,7 +73,7 @@ def mend(session: SparkSession, url: str) -> None:
 
 
 def restore(session: SparkSession, savepoint: str, url: str) -> None:
-    """Begin a checkpoint that is not there yet with a copy of another one, which no query uses."""
+    """Create a checkpoint that does not exist yet as a copy of another one, which no query is using."""
     if not savepoint or files(session, url):
         return
     part = _copied(session, savepoint, url)
@@ -84,7 +84,7 @@ def restore(session: SparkSession, savepoint: str, url: str) -> None:
 
 
 def save(session: SparkSession, url: str, savepoint: str) -> None:
-    """Copy a checkpoint that no run uses to a place where there is nothing; whole, or not at all. Raises OSError."""
+    """Copy a checkpoint that no run is using to a new place, completely or not at all. Raises OSError."""
     try:
         rename(session, _copied(session, url, savepoint), savepoint)
     except Py4JError as failure:
@@ -92,8 +92,8 @@ def save(session: SparkSession, url: str, savepoint: str) -> None:
 
 
 def _copied(session: SparkSession, url: str, target: str) -> str:
-    """A copy of a folder beside a place that it is to be at; what an earlier try has left there is removed."""
-    # No savepoint can be named so.
+    """Copy a folder to a temporary name beside its target; a leftover of an earlier attempt is removed."""
+    # A savepoint cannot have such a name.
     folder, _, name = target.rpartition("/")
     part = f"{folder}/.{name}.part"
     delete(session, part)
@@ -102,9 +102,9 @@ def _copied(session: SparkSession, url: str, target: str) -> str:
 
 
 def repartition(session: SparkSession, query: DataFrame, url: str, tasks: int) -> None:
-    """Have so many tasks share the states of a query, whose checkpoint no run uses; nothing where they do already.
+    """Repartition the states of a query, whose checkpoint no run is using, to `tasks` tasks; no-op if it has that many.
 
-    Raises Py4JError where that fails: the checkpoint is as it was. How it is done: jvm/StateRepartition.scala.
+    Raises Py4JError on failure; the checkpoint is unchanged then. See jvm/StateRepartition.scala.
     """
     if not files(session, f"{url}/offsets"):
         return
@@ -117,7 +117,7 @@ def repartition(session: SparkSession, query: DataFrame, url: str, tasks: int) -
 
 
 def half_written(offsets: Iterable[str], commits: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Of the files of the two logs, those that are unfinished, or are commits of batches without offsets."""
+    """The files of the two logs that are unfinished, or that are commits of batches without offsets."""
     offsets = list(offsets)
     last = max((int(n) for n in offsets if n.isdigit()), default=-1)
     unfinished = [name for name in offsets if _UNFINISHED.match(name)]
@@ -130,7 +130,7 @@ def _batch(name: str) -> int:
 
 
 def files(session: SparkSession, url: str) -> Sequence[str]:
-    """The names of the files in a folder, none where there is no such folder."""
+    """The names of the files in a folder; none if it does not exist."""
     folder = _local(url)
     if folder is None:
         return jvm.files(session, url)
@@ -138,7 +138,7 @@ def files(session: SparkSession, url: str) -> Sequence[str]:
 
 
 def delete(session: SparkSession, url: str) -> None:
-    """Remove a file, or a folder with all that is in it, if it is there."""
+    """Remove a file, or a folder with its contents, if it exists."""
     path = _local(url)
     if path is None:
         jvm.delete(session, url)
@@ -149,7 +149,7 @@ def delete(session: SparkSession, url: str) -> None:
 
 
 def rename(session: SparkSession, old: str, new: str) -> None:
-    """Give a file another name, in one step."""
+    """Rename a file atomically."""
     path, target = _local(old), _local(new)
     if path is None or target is None:
         jvm.rename(session, old, new)
@@ -158,7 +158,7 @@ def rename(session: SparkSession, old: str, new: str) -> None:
 
 
 def copy(session: SparkSession, old: str, new: str) -> None:
-    """Copy a folder with all that is in it. Raises OSError where it is not there."""
+    """Copy a folder with its contents. Raises OSError if it does not exist."""
     path, target = _local(old), _local(new)
     if path is None or target is None:
         jvm.copy(session, old, new)
@@ -167,7 +167,7 @@ def copy(session: SparkSession, old: str, new: str) -> None:
 
 
 def write(session: SparkSession, url: str, text: str) -> None:
-    """Write a file, in place of one that is there."""
+    """Write a file; an existing one is replaced."""
     path = _local(url)
     if path is None:
         jvm.write(session, url, text)
@@ -176,6 +176,6 @@ def write(session: SparkSession, url: str, text: str) -> None:
 
 
 def _local(url: str) -> Path | None:
-    """The path of a `file:` URL, None for one of another file system."""
+    """The path of a `file:` URL; None for another file system."""
     parts = urlparse(url)
     return Path(url2pathname(parts.path)) if parts.scheme in ("", "file") else None

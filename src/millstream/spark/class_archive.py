@@ -1,10 +1,10 @@
-"""An archive of the classes that a session loads, as the JVM keeps them in memory: half of a start goes into loading.
+"""An archive of the classes that a session loads: loading them takes half of the time of a start.
 
-Java calls it class-data sharing. The archive is made once for a class path and a Java, at the end of a session of its
-own (class_archive_run.py), and mapped into every JVM after that. Where it does not fit or cannot be made, classes are
-loaded as always. Measured in docs/design/014-start.md.
+This is Java's class-data sharing. The archive is created once for a class path and a Java version, at the end of a
+separate session (class_archive_run.py), and mapped into every later JVM. If it does not fit or cannot be created,
+classes are loaded without it. Measured in docs/design/014-start.md.
 
-`python -m millstream.spark.class_archive` compiles the module and makes the archive, so that nobody waits for them.
+`python -m millstream.spark.class_archive` compiles the module and creates the archive in advance.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ from millstream.services.java import java, version
 from millstream.spark import jvm
 
 LOG = logging.getLogger(__name__)
-# A class path is one of a checkout or a release; who goes to and fro between a few should not pay each time.
+# Each checkout or release has its own class path; keep some, for users who switch between a few.
 KEPT = 4
 PATIENCE = 300.0
-# That an archive does not fit is no reason for a word on the user's terminal.
+# Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
 
 
 def options(class_path: Sequence[Path]) -> list[str]:
-    """Java's options by which a JVM with this class path uses its archive, which is made if there is none yet."""
+    """Java's options for a JVM with this class path to use its archive, which is created if it does not exist."""
     file = cache_folder() / "module" / f"classes-{_fingerprint(class_path)}.jsa"
     if not file.exists():
         with one_process(cache_folder()):
@@ -50,18 +50,16 @@ def _fingerprint(class_path: Iterable[Path]) -> str:
 
 
 def _make(file: Path) -> None:
-    """Make the archive; an empty file says that it was tried in vain."""
+    """Create the archive; if that fails, an empty file, so that it is not tried again."""
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         part = Path(folder) / file.name
         command = [sys.executable, "-m", "millstream.spark.class_archive_run", str(part)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
             if done.returncode or not part.exists():
-                LOG.warning(
-                    "no archive of classes was made, so JVMs start as slowly as always: %s", done.stderr[-1000:]
-                )
+                LOG.warning("no class archive was created, so JVMs start without one: %s", done.stderr[-1000:])
         except subprocess.TimeoutExpired:
-            LOG.warning("no archive of classes was made in %d s, so JVMs start as slowly as always", PATIENCE)
+            LOG.warning("no class archive was created in %d s, so JVMs start without one", PATIENCE)
         part.touch()
         os.replace(part, file)
     archives = sorted(file.parent.glob("classes-*.jsa"), key=lambda path: path.stat().st_mtime)

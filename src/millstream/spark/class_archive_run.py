@@ -1,4 +1,4 @@
-"""The session whose classes are archived: it does a little of what a server does first. See class_archive.py.
+"""The session whose classes are archived (class_archive.py): it does a little of what a server does first.
 
 `python -m millstream.spark.class_archive_run FILE` writes the archive into FILE.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millstream.spark.session import Session, SessionOptions, create
 
-# What queries load beside what is touched here.
+# Classes that queries load and that the calls below do not touch.
 CLASSES = (
     "org.apache.kafka.clients.consumer.KafkaConsumer",
     "org.apache.kafka.clients.producer.KafkaProducer",
@@ -21,7 +21,7 @@ CLASSES = (
 
 
 def main(archive: Path) -> None:
-    """Do it, and leave the archive at `archive` when the JVM ends."""
+    """Run the session; the JVM writes the archive to `archive` when it ends."""
     with tempfile.TemporaryDirectory() as folder:
         session = create(SessionOptions(Path(folder), slots=4, archive=archive))
         _work(session, Path(folder))

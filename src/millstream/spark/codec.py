@@ -1,4 +1,4 @@
-"""Records to rows and back: the codec's expressions over columns, and the same for single records on the driver."""
+"""The codec: decodes records to rows and encodes rows, as expressions over columns or for single records."""
 
 import io
 import json
@@ -40,13 +40,13 @@ _LENGTH = struct.Struct(">i")
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are not what the spec says, or a row that the format cannot hold; the text says why and where."""
+    """Bytes that do not fit the spec, or a row that the format cannot hold; the text says why and which field."""
 
 
 def decode(column: SparkColumn, spec: str) -> SparkColumn:
     """A binary column as struct<value: struct<…0, …1>, error: string>.
 
-    A null value is a null payload, a null error means that the record could be read.
+    `value` is null for a null payload; `error` is null if the record could be read.
     """
     return jvm.call_column("Codec", "decode", column, spec)
 
@@ -59,7 +59,7 @@ def encode(column: SparkColumn, spec: str) -> SparkColumn:
 def keep_read(frame: DataFrame, query: str, topic: str, fatal: bool = False) -> DataFrame:
     """The rows whose `k.error` and `v.error` are null; the others go to the query's processing log (type 0).
 
-    Needs raw_key, raw_value, partition and offset beside them. Where bad records are `fatal` they end the query.
+    Requires the columns raw_key, raw_value, partition and offset. If bad records are `fatal`, they end the query.
     """
     label = f"{query}.source.deserializer"
     fine = F.lit(True)
@@ -85,16 +85,17 @@ def keep_keyed(frame: DataFrame, query: str, topic: str) -> DataFrame:
 
 
 def keep_timed(frame: DataFrame, query: str, topic: str) -> DataFrame:
-    """The rows whose rowtime is known and not negative; the others go to the processing log (type 1)."""
+    """The rows whose rowtime is not null or negative; the others go to the processing log (type 1)."""
     time = F.col("rowtime")
     error = F.when(time.isNull() | (time < 0), F.lit(f"a record of topic {topic} has no valid time: it is skipped"))
     return frame.where(report(EXPRESSION, error, f"{query}.source", "value", topic, None))
 
 
 def report(kind: int, error: str | SparkColumn, label: str, target: str, topic: str, record: str | None) -> SparkColumn:
-    """Whether `error` is null; where it is not, an entry of type `kind` goes to the processing log.
+    """True if `error` is null; if it is not, an entry of type `kind` is written to the processing log.
 
-    The label is `<query id>.<operator>`; partition and offset are the frame's; `record` names the column of bytes.
+    The label is `<query id>.<operator>`; partition and offset are the frame's; `record` is the name of the bytes
+    column.
     """
     raw = F.col(record) if record else F.lit(None).cast("binary")
     words = [F.lit(text) for text in (label, target, topic)]
@@ -104,14 +105,14 @@ def report(kind: int, error: str | SparkColumn, label: str, target: str, topic: 
 
 
 class OneRecord:
-    """The codec for one record at a time, on the driver and without a job; any thread may use it."""
+    """The codec for one record at a time, on the driver, without a Spark job; thread-safe."""
 
     def __init__(self, session: SparkSession, spec: str, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._codec = jvm.module(session, "OneRecord")(spec)
 
     def decode(self, data: bytes | None) -> dict[str, Any] | None:
-        """The row that the bytes hold, by column names (values as in types.to_wire); None for a null payload.
+        """The decoded row, by column names (values as in types.to_wire); None for a null payload.
 
         Raises UnreadableRecord.
         """
@@ -122,7 +123,7 @@ class OneRecord:
         return None if row is None else {c.name: from_wire(row[c.name], c.type) for c in self._columns}
 
     def encode(self, row: Mapping[str, Any] | None) -> bytes | None:
-        """The bytes of a row given by column names, absent ones null; None for a null payload.
+        """The encoded bytes of a row given by column names, where absent columns are null; None for a null payload.
 
         Raises UnreadableRecord.
         """
@@ -134,14 +135,14 @@ class OneRecord:
         return None if data is None else bytes(data)
 
     def encode_all(self, rows: Sequence[Mapping[str, Any]]) -> list[bytes | UnreadableRecord | None]:
-        """The bytes of many rows in one call, as `encode`; in place of one that cannot be written, why."""
+        """The bytes of many rows, encoded in one call; for a row that cannot be encoded, the error."""
         wire = ({c.name: to_wire(row.get(c.name), c.type) for c in self._columns} for row in rows)
         answer = io.BytesIO(bytes(self._codec.encodeAll("\n".join(map(json.dumps, wire)).encode())))
         return [_sized(answer) for _ in rows]
 
 
 def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:
-    """The next outcome of the module's encodeAll."""
+    """The next result of the module's encodeAll."""
     (length,) = _LENGTH.unpack(answer.read(_LENGTH.size))
     if length == -2:
         (length,) = _LENGTH.unpack(answer.read(_LENGTH.size))
@@ -151,5 +152,5 @@ def _sized(answer: io.BytesIO) -> bytes | UnreadableRecord | None:
 
 @cache
 def one_record(spec: str, columns: tuple[Column, ...]) -> OneRecord:
-    """The driver's codec for `spec`, made once; `columns` are those that the spec was made of."""
+    """The driver's codec for `spec`, cached; `columns` are the columns that the spec was derived from."""
     return OneRecord(jvm.active(), spec, columns)

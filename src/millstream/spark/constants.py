@@ -1,4 +1,4 @@
-"""Constants as Spark SQL text, of exactly the type that is meant, whatever their content."""
+"""Constants as Spark SQL text of exactly their SQL type, whatever they contain."""
 
 import math
 from decimal import Decimal as Number

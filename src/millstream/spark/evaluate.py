@@ -1,4 +1,4 @@
-"""Expressions and whole narrow plans evaluated in the driver's JVM without a job."""
+"""Evaluates expressions and narrow plans in the driver's JVM, without a Spark job."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ from millstream.spark.types import from_wire, spark_type, to_wire
 
 
 class EvaluationFailed(ValueError):
-    """An expression threw; the text is its message."""
+    """An expression threw an exception; the text is its message."""
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Raises EvaluationFailed for what Java throws in the block."""
+    """Converts exceptions that Java throws in the block to EvaluationFailed."""
     try:
         yield
     except Py4JJavaError as error:
@@ -33,11 +33,11 @@ def _failures() -> Iterator[None]:
 
 
 class Evaluator:
-    """The steps between `leaf` frames and another frame, ready to be applied to rows; any thread may use it.
+    """The steps between `leaf` frames and another frame, ready to be applied to rows; thread-safe.
 
-    Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before. Expressions are
-    `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
-    Raises EvaluationFailed, when it is made and when it is called, where an expression throws that no guard catches.
+    Python values are as described in types.to_wire. A frame with folds keeps its states between calls. Expressions are
+    `compiled` to Java, as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
+    The constructor and calls raise EvaluationFailed if an expression throws that no guard catches.
     """
 
     def __init__(
@@ -45,14 +45,15 @@ class Evaluator:
     ) -> None:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
-        # Spark computes here already what refers to no column.
+        # Spark computes expressions without columns already here.
         with _failures():
             self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
 
     def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
-        """For each row, its outputs: one by a projection, none or more through filters, generators and folds.
+        """For each row, its output rows: one by a projection, any number through filters, generators and folds.
 
-        `leaves` says for each row at which leaf it enters, counted from the left of the frame's unions (default 0).
+        `leaves` has, for each row, the leaf at which it enters, counted from the left of the frame's unions (default
+        0).
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
         with _failures():
@@ -68,16 +69,16 @@ def _columns(types: Sequence[SqlType]) -> str:
 
 
 def leaf(session: SparkSession, columns: Sequence[tuple[str, SqlType]]) -> DataFrame:
-    """A frame without rows, with columns of these names and types, to build an Evaluator's steps upon."""
+    """A frame without rows, with these columns, to build an Evaluator's steps on."""
     fields = [spark.StructField(name, spark_type(type)) for name, type in columns]
     schema = jvm.java_schema(session, spark.StructType(fields))
     return jvm.python_frame(session, jvm.module(session, "Eval").leaf(jvm.java_session(session), schema))
 
 
 def evaluate(session: SparkSession, texts: Sequence[str], types: Sequence[SqlType]) -> tuple[Any, ...]:
-    """The values of Spark SQL expressions that refer to no column, of the given types.
+    """The values of Spark SQL expressions without columns, of the given types.
 
-    Raises EvaluationFailed where one throws, pyspark's AnalysisException where one makes no sense.
+    Raises EvaluationFailed if one throws, pyspark's AnalysisException if one is not valid.
     """
     aliased = [f"{text} as C{i}" for i, text in enumerate(texts)]
     return Evaluator(leaf(session, []).selectExpr(*aliased), [], types, compiled=False)([[]])[0][0]

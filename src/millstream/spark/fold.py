@@ -1,13 +1,13 @@
-"""The one stateful operator: the rows of a group folded into one state, in order of arrival.
+"""The only stateful operator: it folds the rows of a group into one state, in order of arrival.
 
-Its expressions are Spark SQL over `state` (before the row; null where there is none), `row` (a struct of all columns
-of the frame), `new` (the state after it) and `clock` (stream time: the greatest column `clock` of the partition
-so far, this row's included; null where the frame has no such column). A count by `k`:
+Its expressions are Spark SQL over `state` (before the row; null if there is none), `row` (a struct of all columns of
+the frame), `new` (the state after the row) and `clock` (stream time: the greatest value of the column `clock` in the
+partition so far, including this row; null if the frame has no such column). A count by `k`:
 
     Fold(by=("k",), state="struct<n: bigint>", update="struct(coalesce(state.n, 0) + 1)",
          emit="array(struct(row.k as k, new.n as n))", out="struct<k: string, n: bigint>", label="CTAS_N_0.aggregate")
 
-    row      state of its group      rows that come out
+    row      state of its group      output rows
     k=a      {n: 1}                  a, 1
     k=b      {n: 1}                  b, 1
     k=a      {n: 2}                  a, 2
@@ -30,11 +30,11 @@ _NO_BYTES = spark_sql(null("binary"))
 class Expiry:
     """What the advance of stream time alone does to a state; rows of other groups advance it too.
 
-    `due` (over state) is the stream time, bigint ms, at which a state expires, null for never, and `partition` (over
-    state) the source partition whose time counts. States that are due expire one by one in the order of (due,
-    `order`, group), `order` being a binary (over state); `update` gives the state that stays (null deletes it), `emit`
-    the array of outputs, as a fold's do, `row` being the row that moved the clock, which was folded before.
-    `fixed_due`: as long as there is a state, its `due` and `partition` do not change.
+    `due` (over state) is the stream time in ms (bigint) at which a state expires, null for never; `partition` (over
+    state) is the source partition whose time counts. States that are due expire one by one in the order of (due,
+    `order`, group), where `order` is a binary (over state). `update` is the new state (null deletes it), `emit` the
+    array of outputs, as in a fold; `row` is the row that moved stream time, which was folded before.
+    `fixed_due`: `due` and `partition` do not change as long as the state exists.
     """
 
     due: SparkSql
@@ -47,9 +47,9 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class Punctuation:
-    """When stream time is sent to the tasks that a row does not go to, in ms: at `first`, `first` + `step`, … .
+    """When stream time is sent to the tasks that a row does not go to: at `first`, `first` + `step`, … (in ms).
 
-    Nothing may be due between. The frame has the columns clock and partition (int).
+    No state may be due between these times. The frame has the columns clock and partition (int).
     """
 
     first: int
@@ -58,15 +58,15 @@ class Punctuation:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A fold: `by` are the frame's columns that are the group.
+    """A fold: `by` are the columns of the frame that form the group.
 
-    `update` gives the next state (null: none), `emit` an array of structs. A row for which one of them throws is
+    `update` is the next state (null: none), `emit` an array of output structs. A row for which one of them throws is
     reported to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and
     changes nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's
-    columns. `subkey` (over row: binary) divides a group: each subkey has a state of its own, but they share the
-    group's task, and with it stream time. `shared_clock`: all partitions have one clock. `table_input` names the input
-    (table_bootstrap.table_input) whose rows have `side` 1 and are awaited at a start, "" for none. `punctuation`: when
-    other tasks learn stream time; without, a task knows the time of the rows that reach it.
+    columns. `subkey` (over row: binary) divides a group: each subkey has its own state, but they share the group's
+    task, and with it stream time. `shared_clock`: all partitions have one clock. `table_input` names the input
+    (table_bootstrap.table_input) whose rows have `side` 1 and which streams wait for at a start, "" for none.
+    `punctuation`: when other tasks get stream time; without it, a task only knows the times of the rows it gets.
     """
 
     by: Sequence[str]
@@ -83,9 +83,9 @@ class Fold:
 
 
 def fold(rows: DataFrame, what: Fold, live: bool) -> DataFrame:
-    """The outputs of a fold over the rows: of a stream in real time, else of a frame that the driver evaluates.
+    """The outputs of a fold over the rows: of a stream in real time if `live`, else of a frame for the Evaluator.
 
-    Raises pyspark's AnalysisException where an expression makes no sense.
+    Raises pyspark's AnalysisException if an expression is not valid.
     """
     return stateful(rows, _texts(what), live, what.punctuation)
 
@@ -95,7 +95,7 @@ def stateful(
 ) -> DataFrame:
     """The outputs of the stateful operator that `texts` specify: a fold, or a stream-stream join.
 
-    It is jvm/StatefulOperator.scala. Raises pyspark's AnalysisException where an expression makes no sense.
+    It is implemented in jvm/StatefulOperator.scala. Raises pyspark's AnalysisException if an expression is not valid.
     """
     session = rows.sparkSession
     operator = jvm.module(session, "StatefulOperator")
@@ -107,15 +107,16 @@ def stateful(
 
 
 def clock(live: bool) -> str:
-    """The text of a frame's column `clock`: stream time at a row, known before rows go to the tasks of their groups.
+    """The text of a frame's column `clock`: stream time at a row, before rows are sent to the tasks of their groups.
 
-    Needs the columns partition and rowtime. What the driver evaluates sees every row, where rowtime will do.
+    Requires the columns partition and rowtime. An Evaluator sees every row in one place, so rowtime is sufficient
+    there.
     """
     return f"ms_stream_time(partition, rowtime, '{uuid4().hex}')" if live else "rowtime"
 
 
 def _punctuated(rows: DataFrame, by: Sequence[str], at: Punctuation) -> DataFrame:
-    """The rows, and behind one that moves stream time its punctuations, which have no group."""
+    """The rows, each followed by the punctuations that it causes; a punctuation has no group."""
     carried = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
     side = "side" if "side" in rows.columns else "cast(null as int)"
     call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, partition, clock, {side}, {', '.join(by)})"
@@ -126,7 +127,7 @@ def _punctuated(rows: DataFrame, by: Sequence[str], at: Punctuation) -> DataFram
 
 
 def _texts(what: Fold) -> dict[str, str]:
-    """The texts that jvm/FoldOperator.scala reads, by its names."""
+    """The texts by the names under which jvm/FoldOperator.scala reads them."""
     texts = {
         "by": ",".join(what.by),
         "state": what.state,

@@ -1,9 +1,9 @@
 """Foreign-key joins of tables: three folds.
 
-The first, by the left table's key, stores the foreign key of its row and moves the row's subscription; the second, by
-the foreign key, stores the right table's row and the subscriptions, and emits every change; the third, by the left's
-key again, drops what a task emits after another has emitted newer: answers to a row that was replaced since.
-`SELECT * FROM orders o JOIN users u ON o.user = u.id`:
+The first, by the left table's key, stores the foreign key of the left row and moves its subscription. The second, by
+the foreign key, stores the right table's row and the subscriptions, and emits every change. The third, again by the
+left's key, drops outdated results: outputs for a left row that was replaced meanwhile, which may arrive after newer
+ones because another task has emitted them. `SELECT * FROM orders o JOIN users u ON o.user = u.id`:
 
     record             state 1, by o.id    to u.id                       state 2, by u.id              rows
     user u1: Ann       none                the row itself                u1: Ann, no subscriptions     none
@@ -40,15 +40,15 @@ from millstream.spark.lower import guarded
 
 
 class _Subscription(IntEnum):
-    """What a row of the left table asks of the fold by the foreign key."""
+    """The command that a row of the left table sends to the fold by the foreign key."""
 
     # The subscription ends: without an output, or with a tombstone.
     DELETE = 0
     RETRACT = 1
-    # There is a subscription, and an output: in any case, or only where the right table has a row.
+    # The subscription is stored, with an output: in any case, or only if the right table has a row.
     ANSWER = 2
     FIND = 3
-    # There is none; the output is the left row alone, or a tombstone where it is null.
+    # There is no subscription; the output is the left row alone, or a tombstone if it is null.
     ALONE = 4
 
 
@@ -58,7 +58,7 @@ _REST_TYPES = {"rowtime": "bigint", **PLACE_TYPES}
 
 
 class ForeignKeyJoin(JoinStep):
-    """A table that looks rows up in another by a foreign key."""
+    """A table that looks up rows of another table by a foreign key."""
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
@@ -69,7 +69,7 @@ class ForeignKeyJoin(JoinStep):
     # ------------------------------------------------------------ the subscription of a left row
 
     def _rights(self) -> dict[str, StructLayout]:
-        """The inputs whose rows the first fold forwards: the right table's too."""
+        """The inputs whose rows the first fold forwards, including the right table."""
         return {f"right{self.place}": right_layout(self.join), **self.forwarded}
 
     def _left_rows(self, frame: DataFrame) -> DataFrame:
@@ -81,7 +81,7 @@ class ForeignKeyJoin(JoinStep):
 
     @staticmethod
     def _left_group(spread: str) -> tuple[str, str]:
-        """The left row's group: its key, and what spreads the rows that are forwarded."""
+        """The left row's group: its key, and the number that spreads forwarded rows over the tasks."""
         return "if(input = 0, key, null) as left_key", f"if(input = 0, 0L, {spread}) as spread"
 
     def _message_layout(self) -> StructLayout:
@@ -113,7 +113,7 @@ class ForeignKeyJoin(JoinStep):
         )
 
     def _moves(self) -> OperatorExpression:
-        """What a row of the left table does to subscriptions."""
+        """The effect of a row of the left table on subscriptions."""
         outer = self.join.outer.left
         old, new = STATE.field("foreign_key"), ROW.field("foreign_key")
         subscribed, subscribes = old.field("K0").is_not_null(), new.field("K0").is_not_null()
@@ -146,7 +146,7 @@ class ForeignKeyJoin(JoinStep):
         return rows.selectExpr("*", f"if(join_key is null, {spread}, 0L) as spread")
 
     def _answering(self) -> Fold:
-        """By the foreign key: the state is the right's row, its time, and the left rows in the order of their keys."""
+        """By the foreign key: the state is the right row, its time, and the subscribed left rows, ordered by key."""
         subscription = StructLayout(
             {
                 "key_order": "binary",
@@ -189,7 +189,7 @@ class ForeignKeyJoin(JoinStep):
         )
 
     def _subscriptions(self, subscriptions: OperatorExpression, layout: StructLayout) -> OperatorExpression:
-        """The subscriptions with that of the row at hand, or without it where it ends."""
+        """The subscriptions after adding that of the current row, or removing it if it ends."""
         own = ROW.field("key_order")
         before = subscriptions.filter("entry", lambda entry: entry.field("key_order") < own)
         after = subscriptions.filter("entry", lambda entry: entry.field("key_order") > own)
@@ -207,7 +207,7 @@ class ForeignKeyJoin(JoinStep):
         rowtime: OperatorExpression,
         number: OperatorExpression,
     ) -> OperatorExpression:
-        """A row of the result; `number` is the offset of the left row that it is an answer to."""
+        """A row of the result; `number` is the offset of the left row that it belongs to."""
         return self.row(key, value, rowtime, number=number)
 
     def _answers_to_left(self) -> OperatorExpression:
@@ -230,7 +230,7 @@ class ForeignKeyJoin(JoinStep):
         )
 
     def _answers_to_right(self) -> OperatorExpression:
-        """A row of the right table joins every left row that is subscribed to it, in the order of their keys."""
+        """A row of the right table joins every subscribed left row, in the order of their keys."""
 
         def answer(entry: OperatorExpression) -> OperatorExpression:
             key, left, number = entry.field("key"), entry.field("value"), entry.field("offset")
@@ -241,10 +241,11 @@ class ForeignKeyJoin(JoinStep):
 
         return call("coalesce", STATE.field("subscriptions").transform("entry", answer), array())
 
-    # ------------------------------------------------------------ what is still the newest answer
+    # ------------------------------------------------------------ dropping outdated results
 
     def _latest(self) -> Fold:
-        """By the left's key: the state is the greatest number of its answers; one with a lesser number is dropped."""
+        """By the left's key: the state is the greatest number of its results; a result with a smaller one is
+        dropped."""
         layout = StructLayout({"number": "bigint"})
         number, newest = ROW.field("number"), STATE.field("number")
         is_left = ROW.field("input").equals(integer(0))
@@ -261,7 +262,7 @@ class ForeignKeyJoin(JoinStep):
 
 
 def _unless_empty(layout: StructLayout, values: dict[str, OperatorExpression]) -> OperatorExpression:
-    """The state, or none where it has neither a right row nor subscriptions."""
+    """The state; null if it has neither a right row nor subscriptions."""
 
     def state(subscriptions: OperatorExpression) -> OperatorExpression:
         empty = call("size", subscriptions).equals(0) & values["right"].is_null()

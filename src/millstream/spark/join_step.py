@@ -1,4 +1,4 @@
-"""What the joins of a chain have in common: inputs, types, and the rows that a join forwards (see joins.py)."""
+"""The common parts of the joins of a chain: inputs, types, and forwarded rows (see joins.py)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,12 +27,12 @@ from millstream.spark.lower import guarded
 
 PLACE = ("headers", "partition", "offset")
 PLACE_TYPES = {"headers": HEADERS, "partition": "int", "offset": "bigint"}
-# What an operator's expressions are over, as fold.py says.
+# The variables of an operator's expressions (fold.py).
 ROW, STATE = column("row"), column("state")
 
 
 def bounds_of(node: PlanNode) -> tuple[str, ...]:
-    """The columns of a node's rows that have their window's bounds."""
+    """The columns of a node's rows with the bounds of their window."""
     return ("wstart", "wend") if windowed(node) else ()
 
 
@@ -49,23 +49,23 @@ def compared_key(join: Join) -> StructLayout:
 
 
 def right_layout(join: Join) -> StructLayout:
-    """What a row has of the right input of a join: the key compared, the value, and stream time."""
+    """What a join stores of a row of its right input: the compared key, the value, and stream time."""
     value = columns_layout("V", join.right.schema.value)
     return StructLayout({"join_key": compared_key(join).type, "value": value.type, "clock": "bigint"})
 
 
 def with_key(rows: DataFrame, missing: str, side: PlanNode, query: str) -> DataFrame:
-    """The rows of an input of a join but those whose key is `missing`, which are put into the processing log."""
-    why = "a row whose join key is null joins nothing: it is left out"
+    """A join's input without the rows whose key is `missing`, which are written to the processing log."""
+    why = "the row's join key is null, so it joins no row: it is left out"
     error = F.when(F.expr(missing), F.lit(why))
     return rows.where(report(EXPRESSION, error, f"{query}.join", "key", leaves(side)[0].origin.topic, None))
 
 
 class JoinStep:
-    """One join of a chain: `place` is the number of its right input; the rows of the `later` joins' are forwarded.
+    """One join of a chain: `place` is the number of its right input; rows of the inputs of `later` joins are forwarded.
 
-    What its operator reads has the columns `join_key` (null for a row that is forwarded), `side` (0, 1, null), `value`
-    (of a left row), `right` (of a right row: its value) and `own_key` (the key of a left row).
+    Its operator's input has the columns `join_key` (null for a forwarded row), `side` (0, 1, null), `value` (of a left
+    row), `right` (the value of a right row) and `own_key` (the key of a left row).
     """
 
     def __init__(self, join: Join, place: int, later: Sequence[Join], query: str, live: bool) -> None:
@@ -90,7 +90,7 @@ class JoinStep:
         raise NotImplementedError
 
     def prepared(self, frame: DataFrame) -> DataFrame:
-        """What the operator reads, as the class says, with `clock` and, where rows are forwarded, `spread`."""
+        """The operator's input, as described above, with `clock` and, if rows are forwarded, `spread`."""
         right = f"right{self.place}"
         left_key = guarded(self.join.left_key, f"{self.query}.join|{self.join.text}")
         key = f"case input when 0 then named_struct('K0', {left_key}) when {self.place} then {right}.join_key end"
@@ -105,21 +105,21 @@ class JoinStep:
         return rows.selectExpr("*", spread) if self.forwarded else rows
 
     def by(self) -> tuple[str, ...]:
-        """The group; rows that are forwarded are spread over the tasks by what they will be joined on."""
+        """The group; forwarded rows are spread over the tasks by the key of their later join."""
         sized = windowed(self.join)
-        # Windows of fixed size are identified by their start, whatever their sizes.
+        # Windows of fixed size are identified by their start alone, whatever their sizes.
         bounds = self.bounds if sized is None or sized.size_ms is None else self.bounds[:1]
         return ("join_key", *(["spread"] if self.forwarded else []), *bounds)
 
     def spread(self) -> str:
-        """Spark SQL of the number that spreads rows that are forwarded over the tasks."""
+        """Spark SQL of the number that spreads forwarded rows over the tasks."""
         keys = ", ".join(f"{name}.join_key" for name in self.forwarded)
         return f"xxhash64({keys})" if keys else "0L"
 
     # ------------------------------------------------------------ what an operator emits
 
     def value(self, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
-        """The joined value of two structs, either of them maybe null."""
+        """The joined value of two structs, of which either may be null."""
         values = [left.field(f"V{i}") for i in range(len(self.join.left.schema.value))]
         values += [right.field(f"V{i}") for i in range(len(self.join.right.schema.value))]
         return struct_of({f"V{i}": value for i, value in enumerate(values or [null("int")])})
@@ -132,13 +132,13 @@ class JoinStep:
         window: OperatorExpression = ROW,
         **more: OperatorExpression,
     ) -> OperatorExpression:
-        """A row of the join's result; `window` has the bounds, and `more` are columns behind the others."""
+        """A row of the join's result; `window` has the bounds, and `more` are additional columns."""
         values: dict[str, SqlOperand] = {"input": integer(0), "key": key, "value": value, "rowtime": rowtime}
         nothing = {name: layout.null() for name, layout in self.forwarded.items()}
         return self._output({**values, **nothing, **more}, window)
 
     def forward(self, **more: OperatorExpression) -> OperatorExpression:
-        """The row at hand, of an input of a later join, as it came; `more` are columns behind the others."""
+        """The current row, unchanged, as a row of a later join's input; `more` are additional columns."""
         as_it_came = {name: ROW.field(name) for name in ("input", "rowtime", *self.forwarded)}
         return self._output({**as_it_came, "key": self.own_key.null(), "value": self.joined.null(), **more}, ROW)
 

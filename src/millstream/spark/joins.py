@@ -1,12 +1,12 @@
 """Joins as folds over the union of their inputs.
 
-Spark wants every union before the first stateful step. So all inputs of a chain of joins are one frame from the start:
-a row has its `input`, the number of the input that it comes from. What is in it is in `key` and `value` for input 0,
+Spark requires all unions to come before the first stateful operator. So all inputs of a chain of joins are one frame
+from the start: the column `input` has the number of a row's input. The row's data is in `key` and `value` for input 0,
 in `right<n>` for input n. Join n folds inputs 0 and n into input 0 and forwards the rows of the later inputs.
 
 `SELECT * FROM orders o LEFT JOIN users u ON o.user = u.id LEFT JOIN items i ON o.item = i.id`, orders a stream:
 
-    row that comes in                       state of join 1, by u.id   row after join 1, before join 2 (state by i.id)
+    input row                               state of join 1, by u.id   row after join 1, before join 2 (state by i.id)
     input 1, right1 {u1, Ann}               u1: {right: Ann}           none
     input 2, right2 {i7, pen}               none: it is forwarded      input 2, right2 {i7, pen}   i7: {right: pen}
     input 0, value {u1, i7}                 u1: {right: Ann}           input 0, value {u1, i7, Ann}
@@ -44,9 +44,9 @@ _IS_LEFT = ROW.field("side").equals(integer(0))
 
 
 def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: bool) -> DataFrame:
-    """The rows of a chain of joins, of which `node` is the last; `rows` gives those of its inputs.
+    """The rows of a chain of joins, of which `node` is the last; `rows` returns those of an input.
 
-    Those of a join that `knows_old` have besides `old`: the value that the row replaces.
+    The rows of a join that `knows_old` also have `old`: the value that the row replaces.
     """
     chain = _chain(node)
     frame = _union(chain, rows, query, live)
@@ -56,12 +56,12 @@ def joined(node: Join, rows: Callable[[PlanNode], DataFrame], query: str, live: 
 
 
 def knows_old(node: PlanNode) -> bool:
-    """Whether a node is a join that can say which value a row of it replaces: one of two tables by their keys."""
+    """True if a node is a join that knows which value its row replaces: a join of two tables by their keys."""
     return isinstance(node, Join) and _kind(node) is TableTableJoin
 
 
 def _chain(node: Join) -> list[Join]:
-    """The joins of a chain, the first one first."""
+    """The joins of a chain, the first join first."""
     return [*_chain(node.left), node] if isinstance(node.left, Join) else [node]
 
 
@@ -74,7 +74,7 @@ def _kind(join: Join) -> type[JoinStep]:
 
 
 def _clock(join: Join, live: bool) -> str:
-    """Stream time at a row of an input, where the join asks for it."""
+    """Stream time at a row of an input, if the join needs it."""
     return f"{clock(live) if join.window else 'rowtime'} as clock"
 
 
@@ -103,12 +103,12 @@ def _union(chain: Sequence[Join], rows: Callable[[PlanNode], DataFrame], query: 
 
 
 def _key_of(first: PlanNode) -> str:
-    """The key of a stream without one is a struct like any other."""
+    """The text of the key; for a stream without a key, a struct with a null field."""
     return "key" if first.schema.key else "named_struct('K0', cast(null as int))"
 
 
 class _FoldJoin(JoinStep):
-    """A join that is one fold."""
+    """A join that consists of one fold."""
 
     def run(self, frame: DataFrame) -> DataFrame:
         """The rows after this join."""
@@ -120,7 +120,7 @@ class _FoldJoin(JoinStep):
 
 
 class StreamTableJoin(_FoldJoin):
-    """A stream and a table: the state is the table's row; only rows of the stream are joined."""
+    """A stream and a table: the state is the table's row; only rows of the stream produce results."""
 
     def fold(self) -> Fold:
         """The state of a key is the value of the table's row."""
@@ -137,13 +137,13 @@ class StreamTableJoin(_FoldJoin):
 
 
 class TableTableJoin(_FoldJoin):
-    """Two tables by their keys: the state is the last row of either side, and its time."""
+    """Two tables by their keys: the state is the last row of either side, with its time."""
 
     def _out_types(self) -> Mapping[str, str]:
         return {**super()._out_types(), **({} if self.later else {"old": self.joined.type})}
 
     def fold(self) -> Fold:
-        """The state of a key is the value of either side's row and its rowtime."""
+        """The state of a key is the value and rowtime of either side's row."""
         layout = StructLayout(
             {"left": self.left.type, "left_time": "bigint", "right": self.right.type, "right_time": "bigint"}
         )
@@ -162,7 +162,7 @@ class TableTableJoin(_FoldJoin):
         )
 
     def _change(self, own: str, other: str) -> OperatorExpression:
-        """What a row of one side gives: as Kafka Streams does, a tombstone too where there was no result before."""
+        """The output for a row of one side; like Kafka Streams, a tombstone also if there was no result before."""
         outer = self.join.outer
         own_outer, other_outer = (outer.left, outer.right) if own == "left" else (outer.right, outer.left)
         value = _LEFT if own == "left" else _RIGHT
@@ -181,7 +181,7 @@ class TableTableJoin(_FoldJoin):
         return if_(no_counterpart, alone, both)
 
     def _old(self) -> OperatorExpression:
-        """The result before the row at hand, null where there was none."""
+        """The result before the current row; null if there was none."""
         left, right, outer = STATE.field("left"), STATE.field("right"), self.join.outer
         missing = left.is_null() & right.is_null()
         if not outer.left:

@@ -1,4 +1,4 @@
-"""The only door to the JVM: compiles the Scala module once, finds its classes, passes values through the gateway."""
+"""The gateway to the JVM: compiles the Scala module once, looks up its classes, converts arguments and results."""
 
 import hashlib
 import os
@@ -25,18 +25,18 @@ PACKAGE = "org.apache.spark.sql.millstream"
 
 
 def class_path() -> list[Path]:
-    """The jars that a session needs beside Spark's own: the Kafka source, and the Scala module.
+    """The jars that a session needs besides Spark's own: the Kafka source, and the Scala module.
 
-    Downloads and compiles what the user's cache lacks. Raises SetupError.
+    Downloads and compiles what is not in the user's cache. Raises SetupError.
     """
     kafka = fetch("spark")
     return [*kafka, compiled(kafka)]
 
 
 def compiled(libraries: Iterable[Path]) -> Path:
-    """The jar of the Scala module, compiled now if its sources, Spark or the libraries are not those of the cache.
+    """The jar of the Scala module, compiled if its sources, Spark or the libraries differ from those in the cache.
 
-    Raises SetupError with the compiler's own words.
+    Raises SetupError with the compiler's messages.
     """
     libraries = list(libraries)
     sources = sorted(shipped("jvm").glob("*.scala"))
@@ -59,11 +59,11 @@ def _fingerprint(sources: Iterable[Path], libraries: Iterable[Path]) -> str:
 
 
 def _compile(sources: Iterable[Path], libraries: Iterable[Path], jar: Path) -> None:
-    """Compile into a file of this process's own, then give it its name: others see a whole jar or none."""
+    """Compile into a temporary file, then rename it: other processes see a complete jar or none."""
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
         part = Path(folder) / jar.name
         path = ":".join([f"{spark_home()}/jars/*", *map(str, libraries)])
-        # The compiler's trees are deep; one JIT tier makes a short run shorter.
+        # The compiler recurses deeply; with one JIT tier a short run is faster.
         command: list[str | Path] = [java(), "-Xss8m", "-XX:TieredStopAtLevel=1", "-cp", path, "scala.tools.nsc.Main"]
         options: list[str | Path] = ["-usejavacp", "-nowarn", "-d", part]
         done = subprocess.run([*command, *options, *sources], capture_output=True, text=True, check=False)
@@ -79,9 +79,9 @@ def module(session: SparkSession, name: str) -> Any:
 
 @cache
 def _java_class(java: Any, name: str) -> Any:
-    """The Java class of a qualified name, looked up once a gateway.
+    """The Java class of a qualified name, cached for each gateway.
 
-    The gateway searches the whole class path for a class named `org`, then `org.apache`, and so on: some milliseconds.
+    The gateway would search the whole class path for a class `org`, then `org.apache`, and so on: some milliseconds.
     """
     return reduce(getattr, name.split("."), java)
 
@@ -92,7 +92,7 @@ def machine(session: SparkSession) -> Any:
 
 
 def alive(session: SparkSession) -> bool:
-    """Whether the driver's JVM still runs; True where this process did not start it, and so cannot know."""
+    """True if the driver's JVM is running, or if this process did not start it and so cannot tell."""
     process = getattr(session.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
 
@@ -105,33 +105,33 @@ def kill(session: SparkSession) -> None:
 
 
 def register(session: SparkSession) -> None:
-    """Make the module's ms_ functions callable in the session's SQL, and follow its queries' runs."""
-    # pyspark refers to these by their simple names, which the gateway else searches for in each package it imports.
+    """Register the module's ms_ functions for the session's SQL, and its listener for queries."""
+    # pyspark refers to these by their simple names, for which the gateway would search each imported package.
     for name in ("api.python.PythonUtils", "sql.functions"):
         java_import(machine(session), f"org.apache.spark.{name}")
     module(session, "SessionSetup").apply(session._jsparkSession)
 
 
 def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
-    """A column that the module makes of a column; needs an active session."""
+    """The column that a method of the module derives from a column; needs an active session."""
     function = getattr(module(active(), name), method)
     return Column(function(column._jc, *rest))
 
 
 def active() -> SparkSession:
-    """The session of this process; RuntimeError where there is none."""
+    """The session of this process. Raises RuntimeError if there is none."""
     session = SparkSession.active()
     assert isinstance(session, SparkSession)
     return session
 
 
 def java_frame(frame: DataFrame) -> Any:
-    """A frame as the module takes it."""
+    """A frame as the module's Java object."""
     return frame._jdf
 
 
 def java_session(session: SparkSession) -> Any:
-    """A session as the module takes it."""
+    """A session as the module's Java object."""
     return session._jsparkSession
 
 
@@ -152,34 +152,34 @@ def java_list(session: SparkSession, values: Iterable[object]) -> Any:
 
 
 def java_schema(session: SparkSession, schema: StructType) -> Any:
-    """A schema as the module takes it."""
+    """A schema as the module's Java object."""
     return session._jsparkSession.parseDataType(schema.json())
 
 
 def python_frame(session: SparkSession, frame: Any) -> DataFrame:
-    """A frame that the module made, as Python has it."""
+    """A frame from the module as a Python object."""
     return DataFrame(frame, session)
 
 
 def python_query(java_query: Any) -> StreamingQuery:
-    """A streaming query that the module started."""
+    """A streaming query from the module as a Python object."""
     return StreamingQuery(java_query)
 
 
 def _hadoop(session: SparkSession, url: str) -> tuple[Any, Any]:
-    """The path of a URL, and the Hadoop file system that it is in."""
+    """The path of a URL, and the Hadoop file system that contains it."""
     path = machine(session).org.apache.hadoop.fs.Path(url)
     return path, path.getFileSystem(session._jsc.hadoopConfiguration())
 
 
 def delete(session: SparkSession, url: str) -> None:
-    """Remove a folder of any Hadoop file system, with all that is in it, if it is there."""
+    """Remove a folder of any Hadoop file system with its contents, if it exists."""
     path, system = _hadoop(session, url)
     system.delete(path, True)
 
 
 def copy(session: SparkSession, old: str, new: str) -> None:
-    """Copy a folder of any Hadoop file system to another. Raises OSError where that cannot be."""
+    """Copy a folder of any Hadoop file system to another. Raises OSError on failure."""
     (path, source), (target, sink) = _hadoop(session, old), _hadoop(session, new)
     util = machine(session).org.apache.hadoop.fs.FileUtil
     if not util.copy(source, path, sink, target, False, session._jsc.hadoopConfiguration()):
@@ -187,7 +187,7 @@ def copy(session: SparkSession, old: str, new: str) -> None:
 
 
 def write(session: SparkSession, url: str, text: str) -> None:
-    """Write a file of any Hadoop file system, in place of one that is there."""
+    """Write a file of any Hadoop file system; an existing one is replaced."""
     path, system = _hadoop(session, url)
     stream = system.create(path, True)
     try:
@@ -197,13 +197,13 @@ def write(session: SparkSession, url: str, text: str) -> None:
 
 
 def rename(session: SparkSession, old: str, new: str) -> None:
-    """Give a file of any Hadoop file system another name. Raises OSError where that cannot be."""
+    """Rename a file of any Hadoop file system. Raises OSError on failure."""
     (path, system), (target, _) = _hadoop(session, old), _hadoop(session, new)
     if not system.rename(path, target):
         raise OSError(f"{old} cannot be renamed to {new}")
 
 
 def files(session: SparkSession, url: str) -> list[str]:
-    """The names of the files in a folder of any Hadoop file system, none where there is no such folder."""
+    """The names of the files in a folder of any Hadoop file system; none if it does not exist."""
     path, system = _hadoop(session, url)
     return [str(status.getPath().getName()) for status in system.listStatus(path)] if system.exists(path) else []

@@ -1,7 +1,7 @@
 """From a typed expression to Spark SQL text, for expr() over a relation of key, value, rowtime, partition, offset.
 
-What fails in the language throws here, and `guarded` turns that into null and a log entry. Null operands of
-arithmetic fail too: arithmetic passes nulls on, so that one ms_need around the whole of it is enough.
+An expression that fails in the language throws here, and `guarded` turns that into null and a log entry. Null operands
+of arithmetic are failures too; since arithmetic returns null for them, one ms_need around the whole of it is enough.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _BOOLEANS = (
     typed.TypedInList,
     typed.TypedLike,
 )
-# For quotients and results too wide for Spark's own operators; what loses a digit fails.
+# For quotients and results that are too wide for Spark's own operators; losing a digit is a failure.
 _DECIMALS = {
     "+": "ms_decimal_add",
     "-": "ms_decimal_subtract",
@@ -46,7 +46,7 @@ _DECIMALS = {
     "/": "ms_decimal_divide",
     "%": "ms_decimal_remainder",
 }
-# Functions that put values together; those of ours that repeat text look before they make it (jvm/RowBudget.scala).
+# Functions that build large values; ours that repeat text check the size first (jvm/RowBudget.scala).
 _GROWING = frozenset(
     (
         *("ARRAY_CONCAT", "ARRAY_JOIN", "ARRAY_UNION", "CONCAT", "CONCAT_WS", "ENCODE", "JSON_CONCAT"),
@@ -54,27 +54,28 @@ _GROWING = frozenset(
     )
 )
 _ORDER = ("<", "<=", ">", ">=")
-# From here on, characters of two units come before those of one.
+# UTF-16 sorts surrogate pairs before the characters from here on, UTF-8 sorts them after.
 _SURROGATE = "\ue000"
 
 
 def to_sql(expression: typed.TypedExpression, label: str | None = None) -> SparkSql:
-    """Spark SQL text that computes `expression`, throwing where it fails.
+    """Spark SQL text that computes `expression` and throws if it fails.
 
-    With a label, elements of constructors and calls as arguments guard themselves: one that fails is null by itself,
-    and the label names it in the processing log. Without one nothing is guarded, and no column is needed.
+    With a label, each element of a constructor and each argument that is a call is guarded by itself: if it fails, it
+    is null and an entry with the label is logged. Without a label nothing is guarded, and no column is needed.
     """
     return SparkSql(_sql(expression, label))
 
 
 def guarded(expression: typed.TypedExpression, label: str) -> SparkSql:
-    """Spark SQL text that gives null, and an entry labelled `label` in the processing log, where `expression` fails."""
+    """Spark SQL text that computes `expression`; if it fails, null and an entry labelled `label` in the processing
+    log."""
     text = _sql(expression, label)
     return SparkSql(f"ms_guard({text}, {quoted(label)}, partition, offset)" if may_fail(expression) else text)
 
 
 def may_fail(expression: typed.TypedExpression) -> bool:
-    """Whether computing `expression` can throw."""
+    """True if computing `expression` can throw."""
     match expression:
         case typed.TypedCall():
             return True
@@ -93,14 +94,14 @@ def may_fail(expression: typed.TypedExpression) -> bool:
 
 
 def _is_exact(type: SqlType | None, operator: str, right: typed.TypedExpression) -> bool:
-    """Whether integer or decimal arithmetic has a result whatever the operands."""
+    """True if integer or decimal arithmetic has a result for all operands."""
     if isinstance(type, Decimal):
         return computed(type) == type and operator in "+-*"
     return operator in "+-*" or _is_number(right)
 
 
 def may_be_null(expression: typed.TypedExpression) -> bool:
-    """Whether `expression`, where it does not fail, can be null."""
+    """True if `expression` can be null without failing."""
     match expression:
         case typed.Constant(_, value):
             return value is None
@@ -143,7 +144,7 @@ def _sql(expression: typed.TypedExpression, label: str | None) -> str:
 
 
 def _sure(expression: typed.TypedExpression, label: str | None) -> str:
-    """A value that fails where it is null."""
+    """A value that fails if it is null."""
     text = _sql(expression, label)
     return f"ms_need({text})" if may_be_null(expression) else text
 
@@ -183,7 +184,7 @@ def _(expression: typed.TypedLambda, label: str | None) -> str:
 
 
 def _bounded(text: str, type: SqlType | None) -> str:
-    """A value that fails where it is larger than a function's result may be; numbers are not."""
+    """A value that fails if it is larger than a function's result may be; numbers are not checked."""
     return f"ms_bounded({text})" if type in (STRING, BYTES) or isinstance(type, Array | Map | Struct) else text
 
 
@@ -218,12 +219,12 @@ def _(expression: typed.TypedArithmetic, label: str | None) -> str:
 
 
 def _text(text: str, nullable: bool) -> str:
-    """Text as Java joins it: null is the word."""
+    """Text as Java concatenates it: null becomes the word."""
     return f"coalesce({text}, 'null')" if nullable else text
 
 
 def _needs(expression: typed.TypedExpression) -> bool:
-    """Whether null can come out of arithmetic: from an operand, or from dividing by zero."""
+    """True if arithmetic can return null: for a null operand, or a division by zero."""
     if isinstance(expression, typed.TypedNegation):
         return _needs(expression.operand)
     if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
@@ -234,7 +235,7 @@ def _needs(expression: typed.TypedExpression) -> bool:
 
 
 def _is_number(expression: typed.TypedExpression) -> bool:
-    """A constant that one can divide by."""
+    """True for a constant that is not zero, a safe divisor."""
     return (
         isinstance(expression, typed.Constant)
         and isinstance(expression.value, int | float | Number)
@@ -243,7 +244,7 @@ def _is_number(expression: typed.TypedExpression) -> bool:
 
 
 def _arithmetic(expression: typed.TypedExpression, label: str | None) -> str:
-    """Arithmetic that passes nulls on."""
+    """Arithmetic that returns null for null operands."""
     if isinstance(expression, typed.TypedNegation):
         return f"(-{_arithmetic(expression.operand, label)})"
     if not isinstance(expression, typed.TypedArithmetic) or expression.type == STRING:
@@ -294,13 +295,14 @@ def _(expression: typed.TypedComparison, label: str | None) -> str:
 
 
 def _has_low(expression: typed.TypedComparison) -> bool:
-    """Whether one side is a constant whose place is the same by Spark's order, that of UTF-8 bytes."""
+    """True if one side is a constant that sorts the same in Spark's order, by UTF-8 bytes."""
     values = [side.value for side in (expression.left, expression.right) if isinstance(side, typed.Constant)]
     return any(isinstance(value, str) and max(value, default="") < _SURROGATE for value in values)
 
 
 def _without_nan(text: str, expression: typed.TypedComparison, left: str, right: str) -> str:
-    """For Spark NaN is the greatest number and equals itself; in the language nothing is true of it but <>."""
+    """In Spark NaN is the greatest number and equals itself; in the language every comparison with it is false but
+    <>."""
     greater, operand = (right, expression.right) if "<" in expression.operator else (left, expression.left)
     if isinstance(operand, typed.Constant) or (
         expression.operator == "=" and isinstance(expression.right, typed.Constant)
@@ -313,7 +315,7 @@ def _without_nan(text: str, expression: typed.TypedComparison, left: str, right:
 
 
 def _compared_maps(operator: str, left: str, right: str) -> str:
-    """Spark compares no maps."""
+    """Spark cannot compare maps, so their entries are compared."""
     same = f"ms_same({left}, {right})"
     match operator:
         case "=":
@@ -343,7 +345,7 @@ def _(expression: typed.TypedIsNull, label: str | None) -> str:
 
 
 def _asked(expression: typed.TypedExpression, label: str | None) -> str:
-    """What is asked for null; Spark would leave out what cannot be, though it can fail."""
+    """The operand of IS NULL; Spark would remove one that cannot be null, even if it can fail."""
     text = _sql(expression, label)
     return f"ms_need({text})" if may_fail(expression) and not may_be_null(expression) else text
 
@@ -397,7 +399,7 @@ def _(expression: typed.TypedMap, label: str | None) -> str:
 
 
 def _key(key: typed.TypedExpression, label: str | None) -> str:
-    """Spark's maps have no null keys; where ksqlDB writes one, it is the word."""
+    """A map's key: Spark's maps have no null keys; ksqlDB writes the word null for one."""
     text = _part(key, label)
     return _text(text, may_be_null(key) or may_fail(key)) if key.type == STRING else f"ms_need({text})"
 
@@ -412,7 +414,7 @@ def _(expression: typed.TypedStruct, label: str | None) -> str:
 
 
 def _part(expression: typed.TypedExpression, label: str | None) -> str:
-    """A part that is null by itself where it fails."""
+    """An element of a constructor, guarded by itself."""
     return _sql(expression, None) if label is None else guarded(expression, label)
 
 
@@ -429,7 +431,8 @@ def _(expression: typed.TypedCall, label: str | None) -> str:
 
 
 def _argument(argument: typed.TypedExpression, label: str | None) -> str:
-    """A call, cast or field as an argument is null where it fails, so that IFNULL and COALESCE can replace it."""
+    """A call, cast or field as an argument is guarded, so that IFNULL and COALESCE can replace the null of a
+    failure."""
     alone = isinstance(argument, typed.TypedCall | typed.TypedCast | typed.TypedField)
     return _part(argument, label) if alone else _sql(argument, label)
 

@@ -1,9 +1,9 @@
-"""A plan as a DataFrame: one function a node, the same for real-time and bounded runs.
+"""A plan as a DataFrame: one function for each node type, the same for real-time and bounded runs.
 
-Records come in and go out as `RECORD`: key, value: binary, rowtime: bigint ms, headers, partition, offset.
+Input and output records are `RECORD`: key, value: binary, rowtime: bigint ms, headers, partition, offset.
 Between, a relation has the columns key (struct K0…), value (struct V0…, null for a null value), rowtime, headers,
-partition, offset, and wstart and wend (ms) where its keys have windows. They have no user names: only the codec's specs
-know them.
+partition, offset, and wstart and wend (ms) if its keys have windows. The columns do not have the user's names, which
+only the codec's specs contain.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,17 +44,17 @@ from millstream.syntax import tree
 
 RECORD = ("key", "value", "rowtime", "headers", "partition", "offset")
 _REST = ("headers", "partition", "offset")
-# In place of a key: that a row of an answer is a tombstone.
+# The key of a row of an answer that is a tombstone.
 TOMBSTONE = b"\x01"
-# Gives the records of a source's topic, in the columns RECORD.
+# Returns the records of a source's topic, in the columns RECORD.
 Records = Callable[[Read], DataFrame]
 
 
 def written(plan: Write, records: Records, query: str, live: bool = False) -> DataFrame:
-    """The records that a query writes, in the columns RECORD; partition and offset are those of the record in.
+    """The records that a query writes, in the columns RECORD; partition and offset are those of the input record.
 
-    `live`: the records are streams and the query runs in real time; else the driver evaluates it.
-    A record that cannot be read or written is left out and put into the processing log of `query`.
+    `live`: the records are streams and the query runs in real time; else an Evaluator runs it.
+    A record that cannot be read or written is left out, with an entry in the processing log of `query`.
     """
     sink = plan.sink
     window = windowed(plan.source)
@@ -70,24 +70,24 @@ def written(plan: Write, records: Records, query: str, live: bool = False) -> Da
 
 
 def _windowed_key(window: Windowed | None) -> str:
-    """The key's bytes with the window's bounds behind them (formats/windowed_keys.py)."""
+    """The key's bytes followed by the window's bounds (formats/windowed_keys.py)."""
     if window is None:
         return "k.bytes"
     return f"concat(k.bytes, {', '.join(f'cast(w{bound} as binary)' for bound in bounds(window))})"
 
 
 def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
-    """The rows that a client gets: struct `row` (V0…), whether it is a tombstone, rowtime, partition, offset."""
+    """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset."""
     rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
 
 def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
-    """Answered rows as records for the sink: JSON in the value, whether it is a tombstone in the key."""
+    """Answered rows as records for the sink: JSON in the value; the key marks tombstones."""
     columns = [Column(f"C{i}", c.type) for i, c in enumerate(plan.schema)]
     document = spec(Serde("JSON", wrap=True), columns)
-    # A null value says something of a table only: in a stream it is no row.
+    # A null value deletes a row of a table; in a stream it is not a row.
     rows = rows.where("not tombstone") if plan.kind is RelationKind.STREAM else rows
     encoded = rows.select(encode(F.col("row"), document).alias("v"), "tombstone", "rowtime")
     return encoded.select(
@@ -99,7 +99,7 @@ def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
 
 
 class _QueryRun:
-    """What the nodes of one query share. `remembers`: its rows are changes, and not those that a table has now."""
+    """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows."""
 
     __slots__ = ("live", "query", "records", "remembers")
 
@@ -107,11 +107,11 @@ class _QueryRun:
         self.records, self.query, self.live, self.remembers = records, query, live, remembers
 
     def label(self, operator: str, computed: str) -> str:
-        """What names an expression of this query in the processing log."""
+        """The label of an expression of this query in the processing log."""
         return f"{self.query}.{operator}|{computed}"
 
     def groups(self, old: bool = False) -> aggregates.AggregateRun:
-        """How a group of this query runs."""
+        """The parameters of this query's groups."""
         return aggregates.AggregateRun(self.query, self.live, old)
 
 
@@ -121,12 +121,12 @@ def _rows(node: PlanNode, run: _QueryRun) -> DataFrame:
 
 
 def side_spec(serde: Serde, columns: Sequence[Column], prefix: str) -> str:
-    """The codec's document of one side; a key without columns is neither read nor written, whatever its format."""
+    """The codec's spec of one side; a key without columns is neither read nor written, whatever its format."""
     return spec(serde if columns or prefix == "V" else Serde("NONE"), columns, prefix)
 
 
 def _struct(prefix: str, texts: Sequence[str]) -> str:
-    """SQL text of a struct with the fields {prefix}0…; a struct needs a field, so none at all is one null."""
+    """SQL text of a struct with the fields {prefix}0…; a struct needs a field, so an empty one gets a null field."""
     fields = texts or ["cast(null as int)"]
     return "named_struct(" + ", ".join(f"'{prefix}{i}', {field}" for i, field in enumerate(fields)) + ")"
 
@@ -135,7 +135,7 @@ def _struct(prefix: str, texts: Sequence[str]) -> str:
 
 
 def _rest(node: PlanNode) -> tuple[str, ...]:
-    """The columns of a node's rows that go along with them."""
+    """The columns of a node's rows besides key, value and rowtime."""
     return (*_REST, "wstart", "wend") if windowed(node) else _REST
 
 
@@ -156,7 +156,7 @@ def _(node: Read, run: _QueryRun) -> DataFrame:
 
 
 def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
-    """The records with the window cut off their keys."""
+    """The records with the window removed from their keys."""
     if window is None:
         return records
     size = BOUND_BYTES * len(bounds(window))
@@ -172,7 +172,7 @@ def _unwindowed(records: DataFrame, window: Windowed | None) -> DataFrame:
 
 
 def _with_headers(origin: Source) -> str:
-    """The value struct with header columns in their places among the value's."""
+    """The value struct with header columns inserted at their positions."""
     if not origin.schema.headers:
         return "v.value"
     texts, n = [], 0
@@ -193,7 +193,7 @@ def _header(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _RowTimes:
-    """Where rows have their times: the columns, what else they have, and whether a time that is none ends the query."""
+    """Where a row's time is: the schema, the other columns, and if an invalid time ends the query (`strict`)."""
 
     schema: Schema
     rest: Sequence[str]
@@ -201,7 +201,7 @@ class _RowTimes:
 
 
 def _timed(rows: DataFrame, source: Source, of: _RowTimes, run: _QueryRun) -> DataFrame:
-    """The rows with the TIMESTAMP column as rowtime; one whose time is none, or negative, is logged and goes."""
+    """The rows with the TIMESTAMP column as rowtime; a row whose time is null or negative is logged and left out."""
     if source.timestamp is None:
         return rows
     ref = next(r for r in refs(of.schema) if r.name == source.timestamp.column)
@@ -240,7 +240,8 @@ def _(node: Filter, run: _QueryRun) -> DataFrame:
 
 
 def _present(node: Filter, run: _QueryRun) -> DataFrame:
-    """The rows of a table, with a tombstone for each that does not pass: for who needs no more of the others."""
+    """The rows of a table, with a tombstone for each row that does not pass, if the consumer accepts such
+    tombstones."""
     condition = guarded(node.condition, run.label("filter", node.text))
     return _rows(node.source, run).selectExpr(
         "key", f"if(value is not null and {condition}, value, null) as value", "rowtime", *_rest(node)
@@ -248,7 +249,7 @@ def _present(node: Filter, run: _QueryRun) -> DataFrame:
 
 
 def _having(rows: DataFrame, condition: str, rest: Sequence[str]) -> DataFrame:
-    """The rows for which the condition holds, and a tombstone where it no longer does: `old` is what a row replaces."""
+    """The rows for which the condition holds, and a tombstone if it held for the replaced row, `old`, only."""
     now = rows.selectExpr("*", f"value is not null and {condition} as holds")
     then = now.selectExpr("key", "old as value", "value as now", "holds", *rest)
     both = then.selectExpr("*", f"value is not null and {condition} as held").where("holds or held")
@@ -287,7 +288,7 @@ def _(node: Flatten, run: _QueryRun) -> DataFrame:
 @_rows.register
 def _(node: Rekey, run: _QueryRun) -> DataFrame:
     rows, old = _rows(node.source, run), node.source.schema
-    # Pseudo-columns belong to the value that PARTITION BY is computed from: of a null value they are null.
+    # PARTITION BY computes pseudocolumns from the value: for a null value they are null.
     pseudo = [f"if(value is null, null, {c}) as {c}" for c in ("rowtime", "partition", "offset")]
     carried = ("rowtime as t", "headers", "partition as p", "offset as o")
     seen = rows.selectExpr("key", "value", *carried, *pseudo)
@@ -300,7 +301,7 @@ def _(node: Rekey, run: _QueryRun) -> DataFrame:
 
 
 def _new_key(key: NamedExpression, run: _QueryRun) -> str:
-    """A column of PARTITION BY: of a null value it is null, whatever the expression, unless that is of the old key."""
+    """A column of PARTITION BY: null for a null value, whatever the expression, except for columns of the old key."""
     text = guarded(key.expression, run.label("partitionby", key.name))
     columns = [part for part in key.expression.walk() if isinstance(part, ColumnReference)]
     return text if all(c.where is ColumnPlace.KEY for c in columns) else f"if(value is null, null, {text})"

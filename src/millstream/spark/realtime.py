@@ -1,4 +1,4 @@
-"""Queries over Kafka: real-time ones that write a topic, and bounded ones that answer from what is there."""
+"""Queries over Kafka: real-time queries that write a topic, and bounded ones that read the present records."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ from millstream.spark import jvm, pipeline, sink, source, table_bootstrap, trans
 LOG = logging.getLogger(__name__)
 PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "max.request.size": "max.request.size"}
 CONSUMER = ("fetch.max.wait.ms", "max.poll.records", "isolation.level")
-# An answer is read by one consumer that waits for it.
+# An answer's records are read by one consumer that waits for them.
 ANSWER_PRODUCER = {"linger.ms": "0"}
 TELLING = 600
 
@@ -31,20 +31,20 @@ Plan = Write | ClientOutput
 
 
 class QueryRefused(Exception):
-    """Spark would not start a query, and why."""
+    """Spark refused to start a query; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamingJob:
     """A query to start.
 
-    `starts` says where to read from, topic → partition → offset, where the checkpoint does not; a topic that is
-    not there is read from its beginning. `log` is the topic of the processing log, "" for none, `log_rows` whether
-    it may show records. `tasks`: how many share the query's groups; the state of its checkpoint is shared out anew
-    where it has another number.
-    `ends`: where the topics of tables end in which streams look rows up; the streams wait until they are read so far.
-    `group`: the consumer group of its positions, where it writes in transactions; "" where it does not. `savepoint`: a
-    copied checkpoint that its own begins with, "" for none.
+    `starts` has the offsets to read from, topic → partition → offset, for what is not in the checkpoint; a topic that
+    is absent is read from its beginning. `log` is the topic of the processing log, "" for none; `log_rows`: it may show
+    records. `tasks`: how many tasks share the query's groups; the state in its checkpoint is repartitioned if it has
+    another number.
+    `ends`: the end offsets of the tables in which streams look up rows; the streams wait until they are read so far.
+    `group`: the consumer group of its positions if it writes in transactions, else "". `savepoint`: a copied checkpoint
+    that its own is created from, "" for none.
     """
 
     id: str
@@ -69,17 +69,17 @@ class StartedQuery:
         self._failure: str | None = None
 
     def failure(self) -> str | None:
-        """Why it ended, "" where it ended without a reason, None while it runs; costs nothing to ask."""
+        """Why it ended; "" if it ended without a reason, None while it runs. Cheap to call."""
         return self._failure
 
     def progress(self) -> Mapping[str, Any]:
-        """Spark's report of the last batch, if there is one yet, and as `counts` what jvm/Counts.scala has counted."""
+        """Spark's report of the last batch, if any, and in `counts` the figures of jvm/Counts.scala."""
         last = self._query.lastProgress
         counts = json.loads(jvm.module(self._query_session(), "Counts").json(self.id))
         return {**(last if isinstance(last, dict) else {}), "counts": counts}
 
     def look(self) -> None:
-        """Notice whether it has ended."""
+        """Check if it has ended, and record why."""
         if self._failure is not None or self._query.isActive:
             return
         session = self._query_session()
@@ -88,15 +88,16 @@ class StartedQuery:
         _log_end(session, self.id, self._failure, bool(unwritten))
 
     def finish(self) -> None:
-        """Have it end its batch, and begin no other; does not wait: `stop` does. Where many stop, finish all first."""
+        """Request the end of its batch; does not wait, `stop` does. To stop many queries, call it for all of them
+        first."""
         self._run.finish()
-        # A stream that waits at the barrier reads nothing any more either.
+        # Release a stream that waits at the barrier, so that its batch can end.
         table_bootstrap.remove(self._query_session(), self.id)
 
     def stop(self) -> None:
-        """End it when all that it has read is written and committed: a next start goes on from exactly there.
+        """Stop it when all that it has read is written and committed: the next start resumes exactly there.
 
-        Where that takes too long, it is aborted, and a warning logged.
+        If that takes too long, it is aborted, and a warning is logged.
         """
         if self._query.isActive:
             self.finish()
@@ -105,7 +106,7 @@ class StartedQuery:
         self.abort()
 
     def abort(self) -> None:
-        """End it at once, as a crash would; the next start reads again what its batch has read."""
+        """End it at once, as a crash would; the next start reads the records of its last batch again."""
         self._close(self)
         try:
             self._query.stop()
@@ -124,9 +125,9 @@ class StartedQuery:
 
 
 class RealTimeQueries:
-    """Starts queries in one session over one Kafka, whose clients take the settings `client`.
+    """Starts queries in one session over one Kafka; `client` are the settings of Kafka clients.
 
-    `patience`: how long a query that is stopped may take to finish what it has read, in seconds.
+    `patience`: how many seconds a query that is stopped may take to finish its batch.
     """
 
     def __init__(self, session: SparkSession, client: Mapping[str, str], patience: float = 20.0) -> None:
@@ -165,7 +166,7 @@ class RealTimeQueries:
             sink.close_log(self._session, job.id)
 
     def close(self) -> None:
-        """Stop watching; the queries are for their owners to stop."""
+        """Stop watching; the queries are not stopped."""
         self.loop.stop()
 
     def forget(self, checkpoint: str) -> None:
@@ -190,11 +191,11 @@ class RealTimeQueries:
             checkpoints.mend(self._session, job.checkpoint)
             table_bootstrap.hold(self._session, job.id, plan, job.ends)
             duration = job.settings["millstream.batch.duration"]
-            # Planned side by side with other queries: it is most of a start's work.
+            # Concurrently with other queries: planning is most of the work of a start.
             frame = rows(run)
             checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
             with self._lock:
-                # A query takes the session's settings as they are when it starts.
+                # A query takes the session's settings at its start.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
                 query = sink.run_realtime(frame, topic, producer, job.checkpoint, job.id, duration, run.id)
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
@@ -217,7 +218,7 @@ class RealTimeQueries:
 
         def records(read: Read) -> DataFrame:
             name, number = read.origin.topic, next(numbers)
-            # Two sources with the same options are one for Spark.
+            # Spark treats two sources with the same options as one.
             own = {name: job.settings[name] for name in CONSUMER}
             own["client.id"] = f"{job.id}-{number}"
             topic = source.Topic(name, {**self._client, **own}, job.starts.get(name, {}))
@@ -236,7 +237,7 @@ class RealTimeQueries:
         return records
 
     def _watch(self, _: None) -> None:
-        """Notice the end of queries; one call a second, however many there are."""
+        """Detect queries that have ended; one call a second for all of them."""
         try:
             ended = bool(self._session.streams.awaitAnyTermination(1))
         except StreamingQueryException:
@@ -253,7 +254,7 @@ class RealTimeQueries:
 
 
 def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
-    """Tell the query's processing log why it ended."""
+    """Write to the query's processing log why it ended."""
     kind, name = (2, "productionError") if unwritten else (4, "kafkaStreamsThreadError")
     body = {"errorMessage": why} if unwritten else {"errorMessage": why, "threadName": id, "cause": []}
     sink.append_to_log(session, id, kind, name, body)
@@ -268,7 +269,7 @@ def _why(failure: object) -> str:
 
 
 def first_line(failure: object) -> str:
-    """The telling part of one of Spark's long messages."""
+    """The informative line of one of Spark's long messages."""
     text = str(failure).split("\n\nJVM stacktrace")[0].split("== DataFrame ==")[0].strip()
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return " ".join(lines[:3])[:TELLING]

@@ -1,13 +1,13 @@
 """Joins of two streams within a time window: the expressions of the operator of jvm/StreamStreamJoin.scala.
 
-As in Kafka Streams, a row waits for a counterpart until stream time of both sides has passed its window, and a side
-forgets its rows by its own time alone. `l LEFT JOIN r WITHIN 5 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id`:
+As in Kafka Streams, a row waits for a match until stream time of both sides has passed its window, and a side removes
+its rows by its own stream time. `l LEFT JOIN r WITHIN 5 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id`:
 
-    record            stored of its side          rows that come out
+    record            stored of its side          output rows
     l 1: a @1000      l: a @1000, waits           none
     r 1: x @4000      r: x @4000; a has joined    1: a, x @4000
     l 1: b @9000      l: b @9000, has joined      1: b, x @9000
-    r 1: y @20000     r: y @20000                 none: x and b had counterparts
+    r 1: y @20000     r: y @20000                 none: x and b were matched
     l 1: c @13000     none: it is late            1: c, null @13000, at once: 13000 + 5000 + 1000 < 20000
 """
 
@@ -30,7 +30,7 @@ from millstream.spark.aggregates import sorted_bytes
 from millstream.spark.fold import Punctuation, stateful
 from millstream.spark.join_step import ROW, JoinStep
 
-# What is stored of a row of a side, and its time.
+# The stored part of a row of a side, and its time.
 _ENTRY, _TIME = column("entry"), column("t")
 
 
@@ -38,11 +38,11 @@ _ENTRY, _TIME = column("entry"), column("t")
 class SideSql:
     """A side's expressions, over `row` (a struct of all columns of the frame), `entry` and `t`, bigint.
 
-    `entry` is what is stored of a row, of type `type`: made by `stored` (over row). `joined` (over row, the other
-    side's entry, and t its time) is the output where a row of this side joins it; `unmatched` (over the side's own
-    entry, t its time, and the row that moved stream time past its window) the one without counterpart, if the side is
-    `outer`.
-    Those of one time are emitted in the order of `order`, a binary (over entry).
+    `entry` is the stored part of a row, of type `type`; it is computed by `stored` (over row). `joined` (over row, the
+    other side's entry, and t its time) is the output of a row of this side joined with the entry. `unmatched` (over the
+    side's own entry, t its time, and the row that moved stream time past its window) is the output without a match, if
+    the side is `outer`.
+    Outputs of the same time are emitted in the order of `order`, a binary (over entry).
     """
 
     outer: bool
@@ -55,10 +55,10 @@ class SideSql:
 
 @dataclass(frozen=True, slots=True)
 class StreamStreamOperator:
-    """`by` are the frame's columns that are the group, `forward` (over row) the output of a row of no side.
+    """`by` are the columns of the frame that form the group, `forward` (over row) is the output of a row of no side.
 
     The frame has the columns `side` (0, 1; null: the row is forwarded), rowtime, partition, offset, and `clock`: stream
-    time of the row's side. `window` says which rows join. `out`, `label` and `shared_clock` are as a fold's.
+    time of the row's side. `window` defines which rows join. `out`, `label` and `shared_clock`: see Fold.
     """
 
     by: Sequence[str]
@@ -71,7 +71,7 @@ class StreamStreamOperator:
     shared_clock: bool
 
     def texts(self) -> Mapping[str, str]:
-        """What the module reads, by its names."""
+        """The texts by the names under which the module reads them."""
         window = self.window
         texts = {
             "by": ",".join(self.by),
@@ -117,7 +117,7 @@ class StreamStreamJoin(JoinStep):
         own, other = ((self.left, self.right), (self.right, self.left))[side]
         waits = outer and not self._window.eager
         value, stored = ROW.field(("value", "right")[side]), _ENTRY.field("value")
-        # A row that waits for a counterpart has its key and window in what is stored of it.
+        # For a row that waits for a match, key and window are taken from its stored part.
         source = _ENTRY if waits else ROW
         identity = {"join_key": self.key.type, **dict.fromkeys(self.bounds, "bigint")}
         entry = StructLayout({"value": own.type, **(identity if waits else {})})
@@ -137,5 +137,5 @@ class StreamStreamJoin(JoinStep):
 def _ordered(
     side: int, own: OperatorExpression, other: OperatorExpression
 ) -> tuple[OperatorExpression, OperatorExpression]:
-    """The left's, then the right's."""
+    """The two expressions, the left side's first."""
     return (own, other) if side == 0 else (other, own)

@@ -1,9 +1,9 @@
-"""The table bootstrap barrier: at a query's start its streams wait until the tables they are joined with are read.
+"""The table bootstrap barrier: when a query starts, its streams wait until the tables that they join are read.
 
-A stream's row is joined with the table's row that is there when it comes, so a table that is read too late loses
-matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index of its
-Read among the plan's leaves, which is the number of its join in the chain. Where the JVM has no barrier for a query,
-nothing waits.
+A stream's row is joined with the table's row that is present when the stream's row arrives, so a table that is read too
+late loses matches. jvm/TableBootstrapBarrier.scala has an example. A table input is named by its query and by the index
+of its Read among the plan's leaves, which is the number of its join in the chain. If the JVM has no barrier for a
+query, nothing waits.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from millstream.spark import jvm
 
 
 def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, Mapping[int, int]]) -> None:
-    """Before a query starts: make its barrier, if its streams look rows up in tables.
+    """Call before a query starts: create its barrier, if its streams look up rows in tables.
 
-    `ends` says where the tables' topics end now, topic → partition → offset.
+    `ends` has the end offsets of the tables' topics, topic → partition → offset.
     """
     if not lookup_tables(plan):
         return
@@ -29,17 +29,17 @@ def hold(session: SparkSession, query: str, plan: PlanNode, ends: Mapping[str, M
 
 
 def remove(session: SparkSession, query: str) -> None:
-    """After a query's end: remove its barrier, if it has one."""
+    """Call after a query's end: remove its barrier, if it has one."""
     jvm.module(session, "TableBootstrapBarriers").remove(query)
 
 
 def table_input(query: str, index: int) -> str:
-    """The name of a table input, as the JVM knows it."""
+    """The name of a table input in the JVM."""
     return f"{index} {query}"
 
 
 def source(records: DataFrame, query: str, kind: RelationKind, index: int) -> DataFrame:
-    """The records of a source, with their column offset: a stream's wait, a table's are reported as they are read."""
+    """The records of a source, with their column offset: a stream's wait, the reading of a table's is reported."""
     if kind is RelationKind.STREAM:
         return records.where(f"ms_barrier_hold({quoted(query)})")
     return records.where(f"ms_barrier_read({quoted(table_input(query, index))}, offset)")

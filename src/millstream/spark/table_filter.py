@@ -1,4 +1,4 @@
-"""WHERE over a table that does not tell which value a row replaces: a fold (fold.py) remembers whose row has passed.
+"""WHERE over a table whose rows do not carry the value they replace: a fold (fold.py) stores which keys have passed.
 
 `SELECT * FROM t WHERE v > 10`:
 
@@ -25,7 +25,7 @@ _ROW, _STATE, _PASSES = column("row"), column("state"), "passes"
 
 
 def filtered(rows: DataFrame, node: Filter, condition: str, query: str, live: bool) -> DataFrame:
-    """The rows that pass, and a tombstone for each key whose row has passed and no longer does.
+    """The rows that pass, and a tombstone for each key whose previous row passed and whose new row does not.
 
     `condition` is Spark SQL over a row, true or false; a tombstone does not pass.
     """

@@ -1,4 +1,4 @@
-"""Queries that write in Kafka transactions (exactly_once_v2): their settings, and what is done before they start."""
+"""Queries that write in Kafka transactions (exactly_once_v2): their settings, and the steps before they start."""
 
 from collections.abc import Mapping
 
@@ -10,17 +10,17 @@ from millstream.spark.session import is_cluster
 from millstream.spark.sink import PRODUCER
 
 GUARANTEE = "exactly_once_v2"
-# ms. The end of a batch takes about as long.
+# ms. The end of a batch takes about that long.
 SHORTEST = 100
-# ms. A transaction must not time out while its batch is late, and readers wait for one whose writer is dead. Those of a
-# cluster's executors may be committed by the next run only, and have as long as brokers allow by default.
+# ms. A transaction must not time out while its batch is late, and consumers wait for one whose producer is dead. Those
+# of a cluster's executors may have to be committed by the next run, and get the brokers' default maximum.
 TIMEOUT, LONGEST_TIMEOUT = 60_000, 900_000
-# Nobody sees a record before its transaction is committed: records may wait for others.
+# No consumer sees a record before its transaction is committed, so records may wait for others.
 LINGER = 20
 
 
 def is_exactly_once(settings: Mapping[str, str]) -> bool:
-    """Whether the settings ask for exactly once."""
+    """True if the settings ask for exactly once."""
     return settings["processing.guarantee"].lower() == GUARANTEE
 
 
@@ -37,10 +37,10 @@ def begin(
     settings: Mapping[str, str],
     producer: Mapping[str, str],
 ) -> None:
-    """Before a run starts: end what earlier runs have left open, and finish in the checkpoint what they committed.
+    """Call before a run starts: end what earlier runs have left open, and complete what they committed.
 
     `group` is the query's transactional id, and the consumer group of its positions; `producer` are settings of its
-    producer. The run's batches then end after the commit interval. Raises CheckpointBehind, and Py4JError where Kafka
+    producer. The run's batches then end after the commit interval. Raises CheckpointBehind, and Py4JError if Kafka
     refuses.
     """
     timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * interval(settings) + TIMEOUT // 2))
@@ -56,10 +56,10 @@ def begin(
 
 
 def end(session: SparkSession, run: str) -> None:
-    """A run has ended, however it did: what it has not committed is aborted."""
+    """Call after a run has ended: what it has not committed is aborted."""
     jvm.module(session, "Transactions").end(run)
 
 
 def forget(session: SparkSession, group: str, client: Mapping[str, str]) -> None:
-    """The query is gone: Kafka need not know its positions any more."""
+    """Remove a dropped query's positions from Kafka."""
     jvm.module(session, "Transactions").forget(group, jvm.java_map(session, client))

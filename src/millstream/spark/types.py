@@ -1,4 +1,4 @@
-"""SQL types as Spark's, and values as they cross the border: the codec's text forms."""
+"""SQL types as Spark's types, and values in the text forms that cross the border to the JVM."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def spark_struct(prefix: str, types: Sequence[SqlType]) -> spark.StructType:
 
 
 def to_wire(value: Any, type: SqlType) -> Any:
-    """A Python value as the module's JSON holds it.
+    """A Python value as the module's JSON represents it.
 
     In Python DATE, TIME and TIMESTAMP are whole numbers (days, ms of the day, ms), BYTES bytes, DECIMAL Decimal,
     ARRAY a sequence, MAP a mapping, STRUCT a mapping by field names.
@@ -71,7 +71,7 @@ def _double_to_wire(value: float) -> float | str:
 
 
 def from_wire(value: Any, type: SqlType) -> Any:
-    """The Python value that the module's JSON holds, read with DECIMALs for fractions; the reverse of `to_wire`.
+    """The Python value of the module's JSON, parsed with DECIMALs for fractions; the reverse of `to_wire`.
 
     The keys of a MAP stay texts.
     """

@@ -1,4 +1,4 @@
-"""What every entity has, and the small ones."""
+"""What every entity has in common, and the small entities."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def entity(type: str, text: str, /, **body: Any) -> Entity:
 
 
 def current_status(text: str, path: str, status: CommandStatus, sequence: int) -> Entity:
-    """A catalog statement's answer: how its command, number `sequence`, went."""
+    """A catalog statement's answer: the status of its command, number `sequence`."""
     return entity(
         "currentStatus",
         text,
@@ -23,10 +23,10 @@ def current_status(text: str, path: str, status: CommandStatus, sequence: int) -
 
 
 def status_body(status: CommandStatus) -> Entity:
-    """A status as /status gives it."""
+    """A status in the form of /status."""
     return {"status": status.state, "message": status.message, "queryId": status.query_id}
 
 
 def warning(text: str, message: str) -> Entity:
-    """The message of a statement that had nothing to do, or whose answer is a message."""
+    """The message of a statement that had nothing to do, or whose answer is only a message."""
     return entity("warning_entity", text, message=message)

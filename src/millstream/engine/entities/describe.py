@@ -26,7 +26,7 @@ STATEMENT = "(CREATE FUNCTION)"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What can be said of a source or query beyond its definition; empty where nobody looked."""
+    """Runtime data of a source or query, beyond its definition; empty if it was not collected."""
 
     topic: TopicFacts | None = None
     statistics: str = ""
@@ -80,7 +80,7 @@ def _views(source: Source) -> dict[str, str]:
 
 
 def _fields(source: Source) -> list[dict[str, Any]]:
-    """A source's columns; of a windowed one, its window's bounds behind the key's."""
+    """A source's columns; for a windowed one, its window bounds follow the key."""
     value_columns = source.schema.columns
     if source.windowed is None:
         return columns(value_columns)
@@ -107,7 +107,7 @@ def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict
 
 
 def _dependent(source: Source, catalog: Catalog) -> list[str]:
-    """The sources that a CREATE … AS makes from this one."""
+    """The sources that a CREATE … AS derives from this one."""
     readers = (catalog.queries[q] for q in catalog.readers(source.name))
     return sorted(q.sink for q in readers if q.kind is not QueryKind.INSERT)
 
@@ -147,7 +147,7 @@ def _failure(at: float, message: str) -> dict[str, Any]:
 
 
 def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[str], list[str]], plan: str) -> Entity:
-    """EXPLAIN of a statement that nobody runs; `query` is its type (PERSISTENT, PUSH, PULL), sources and sinks."""
+    """EXPLAIN of a statement that is not running; `query` is its type (PERSISTENT, PUSH, PULL), sources and sinks."""
     kind, sources, sinks = query
     body: dict[str, Any] = {
         "id": "",
@@ -170,7 +170,7 @@ def unstarted(text: str, statement: str, schema: Schema, query: tuple[str, list[
 
 
 def function_entity(text: str, function: Function, own: UserFunction | None = None, confinement: str = "") -> Entity:
-    """DESCRIBE FUNCTION; `own` is what a user declared, `confinement` says what its processes may not do."""
+    """DESCRIBE FUNCTION; `own` is a user's declaration, `confinement` what its processes may not do."""
     return entity(
         "describe_function",
         text,
@@ -195,7 +195,7 @@ def _variant(signature: Signature, description: str) -> dict[str, Any]:
 
 
 def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
-    """Where in a topic a query is, by Spark's report; empty where that says nothing. `bounds`: see Kafka.bounds."""
+    """A query's position in a topic, by Spark's report; empty if the report has none. `bounds`: see Kafka.bounds."""
     read: dict[str, int] = {}
     for source in progress.get("sources") or ():
         end = source.get("endOffset")
@@ -209,7 +209,7 @@ def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[i
 
 
 def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """What a query has done, by ksqlDB's names and those of its state; empty where it does not run here."""
+    """A query's statistics, by ksqlDB's names and those of its state; empty if it does not run here."""
     counts = progress.get("counts")
     if counts is None:
         return {}
@@ -230,7 +230,7 @@ def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _state_bytes(operator: Mapping[str, Any]) -> int:
-    """A state store's bytes: its files, and what it has in memory."""
+    """The size of a state store in bytes: its files and its memory."""
     files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize", 0)
     return int(operator.get("memoryUsedBytes", 0)) + int(files)
 

@@ -35,7 +35,7 @@ def _source(source: Source) -> dict[str, Any]:
 
 
 def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapping[str, str]) -> Entity:
-    """SHOW QUERIES; `state` gives how a persistent query is, `push` the running push queries' text by id."""
+    """SHOW QUERIES; `state` returns a persistent query's state, `push` has the running push queries' text by id."""
     bodies = [query_body(q, catalog, state(q.id)) for q in catalog.queries.values()]
     return entity("queries", text, queries=bodies + [_push(id, statement) for id, statement in push.items()])
 
@@ -55,7 +55,7 @@ def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str
 
 
 def requested_state(query: PersistentQuery) -> str:
-    """How a query is by what its user asked of it."""
+    """A query's state as its user requested it."""
     return "PAUSED" if query.state is QueryState.PAUSED else "RUNNING"
 
 
@@ -72,7 +72,7 @@ def _push(id: str, statement: str) -> dict[str, Any]:
 
 
 def topics(text: str, replicas: Mapping[str, tuple[int, ...]]) -> Entity:
-    """SHOW [ALL] TOPICS; `replicas` gives the replicas of each partition of those that are shown."""
+    """SHOW [ALL] TOPICS; `replicas` has the number of replicas of each partition of each topic to show."""
     shown = [{"name": n, "replicaInfo": list(r)} for n, r in replicas.items()]
     return entity("kafka_topics", text, topics=shown)
 
@@ -83,9 +83,9 @@ def topics_extended(
     readers: Mapping[str, tuple[int, int]],
     catalog: Catalog,
 ) -> Entity:
-    """SHOW [ALL] TOPICS EXTENDED; `readers` gives the consumers and the groups of a topic.
+    """SHOW [ALL] TOPICS EXTENDED; `readers` has the number of consumers and groups of a topic.
 
-    The formats are those of the sources over the topic, "" where there is none.
+    The formats are those of the sources over the topic; "" if there is none.
     """
     shown = []
     for name, replicas in topics.items():
@@ -102,7 +102,7 @@ def _formats(topic: str, catalog: Catalog) -> dict[str, str]:
 
 
 def properties(text: str, server: Mapping[str, str], configured: frozenset[str], session: Mapping[str, str]) -> Entity:
-    """SHOW PROPERTIES: the value of each in effect, and where it comes from; the server's owner gave `configured`."""
+    """SHOW PROPERTIES: each value in effect and where it comes from; `configured` names those in the server's file."""
     body = [_property(s, server, configured, session) for s in sorted(SETTINGS.values(), key=lambda s: s.name)]
     default = sorted(set(SETTINGS) - configured - set(session))
     return entity("properties", text, properties=body, overwrittenProperties=sorted(session), defaultProperties=default)

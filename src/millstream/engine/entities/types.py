@@ -8,7 +8,7 @@ from millstream.model.types import Array, Decimal, Field, Map, SqlType, Struct
 
 
 def schema_of(type: SqlType) -> dict[str, Any]:
-    """A type as the API describes types: ARRAY and MAP have a memberSchema, STRUCT has fields, DECIMAL parameters."""
+    """A type in the API's form: ARRAY and MAP have a memberSchema, STRUCT has fields, DECIMAL has parameters."""
     match type:
         case Array(element):
             return _schema("ARRAY", member=schema_of(element))
@@ -37,7 +37,7 @@ def described(names: Sequence[str], types: Sequence[SqlType]) -> list[dict[str, 
 
 
 def columns(columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """Columns, the key's first, as a description lists them."""
+    """Columns in the order of a description: the key's columns first."""
     order = {RecordPart.KEY: 0, RecordPart.VALUE: 1, RecordPart.HEADER: 1}
     return [_column(c) for c in sorted(columns, key=lambda c: order[c.part])]
 
