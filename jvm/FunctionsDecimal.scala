@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.math.{BigDecimal, MathContext, RoundingMode}
+import java.math.{BigDecimal, BigInteger, MathContext, RoundingMode}
 import java.math.RoundingMode.{DOWN, HALF_DOWN, HALF_UP, UNNECESSARY}
 
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
@@ -11,9 +11,9 @@ import org.apache.spark.unsafe.types.UTF8String
 object DecimalFunctions extends Family {
 
   /** A method whose last two arguments are the precision and scale of its result. */
-  private def sized(method: String): SqlFunction = SqlFunction(named(method), { args =>
+  private def sized(method: String, ofNull: Boolean = false): SqlFunction = SqlFunction(named(method), { args =>
     val Seq(precision, scale) = args.takeRight(2).map(_.eval().asInstanceOf[Int])
-    StaticInvoke(getClass, DecimalType(precision, scale), method, args)
+    StaticInvoke(getClass, DecimalType(precision, scale), method, args, propagateNull = !ofNull)
   })
 
   /** From a decimal and a number of decimals to a decimal of the same scale with enough digits. */
@@ -23,10 +23,16 @@ object DecimalFunctions extends Family {
     StaticInvoke(getClass, result, method, args, Seq(DecimalType, IntegerType), returnNullable = true)
   })
 
+  /** From digits (null: zero) and a decimal to digits. */
+  private def digits(method: String): SqlFunction = SqlFunction(named(method), { args =>
+    StaticInvoke(getClass, BinaryType, method, args, propagateNull = false)
+  })
+
   override val functions: Seq[SqlFunction] =
     Seq("decimalAdd", "decimalSubtract", "decimalMultiply", "decimalDivide", "decimalRemainder", "decimalOfText",
-      "decimalOfDouble", "decimalOfBigint", "decimalOfDecimal").map(sized) ++
-      Seq("roundDecimal", "truncDecimal").map(sameScale)
+      "decimalOfDouble", "decimalOfBigint", "decimalOfDecimal").map(sized(_)) ++
+      Seq("roundDecimal", "truncDecimal").map(sameScale) ++ Seq("digitsAdd", "digitsSubtract").map(digits) :+
+      sized("digitsDecimal", ofNull = true)
 
   // ---------------------------------------------------------------- arithmetic
 
@@ -58,6 +64,19 @@ object DecimalFunctions extends Family {
       throw new Fault(s"${scaled.toPlainString} does not fit DECIMAL($precision, $scale)")
     Decimal(new scala.math.BigDecimal(scaled), precision, scale)
   }
+
+  // ---------------------------------------------------------------- sums of any size
+
+  /** The digits of a sum of decimals of one scale, as a whole number: no sum is too large. */
+  def digitsAdd(digits: Array[Byte], value: Decimal): Array[Byte] = unscaled(digits).add(unscaled(value)).toByteArray
+  def digitsSubtract(digits: Array[Byte], value: Decimal): Array[Byte] =
+    unscaled(digits).subtract(unscaled(value)).toByteArray
+  def digitsDecimal(digits: Array[Byte], precision: Int, scale: Int): Decimal =
+    sized(new BigDecimal(unscaled(digits), scale), precision, scale, UNNECESSARY)
+
+  private def unscaled(digits: Array[Byte]): BigInteger =
+    if (digits == null) BigInteger.ZERO else new BigInteger(digits)
+  private def unscaled(value: Decimal): BigInteger = value.toJavaBigDecimal.unscaledValue
 
   // ---------------------------------------------------------------- casts
 

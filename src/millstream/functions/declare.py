@@ -79,7 +79,8 @@ class Accumulator:
     `add` (over STATE and the arguments of a row) takes a row in; `undo` takes one back (None: it cannot); `result`
     (over STATE) is the aggregate's value; `merge` (over OLDER and NEWER) makes one state of two (None: it cannot).
     LABEL is what names the aggregate in the processing log, the column `row` the row at hand. `nested`: a format
-    without nested types has no room for the state.
+    without nested types has no room for the state. `over_table` is used over a table, where `add` can fail: there what
+    was not added must not be taken back.
     """
 
     state: str
@@ -89,6 +90,7 @@ class Accumulator:
     undo: OperatorExpression | None = None
     merge: OperatorExpression | None = None
     nested: bool = False
+    over_table: "Accumulator | None" = None
 
 
 # From the argument types, the values of the constant arguments (None for the others) and the session's settings.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import NewType, TypeAlias
 
+from millstream.model.types import SqlType
+
 # Text that Spark parses. It is made by constructors alone, here and in operator_sql.py, spark/lower.py and
 # spark/constants.py, so that mypy refuses any other string where an operator takes a text.
 SparkSql = NewType("SparkSql", str)
@@ -346,6 +348,13 @@ def let(name: str, value: OperatorExpression, body: SqlBody) -> SqlLet:
 def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpression) -> SqlLet:
     """`body`, in which the variables stand for values."""
     return SqlLet(tuple(NamedValue(variable.name, value) for variable, value in values.items()), body)
+
+
+def same_values(type: SqlType, one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
+    """Whether two values of a type are the same, nulls too; Spark compares no maps."""
+    if type.holds_map:
+        return call("coalesce", call("ms_same", one, other), one.is_null() & other.is_null())
+    return one.same_as(other)
 
 
 def function(names: tuple[str, ...], body: SqlBody) -> SqlLambda:

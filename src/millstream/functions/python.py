@@ -8,7 +8,8 @@ template can harm.
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, singledispatch
+from functools import lru_cache, reduce, singledispatch
+from operator import and_
 
 from millstream.catalog.functions import UserFunction
 from millstream.formats.spec import document_of
@@ -26,7 +27,23 @@ from millstream.functions.declare import (
     Signature,
     argument,
 )
-from millstream.functions.operator_expressions import OperatorExpression, call, column, null, text_constant
+from millstream.functions.operator_expressions import (
+    OperatorExpression,
+    SqlOperand,
+    StructLayout,
+    array,
+    boolean,
+    call,
+    column,
+    if_,
+    integer,
+    let,
+    null,
+    same_values,
+    text_constant,
+)
+from millstream.functions.operator_expressions import function as sql_function
+from millstream.functions.sparktype import spark_type
 from millstream.model.types import SqlType
 
 CATEGORY = "python"
@@ -99,5 +116,42 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
         step("r", STATE),
         unless_failed("u", STATE, *arguments) if "undo" in function.methods else None,
         unless_failed("m", OLDER, NEWER) if "merge" in function.methods else None,
+        over_table=_over_table(function, step) if "undo" in function.methods else None,
     )
     return lambda types, constants, settings: accumulator
+
+
+def _over_table(function: UserFunction, step: Callable[..., OperatorExpression]) -> Accumulator:
+    """Beside the state the arguments of rows that `add` failed for: one that goes is not taken back."""
+    types = [type for _, type in function.parameters]
+    arguments = [argument(i) for i in range(len(types))]
+    row = StructLayout({f"a{i}": spark_type(type) for i, type in enumerate(types)} or {"none": "boolean"})
+    layout = StructLayout({"value": "string", "failed": f"array<{row.type}>"})
+    value, failed = STATE.field("value"), STATE.field("failed")
+    values: Sequence[SqlOperand] = arguments or [False]
+    at_hand = row.new(dict(zip(row.types, values, strict=True)))
+
+    def is_at_hand(other: OperatorExpression) -> OperatorExpression:
+        pairs = zip(types, arguments, row.types, strict=bool(types))
+        return reduce(and_, (same_values(type, one, other.field(name)) for type, one, name in pairs), boolean(True))
+
+    def place(other: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
+        return if_(is_at_hand(other), i, integer(-1))
+
+    def undone(last: OperatorExpression) -> OperatorExpression:
+        others = call("filter", failed, sql_function(("other", "i"), lambda other, i: i.differs(last)))
+        taken_back = layout.new({"value": call("coalesce", step("u", value, *arguments), value), "failed": failed})
+        return if_(last >= 0, layout.new({"value": value, "failed": others}), taken_back)
+
+    def added(after: OperatorExpression) -> OperatorExpression:
+        more = call("array_append", failed, at_hand)
+        return layout.new({"value": call("coalesce", after, value), "failed": if_(after.is_null(), more, failed)})
+
+    last = call("coalesce", call("array_max", call("transform", failed, sql_function(("other", "i"), place))), -1)
+    return Accumulator(
+        layout.type,
+        layout.new({"value": null("string"), "failed": array()}),
+        let("after", step("a", value, *arguments), added),
+        step("r", value),
+        undo=let("last", last, undone),
+    )

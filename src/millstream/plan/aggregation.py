@@ -196,7 +196,7 @@ def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> Aggregate
     assert typed_call.type is not None
     signature = typed_call.resolved.signature
     rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
-    accumulator = _accumulator(call, typed_call, scope)
+    accumulator = _accumulator(call, typed_call, scope, node.kind)
     _check_source(call, accumulator, node)
     return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
 
@@ -213,16 +213,17 @@ def _with_type(argument: typed.TypedExpression) -> typed.TypedExpression:
     return typed.Constant(STRING, None) if argument.type is None else argument
 
 
-def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope) -> Accumulator:
+def _accumulator(call: tree.Call, typed_call: typed.TypedCall, scope: NameScope, kind: RelationKind) -> Accumulator:
     accumulating, count = typed_call.resolved.signature.accumulating, typed_call.resolved.signature.constants
     assert accumulating is not None
     first = len(typed_call.arguments) - count
     values = [_constant(call, a, i >= first) for i, a in enumerate(typed_call.arguments)]
     types: list[SqlType] = [_with_type(a).type or STRING for a in typed_call.arguments]
     try:
-        return accumulating(types, values, scope.settings)
+        accumulator = accumulating(types, values, scope.settings)
     except StatementError as error:
         raise error.located(call.span) from error
+    return (kind is RelationKind.TABLE and accumulator.over_table) or accumulator
 
 
 def _constant(call: tree.Call, argument: typed.TypedExpression, required: bool) -> object:

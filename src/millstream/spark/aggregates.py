@@ -266,6 +266,16 @@ class _TableFolds(_GroupFolds):
             label=self.label,
         )
 
+    def _results(self, state: OperatorExpression) -> OperatorExpression:
+        """An aggregate whose result fails is null; its state goes on, so that its rows can be taken back."""
+        values = {}
+        place = (_ROW.field("partition"), _ROW.field("offset"))
+        for i, name in enumerate(self.states):
+            result = self._changed(i, self.calls[i].accumulator.result, state.field(name), _ROW.field("arguments"))
+            fails = self.calls[i].accumulator.result is not STATE
+            values[f"V{i}"] = call("ms_guard", result, text_constant(self._label(i)), *place) if fails else result
+        return self.value.new(values)
+
     def of_table(self) -> Fold:
         """Removes the old row, then adds the new one: one output row."""
         return self._without_windows({name: self._replaced(i) for i, name in enumerate(self.states)})

@@ -27,6 +27,7 @@ from millstream.functions.operator_expressions import (
     integer,
     let,
     null,
+    same_values,
     struct,
     struct_of,
 )
@@ -68,13 +69,6 @@ def _unless_null(value: OperatorExpression) -> OperatorExpression:
     return if_(VALUE.is_null(), STATE, value)
 
 
-def _same(type: SqlType, one: OperatorExpression, other: OperatorExpression) -> OperatorExpression:
-    """Whether two values are the same, nulls too; Spark compares no maps."""
-    if type.holds_map:
-        return call("coalesce", call("ms_same", one, other), one.is_null() & other.is_null())
-    return one.same_as(other)
-
-
 def _empty(array_type: str) -> OperatorExpression:
     return array().cast(array_type)
 
@@ -92,8 +86,21 @@ def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         add = _exact("ms_decimal_add", types[0], STATE, VALUE)
         undo = _exact("ms_decimal_subtract", types[0], STATE, VALUE)
         merge = _exact("ms_decimal_add", types[0], OLDER, NEWER)
-        return Accumulator(type, zero, _unless_null(add), undo=_unless_null(undo), merge=merge)
+        over_table = _sum_of_table(types[0])
+        return Accumulator(type, zero, _unless_null(add), undo=_unless_null(undo), merge=merge, over_table=over_table)
     return Accumulator(type, zero, _unless_null(STATE + VALUE), undo=_unless_null(STATE - VALUE), merge=OLDER + NEWER)
+
+
+def _sum_of_table(type: Decimal) -> Accumulator:
+    """The sum of the table's rows whatever its digits: where it has too many it is unknown, until rows have changed."""
+    size = computed(type)
+    return Accumulator(
+        "binary",
+        null("binary"),
+        _unless_null(call("ms_digits_add", STATE, VALUE)),
+        call("ms_digits_decimal", STATE, size.precision, size.scale),
+        undo=_unless_null(call("ms_digits_subtract", STATE, VALUE)),
+    )
 
 
 def _exact(name: str, type: Decimal, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
@@ -208,7 +215,7 @@ def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator
     type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_list.limit"])
 
     def place(element: OperatorExpression, i: OperatorExpression) -> OperatorExpression:
-        return if_(_same(types[0], element, VALUE), i, integer(-1))
+        return if_(same_values(types[0], element, VALUE), i, integer(-1))
 
     def without(last: OperatorExpression) -> OperatorExpression:
         return call("filter", STATE, function(("element", "i"), lambda element, i: i.differs(last)))
@@ -226,8 +233,8 @@ def _list(types: Types, constants: Constants, settings: Settings) -> Accumulator
 
 def _set(types: Types, constants: Constants, settings: Settings) -> Accumulator:
     type, most = f"array<{spark_type(types[0])}>", int(settings["ksql.functions.collect_set.limit"])
-    known = STATE.exists("element", lambda element: _same(types[0], element, VALUE))
-    new = NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: _same(types[0], x, y)))
+    known = STATE.exists("element", lambda element: same_values(types[0], element, VALUE))
+    new = NEWER.filter("y", lambda y: ~OLDER.exists("x", lambda x: same_values(types[0], x, y)))
     return Accumulator(
         type,
         _empty(type),
@@ -410,7 +417,7 @@ def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulat
     entries = f"array<struct<v: {type}, n: bigint>>"
 
     def is_value(entry: OperatorExpression) -> OperatorExpression:
-        return _same(types[0], entry.field("v"), VALUE)
+        return same_values(types[0], entry.field("v"), VALUE)
 
     def counted(by: int) -> OperatorExpression:
         def moved(entry: OperatorExpression) -> OperatorExpression:
@@ -432,7 +439,7 @@ def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulat
 
 def _merged_counts(type: SqlType) -> OperatorExpression:
     def same(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
-        return _same(type, x.field("v"), y.field("v"))
+        return same_values(type, x.field("v"), y.field("v"))
 
     def seen(x: OperatorExpression) -> OperatorExpression:
         plus = function(("n", "y"), lambda n, y: n + if_(same(x, y), y.field("n"), 0))
