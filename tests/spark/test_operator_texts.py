@@ -15,7 +15,7 @@ from millstream.syntax.parser import split
 from millstream.tester.play import PlayResult, apply
 
 # Characters of update and emit together; text that is substituted for values made them 20,000.
-LONGEST = 2_000
+LONGEST = 2_100
 COLUMNS = {
     "INTEGER": "i",
     "BIGINT": "b",
