@@ -22,6 +22,7 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  *   ask("barrier", id), "barrier progress"   →   TableBootstrapBarriers.ends, report
  *   ask("stream time", run, key)             →   RunScope.time; send(…, time) → RunScope.keepTime
  *   ask("counts", query, …)                  →   Counts.report; send("failure", …) → Counts.reportFailure
+ *   ask("time")                              →   SteadyClock.getTimeMillis
  *   ask("transaction slot", run, executor)   →   Transactions.slot; ask("transaction", run, …) → Transactions.join
  *
  * Arguments and answers are numbers, texts and arrays of them. In an executor Spark's RPC can load only the classes of
@@ -94,6 +95,7 @@ object DriverEndpoint extends Logging {
       case List("order", run: String, known: Int) =>
         QueryRuns.onOrder(run, known, order => context.reply(QueryRun.wire(order)))
       case List("run end", run: String) => RunScope.onEnd(run, () => context.reply(true))
+      case List("time") => context.reply(SteadyClock.getTimeMillis())
       case List("fence", query: String) => context.reply(Fences.remaining(query))
       case List("barrier", id: String) => context.reply(TableBootstrapBarriers.ends(id))
       case List("barrier progress", id: String, reporter: String, read: Array[Long], counts: Array[Long]) =>

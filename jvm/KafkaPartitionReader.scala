@@ -28,11 +28,12 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
+  SparkInternals.setBatchClock()
   consumer.seek(range.from)
   run.onFinish(wake)
 
   override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
-    nextWithTimeout(System.currentTimeMillis, timeoutMs)
+    nextWithTimeout(SteadyClock.getTimeMillis(), timeoutMs)
 
   override def nextWithTimeout(nowMs: java.lang.Long, timeoutMs: java.lang.Long): RecordStatus =
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
@@ -41,21 +42,21 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
       Record
     } else End
 
-  /** Waits for a record until a time in ms at the latest; true if there is one. */
+  /** Waits for a record until a time of the SteadyClock at the latest; true if there is one. */
   private def awaited(until: Long): Boolean = {
-    var left = until - System.currentTimeMillis
+    var left = until - SteadyClock.getTimeMillis()
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
-      left = until - System.currentTimeMillis
+      left = until - SteadyClock.getTimeMillis()
     }
     consumer.hasNext && !run.isFinishing
   }
 
   /** Used by a bounded read. */
   override def next(): Boolean = {
-    val deadline = System.currentTimeMillis + MaxWaitMs
+    val deadline = SteadyClock.getTimeMillis() + MaxWaitMs
     while (!consumer.hasNext && consumer.position < range.until) {
-      if (System.currentTimeMillis > deadline)
+      if (SteadyClock.getTimeMillis() > deadline)
         throw new IllegalStateException(
           s"Kafka returns no record of ${range.place.topic.name} from offset ${consumer.position} on")
       consumer.poll(MaxWaitMs)

@@ -97,13 +97,13 @@ object Topics {
    * The answer, requested again while Kafka is away; throws `unknown` if the topic is still unknown after so many ms.
    */
   private def retry[T](unknownFor: Long)(ask: => KafkaFuture[T], unknown: => Exception): T = {
-    val since = System.currentTimeMillis
+    val since = SteadyClock.getTimeMillis()
     var answer = Option.empty[T]
     while (answer.isEmpty)
       try answer = Some(ask.get())
       catch {
         case e: ExecutionException =>
-          val waited = System.currentTimeMillis - since
+          val waited = SteadyClock.getTimeMillis() - since
           if (missing(e) && waited > unknownFor) throw unknown
           if (!e.getCause.isInstanceOf[RetriableException] || waited > Outage) throw e.getCause
           Thread.sleep(Pause)

@@ -145,7 +145,7 @@ private class TopicLog(val topic: String, val conf: JavaMap[String, String], val
     if (!isAllowed || !LogSender.offer(() => send(entry))) dropped.incrementAndGet()
 
   private def isAllowed: Boolean = {
-    val now = System.currentTimeMillis / 1000
+    val now = SteadyClock.getTimeMillis() / 1000
     if (second.getAndSet(now) != now) inSecond.set(0)
     inSecond.incrementAndGet() <= perSecond
   }

@@ -29,6 +29,7 @@ object SessionSetup {
   def apply(session: SparkSession): Unit = {
     functions.foreach(SparkInternals.register(session, _))
     session.streams.addListener(RunListener)
+    SparkInternals.setBatchClock()
     DriverEndpoint.open(session.sparkContext)
   }
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils,
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
+import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorStateInfo, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
@@ -53,6 +53,9 @@ object SparkInternals {
   def frame(session: SparkSession, plan: LogicalPlan): DataFrame = ClassicDataset.ofRows(classic(session), plan)
   def expression(column: Column): Expression = ExpressionUtils.expression(column)
   def column(expression: Expression): Column = ExpressionUtils.column(expression)
+
+  /** Let Spark end the batches of real-time mode by our clock in this JVM; the driver's and the executors' must agree. */
+  def setBatchClock(): Unit = LowLatencyClock.setClock(SteadyClock)
 
   /** The result of `make`, with expressions compiled to Java or interpreted, for this thread. */
   def withCodegen[A](spark: SparkSession, compiled: Boolean)(make: => A): A = {
@@ -186,7 +189,7 @@ object FirstBatchesRule extends Rule[SparkPlan] {
   }
 
   private def shortened(scan: RealTimeStreamScanExec): SparkPlan = {
-    val now = System.currentTimeMillis
+    val now = SteadyClock.getTimeMillis()
     val age = now - begun.computeIfAbsent(scan.stream, _ => now)
     scan.copy(batchDurationMs = Math.min(Math.max(FirstMs, age), scan.batchDurationMs))
   }

@@ -16,14 +16,14 @@ abstract class Barrier {
   private val inputs = new ConcurrentHashMap[Int, TableInput]
 
   def isLifted: Boolean
-  /** True if streams may start; `now` is a time in ms. */
+  /** True if streams may start; `now` is a time of the SteadyClock. */
   def isReady(now: Long): Boolean
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
   protected def known: Map[Int, TableInput] = inputs.asScala.toMap
 
-  /** Wait until streams may start, but not longer than a time in ms. */
+  /** Wait until streams may start, but not longer than a time of the SteadyClock. */
   def await(until: Long): Unit =
-    while (!isReady(System.currentTimeMillis) && System.currentTimeMillis < until) {
+    while (!isReady(SteadyClock.getTimeMillis()) && SteadyClock.getTimeMillis() < until) {
       TaskContext.get().killTaskIfInterrupted()
       Thread.sleep(TableBootstrapBarrier.PollMs)
     }
@@ -75,7 +75,7 @@ final class TableBootstrapBarrier(val query: String, tables: Int, topicEnds: Map
         input(index.toInt).report(reporter, sent, arrived)
       }
     }
-    isReady(System.currentTimeMillis)
+    isReady(SteadyClock.getTimeMillis())
   }
 
   private def check(now: Long): Unit = synchronized {

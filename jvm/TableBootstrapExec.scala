@@ -29,7 +29,7 @@ case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
     // The scan computes its own end of the batch; this one is slightly later.
-    val end = batchMs.fold(0L)(System.currentTimeMillis + _)
+    val end = batchMs.fold(0L)(SteadyClock.getTimeMillis() + _)
     rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, end)))
   }
 

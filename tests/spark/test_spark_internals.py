@@ -60,6 +60,13 @@ def names(plan: Any) -> list[str]:
     return [str(operator.nodeName()) for operator in operators(plan)]
 
 
+def test_batches_end_by_a_clock_that_nobody_sets(query: StreamingQuery, spark: SparkSession) -> None:
+    java: Any = spark.sparkContext._jvm
+    clock = java.org.apache.spark.sql.execution.datasources.v2.LowLatencyClock.getClock()
+    assert clock.getClass().getSimpleName() == "SteadyClock$"
+    assert abs(clock.getTimeMillis() - java.System.currentTimeMillis()) < 60_000
+
+
 def the(plan: Any, name: str) -> Any:
     """The operator of that name."""
     (found,) = [operator for operator in operators(plan) if str(operator.nodeName()).startswith(name)]
