@@ -198,7 +198,7 @@ def test_literals(value: Any, text: str) -> None:
         ("? ?", [1], "more question marks than the 1 parameters"),
         ("?", [1, 2, 3], "2 of 3 parameters have no question mark"),
         ("?", [object()], "of type object has no SQL literal"),
-        ("?", [Decimal("NaN")], "NaN is no value of DECIMAL"),
+        ("?", [Decimal("NaN")], "NaN is not a value of DECIMAL"),
     ],
 )
 def test_parameters_that_do_not_fit(sql: str, parameters: list[Any], message: str) -> None:

@@ -166,7 +166,7 @@ def test_a_login_that_cannot_be(settings: dict[str, str], fact: str) -> None:
 @pytest.mark.parametrize("line", ["ann", "ann:read:md5:1:1:1:a:b", "ann:read:scrypt:x:1:1:YQ==:YQ=="])
 def test_a_line_that_is_no_user(tmp_path: Path, line: str) -> None:
     (tmp_path / "users").write_text(f"\n{line}\n")
-    with pytest.raises(SetupError, match=r"line 2 of .* is no user"):
+    with pytest.raises(SetupError, match=r"line 2 of .* is not a user"):
         read_users(tmp_path / "users")
 
 

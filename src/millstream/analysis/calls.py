@@ -1,4 +1,4 @@
-"""Calls of functions: the signature chosen by the arguments' types, lambdas typed by the signature."""
+"""Types calls of functions: chooses the signature by the arguments' types, and types lambdas by the signature."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ from millstream.model.errors import NotSupported, StatementError
 from millstream.model.types import SqlType
 from millstream.syntax import tree
 
-# Gives the typed expression of an argument.
+# Returns the typed expression of an argument.
 Typer = Callable[[tree.Expression], typed.TypedExpression]
-# Gives the parameters and the typed body of a lambda whose parameters have these types.
+# Returns the parameters and the typed body of a lambda whose parameters have these types.
 Binder = Callable[[tree.Lambda, tuple[SqlType, ...]], tuple[tuple[typed.LambdaVariable, ...], typed.TypedExpression]]
 
 
@@ -24,7 +24,7 @@ def call(
     library: Library,
     kind: FunctionKind = FunctionKind.SCALAR,
 ) -> typed.TypedExpression:
-    """The typed call of a function of that kind; StatementError where no signature takes its arguments."""
+    """The typed call of a function of that kind. Raises StatementError if no signature takes its arguments."""
     arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
 

@@ -1,6 +1,5 @@
-"""Implicit conversions: common types of several expressions, coercion to a target type, casts that exist
-(docs/reference/types-and-coercion.md).
-"""
+"""Implicit conversions: common types, coercion to a target type, existing casts
+(docs/reference/types-and-coercion.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +51,7 @@ _CASTS = {
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An expression that needs a common type with others; `literal` where it is a constant in the text `written`."""
+    """An expression that needs a common type with others; `literal` if it is a constant in the text `written`."""
 
     value: TypedExpression
     literal: bool
@@ -61,7 +60,7 @@ class Operand:
 
 
 def agreed_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """The type to which values of both convert implicitly (the strict regime); None where there is none."""
+    """The type to which values of both convert implicitly (the strict rules); None if there is none."""
     if left == right:
         return left
     if STRING in (left, right):
@@ -83,7 +82,7 @@ def _agreed_inside(left: SqlType, right: SqlType) -> SqlType | None:
 
 
 def _agreed_struct(left: Struct, right: Struct) -> Struct | None:
-    """All fields of both, by exact name."""
+    """The fields of both, matched by exact name."""
     fields = {f.name: f.type for f in left.fields}
     for field in right.fields:
         both = agreed_type(fields[field.name], field.type) if field.name in fields else field.type
@@ -94,10 +93,10 @@ def _agreed_struct(left: Struct, right: Struct) -> Struct | None:
 
 
 def common_type(operands: Sequence[Operand]) -> SqlType | None:
-    """The type on which a list of expressions agrees; None where all are NULL.
+    """The common type of a list of expressions; None if all are NULL.
 
-    Literals adapt to the others (text that is a number to numbers, numbers to text); other expressions only widen.
-    Raises StatementError where they don't agree.
+    Literals adapt to the others (numeric text to numbers, numbers to text); other expressions only widen. Raises
+    StatementError if there is no common type.
     """
     common: SqlType | None = None
     for operand in operands:
@@ -120,7 +119,7 @@ def _common_with(common: SqlType, operand: Operand) -> SqlType:
 
 
 def _common_with_constructor(common: SqlType, operand: Operand) -> SqlType | None:
-    """What `common` becomes with the elements of an array, map or struct that is spelled out: they are literals too."""
+    """`common` adapted to the elements of an array, map or struct constructor, which count as literals too."""
     constructor = operand.value
     if isinstance(constructor, TypedArray) and isinstance(common, Array):
         return Array(_common_with_items(common.element, constructor.items, operand.span))
@@ -149,13 +148,13 @@ def _common_with_struct(common: Struct, struct: TypedStruct, at: Span) -> Struct
 
 
 def struct_names(struct: TypedStruct) -> list[str]:
-    """The names of the fields of a struct that is spelled out."""
+    """The names of the fields of a struct constructor."""
     assert isinstance(struct.type, Struct)
     return [f.name for f in struct.type.fields]
 
 
 def element_operand(value: TypedExpression, at: Span) -> Operand:
-    """An element of a constructor, which counts as a literal where it is a constant."""
+    """An element of a constructor as an operand; it is a literal if it is a constant."""
     return Operand(value, isinstance(value, Constant), at)
 
 
@@ -202,7 +201,7 @@ _MOST_SHOWN = 60
 
 
 def operand_text(operand: Operand) -> str:
-    """An expression in a message: its text and type."""
+    """An expression's text and type, for messages."""
     if operand.value.type is None:
         return "NULL"
     text = to_sql(operand.written) if operand.written else ""
@@ -210,7 +209,7 @@ def operand_text(operand: Operand) -> str:
 
 
 def convert(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
-    """`value` as `target`, where it is known to be allowed: constants now, others by a cast at run time."""
+    """`value` converted to `target`, if that is known to be allowed: constants now, others by a cast at run time."""
     if value.type == target:
         return value
     if value.type is None:
@@ -252,7 +251,7 @@ def _constant(const: Constant, target: SqlType, at: Span) -> TypedExpression:
 
 
 def read_constant(text: str, target: SqlType, at: Span) -> Constant:
-    """The constant of type `target` that `text` stands for; a StatementError where it stands for none."""
+    """The constant of type `target` that `text` denotes. Raises StatementError if it denotes none."""
     try:
         return Constant(target, text_conversions.read(text, target))
     except ValueError:
@@ -260,7 +259,7 @@ def read_constant(text: str, target: SqlType, at: Span) -> Constant:
 
 
 def decimal_constant(text: str, at: Span) -> Constant:
-    """The DECIMAL constant that `text` stands for, of the narrowest type; a StatementError where it is no number."""
+    """The DECIMAL constant of the narrowest type that `text` denotes. Raises StatementError if it is not a number."""
     number = text_conversions.number(text)
     if number is None:
         raise StatementError(f"'{text}' is no DECIMAL", at)
@@ -268,7 +267,7 @@ def decimal_constant(text: str, at: Span) -> Constant:
 
 
 def castable(source: SqlType, target: SqlType) -> bool:
-    """Whether CAST of `source` to `target` exists."""
+    """True if `source` can be CAST to `target`."""
     if source == target:
         return True
     if isinstance(source, Array) and isinstance(target, Array):
@@ -294,8 +293,10 @@ def _castable_decimal(source: SqlType, target: SqlType) -> bool:
 
 
 def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
-    """`value` as `target` in the strict regime of INSERT VALUES and key lookups: numbers widen, text becomes
-    dates, times, timestamps and bytes; never text a number or a boolean. Raises StatementError for anything else.
+    """`value` converted to `target` by the strict rules of INSERT VALUES and key lookups.
+
+    Numbers widen; text becomes dates, times, timestamps and bytes, but never numbers or booleans. Raises StatementError
+    for any other conversion.
     """
     if value.type is None:
         return Constant(target, None)
@@ -305,9 +306,9 @@ def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression
 
 
 def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression:
-    """`value` as `target` where that is a DECIMAL with room for it: INSERT INTO … SELECT casts so by itself.
+    """`value` converted to `target` if that is a DECIMAL that can hold it; INSERT INTO … SELECT does so implicitly.
 
-    A number constant counts with its own digits. Any other value is given back as it is.
+    A number constant counts with its own digits. Any other value is returned unchanged.
     """
     number = value.value if isinstance(value, Constant) and not isinstance(value.value, bool) else None
     source = text_conversions.decimal_type(Number(number)) if isinstance(number, int | Number) else None

@@ -1,4 +1,4 @@
-"""From an expression of the tree to a typed one: names resolved, types checked, conversions made explicit.
+"""Types an expression of the tree: resolves names, checks types, and makes conversions explicit.
 
 >>> from millstream.analysis.scope import ScopeColumn
 >>> from millstream.syntax.parser import parse_expression
@@ -64,7 +64,7 @@ _BOUNDS = (typed.ColumnPlace.ROWTIME, typed.ColumnPlace.WINDOWSTART, typed.Colum
 
 @dataclass(frozen=True, slots=True)
 class _ExpressionContext:
-    """What an expression may refer to: the scope, and the parameters of the lambdas around it."""
+    """What an expression may refer to: the scope, and the parameters of the enclosing lambdas."""
 
     scope: NameScope
     variables: Mapping[str, typed.LambdaVariable] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class _ExpressionContext:
 
 
 def type_expression(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression:
-    """The typed expression of `expression` in `scope`; its type is None only for a bare NULL. Raises StatementError."""
+    """The typed form of `expression` in `scope`; its type is None only for a bare NULL. Raises StatementError."""
     return _typed(expression, _ExpressionContext(scope))
 
 
@@ -83,12 +83,12 @@ def function_call(expression: tree.Call, scope: NameScope, kind: FunctionKind) -
 
 
 def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typed.TypedExpression:
-    """The typed condition of `clause` (WHERE, HAVING). Raises StatementError where it is not BOOLEAN."""
+    """The typed condition of `clause` (WHERE, HAVING). Raises StatementError if it is not BOOLEAN."""
     return _boolean(expression, _ExpressionContext(scope), clause)
 
 
 def default_name(expression: tree.Expression) -> str | None:
-    """The name that a projected expression has by itself: that of its column or field; None where it has none."""
+    """The implicit name of a projected expression: its column's or field's; None if it has none."""
     if isinstance(expression, tree.ColumnRef):
         return expression.name
     return expression.field if isinstance(expression, tree.Deref) else None
@@ -198,7 +198,7 @@ def _decimal_arithmetic(
 
 
 def _decimal_result(operator: str, one: Decimal, other: Decimal) -> Decimal:
-    """The type of a decimal result, wide enough that no digit is lost, save in a quotient."""
+    """The type of a decimal result, wide enough that no digit is lost, except in a quotient."""
     p1, s1, p2, s2 = one.precision, one.scale, other.precision, other.scale
     if operator in "+-":
         return Decimal(max(s1, s2) + max(p1 - s1, p2 - s2) + 1, max(s1, s2))
@@ -250,7 +250,7 @@ def _comparison(operator: str, left: Operand, right: Operand, at: Span) -> typed
 def _comparable(
     operator: str, left: Operand, right: Operand, at: Span
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """Both sides in the type in which they are compared."""
+    """Both sides, converted to the type in which they are compared."""
     one, other = left.value, right.value
     if _is_bound(one) and _is_text(other):
         return one, _instant(right)
@@ -279,7 +279,7 @@ def _is_text(value: typed.TypedExpression) -> bool:
 
 
 def _instant(text: Operand) -> typed.TypedExpression:
-    """ISO-8601 text beside ROWTIME and the window's bounds: epoch milliseconds."""
+    """ISO-8601 text that is compared with ROWTIME or a window's bounds, as epoch milliseconds."""
     assert isinstance(text.value, typed.Constant)
     return typed.Constant(BIGINT, read_constant(str(text.value.value), TIMESTAMP, text.span).value)
 
@@ -424,7 +424,7 @@ def _(expression: tree.MapOf, inside: _ExpressionContext) -> typed.TypedExpressi
 
 
 def _fails_whole(inside: _ExpressionContext) -> bool:
-    """Whether an element that fails fails the constructor around it."""
+    """True if a failing element makes the whole constructor fail."""
     return not is_on(inside.scope.settings, "ksql.nested.error.set.null")
 
 
@@ -435,7 +435,7 @@ def _empty(kind: str, example: str, at: Span) -> StatementError:
 def _agreeing(
     items: Sequence[tree.Expression], inside: _ExpressionContext, at: Span, what: str, parts: str
 ) -> tuple[SqlType, tuple[typed.TypedExpression, ...]]:
-    """The common type of the elements of a constructor, and the elements in it."""
+    """The common type of the elements of a constructor, and the elements converted to it."""
     elements = [_operand(i, inside) for i in items]
     element_type = common_type(elements)
     if element_type is None:
@@ -501,5 +501,5 @@ def _bind_lambda(
 
 
 def _described(written: tree.Expression, value: typed.TypedExpression) -> str:
-    """An expression in a message: its text and type."""
+    """An expression's text and type, for messages."""
     return operand_text(Operand(value, False, written.span, written))

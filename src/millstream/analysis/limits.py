@@ -1,9 +1,9 @@
-"""How large a new statement may be: a larger one takes Spark minutes to plan (docs/reference/statements.md#limits).
+"""Limits of the size of a new statement: larger ones take Spark minutes to plan (docs/reference/statements.md#limits).
 
     SELECT CASE WHEN … END FROM s      line 1:8: CASE has 501 branches, and may have 500
                                          hint: millstream.statement.max.branches is the limit: …
 
-Statements of the command log are not checked: they were, when they were new.
+Statements of the command log are not checked again: they were checked when they were accepted.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ PREFIX = "millstream.statement.max."
 
 
 def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping[str, SqlType]) -> None:
-    """Raises StatementError where the statement, custom `types` replaced, is larger than the settings allow."""
+    """Raises StatementError if the statement, with custom `types` replaced, is larger than the settings allow."""
     parts, known = 0, dict[str, TypeExtent]()
     for node in statement.walk():
         match node:
@@ -45,7 +45,7 @@ def check(statement: tree.Statement, settings: Mapping[str, str], types: Mapping
 
 
 def _inner_types(type: SqlType, types: Mapping[str, SqlType], known: dict[str, "TypeExtent"], at: Span | None) -> int:
-    """How many types a type has in it. Raises StatementError where they nest too deep."""
+    """The number of types within a type. Raises StatementError if they are nested too deeply."""
     extent = _extent(type, types, known)
     if extent.levels > NESTING:
         raise StatementError(f"the type nests {extent.levels} levels deep, and may nest {NESTING}", at)
@@ -54,23 +54,23 @@ def _inner_types(type: SqlType, types: Mapping[str, SqlType], known: dict[str, "
 
 @dataclass(frozen=True, slots=True)
 class TypeExtent:
-    """How many types a type consists of, and on how many levels."""
+    """The number of types within a type, and the depth of their nesting."""
 
     parts: int
     levels: int
 
 
 def _extent(type: SqlType, types: Mapping[str, SqlType], known: dict[str, TypeExtent]) -> TypeExtent:
-    """The extent of a type with custom types replaced, found without replacing them.
+    """The extent of a type with custom types replaced, computed without replacing them.
 
-    A type that has two of another, which has two of a third, is soon larger than any memory. `known`: those of custom
-    types by name.
+    Replacing could need any amount of memory: each of several types may contain the previous one twice. `known` has the
+    extents of custom types by name.
     """
     if not isinstance(type, CustomType):
         inner = [_extent(child, types, known) for child in type.children()]
         return TypeExtent(1 + sum(e.parts for e in inner), 1 + max((e.levels for e in inner), default=0))
     if type.name not in types:
-        return TypeExtent(1, 1)  # whoever looks it up will say so
+        return TypeExtent(1, 1)  # an unknown type: the error is raised where it is resolved
     if type.name not in known:
         known[type.name] = _extent(types[type.name], types, known)
     return known[type.name]

@@ -1,4 +1,4 @@
-"""The WITH clause: its properties, their types, and which exclude each other (docs/reference/statements.md)."""
+"""The properties of WITH clauses: their types, and which exclude each other (docs/reference/statements.md)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from millstream.syntax import tree
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A checked WITH clause: property name → value (str, int or bool), and the place of each."""
+    """A checked WITH clause: property name → value (str, int or bool), and the position of each."""
 
     values: dict[str, str | int | bool]
     places: dict[str, Span]
     at: Span
 
     def text(self, name: str) -> str | None:
-        """A text property, or None."""
+        """A text property; None if it is absent."""
         value = self.values.get(name)
         return None if value is None else str(value)
 
     def number(self, name: str) -> int | None:
-        """A whole-number property, or None."""
+        """A whole-number property; None if it is absent."""
         value = self.values.get(name)
         return None if value is None else int(value)
 
     def flag(self, name: str) -> bool | None:
-        """A boolean property, or None."""
+        """A boolean property; None if it is absent."""
         value = self.values.get(name)
         return None if value is None else bool(value)
 
     def place(self, name: str) -> Span:
-        """The place of the property; that of the statement where it is absent."""
+        """The position of the property; that of the statement if it is absent."""
         return self.places.get(name, self.at)
 
 
@@ -43,7 +43,7 @@ def _text(literal: tree.Literal) -> str | None:
 
 
 def _whole(kind: ValueKind) -> tuple[str, "_Reader"]:
-    """What a property of whole numbers takes, and how it is read: from a number, or from a text with one."""
+    """The type and the reader of a property of whole numbers, given as a number or as text."""
 
     def read(literal: tree.Literal) -> int | None:
         number = isinstance(literal.value, str) or literal.type in (INTEGER, BIGINT)
@@ -64,7 +64,7 @@ def _form(literal: tree.Literal) -> bool | None:
 
 
 _Reader = Callable[[tree.Literal], str | int | bool | None]
-# librdkafka makes no topic with more.
+# librdkafka cannot create a topic with more.
 MOST_PARTITIONS = 100_000
 _READERS: dict[str, tuple[str, _Reader]] = {
     "text": ("a text", _text),
@@ -114,7 +114,7 @@ ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 
 
 def read(items: Iterable[tree.Property], known: dict[str, str], at: Span) -> Properties:
-    """Check the properties of a statement against those it knows. Raises StatementError."""
+    """Check the properties of a statement against the known ones. Raises StatementError."""
     values: dict[str, str | int | bool] = {}
     places: dict[str, Span] = {}
     for item in items:

@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE: what may change of a source that exists, and what may not (docs/reference/statements.md)."""
+"""CREATE OR REPLACE: which parts of an existing source may change (docs/reference/statements.md)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from millstream.model.schema import Column
 
 
 def check_replaceable(old: Source, new: Source, at: Span) -> None:
-    """Whether `new` may replace `old`. Raises StatementError that says which part differs."""
+    """Raises StatementError if `new` may not replace `old`; the error says which part differs."""
     what = f"Cannot replace {old.kind.value.lower()} {identifier(old.name)}"
     if old.kind is not new.kind:
         raise StatementError(f"{what}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at)
@@ -32,7 +32,7 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
 
 
 def _format(serde: Serde, columns: Sequence[Column]) -> Serde:
-    """The serde without its schema, which follows the columns, and with the wrapping that it comes to."""
+    """The serde without its schema, which follows from the columns, and with its effective wrapping."""
     return replace(serde, schema=None, wrap=is_wrapped(serde, len(columns)))
 
 

@@ -1,7 +1,7 @@
 """Topics that statements may not read, write or delete (docs/reference/statements.md#reserved-topics).
 
-Hidden topics are read by no source and no PRINT, read-only topics are written by no sink and no INSERT; by default
-the same topics are both. The engine's own topics are both whatever the settings say: the command log is among them.
+Sources and PRINT cannot read hidden topics; sinks and INSERT cannot write read-only topics. By default the same topics
+are both. The engine's own topics, such as the command log, are both whatever the settings say.
 """
 
 import re
@@ -17,23 +17,23 @@ OWN = "_millstream-.*"
 
 
 def matches(name: str, patterns: str) -> bool:
-    """Whether a topic's name matches one of the patterns, which are separated by commas."""
+    """True if a topic's name matches one of the comma-separated patterns."""
     return any(re.fullmatch(pattern, name) for pattern in words(patterns))
 
 
 def is_hidden(topic: str, settings: Mapping[str, str]) -> bool:
-    """Whether SHOW TOPICS leaves the topic out, and statements may not read it."""
+    """True if SHOW TOPICS leaves the topic out, and statements may not read it."""
     return matches(topic, OWN) or matches(topic, settings.get(HIDDEN, ""))
 
 
 def check_readable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where the topic is hidden."""
+    """Raises StatementError if the topic is hidden."""
     if is_hidden(topic, settings):
         raise StatementError(f"topic {topic} is hidden: no statement may read it", at, _which(topic, HIDDEN))
 
 
 def check_writable(topic: str, at: Span | None, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where the topic is read-only."""
+    """Raises StatementError if the topic is read-only."""
     if topic == settings.get(AUDIT):
         raise StatementError(f"topic {topic} is read-only", at, f"{AUDIT} names it: only the server writes it")
     if matches(topic, OWN) or matches(topic, settings.get(READ_ONLY, "")):
@@ -45,7 +45,7 @@ def _which(topic: str, setting: str) -> str:
 
 
 def check_deletable(topic: str, at: Span | None, catalog: Catalog, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where a statement may not delete the topic."""
+    """Raises StatementError if a statement may not delete the topic."""
     check_writable(topic, at, settings)
     if is_on(settings, DELETE_OTHERS):
         return
@@ -57,7 +57,7 @@ def check_deletable(topic: str, at: Span | None, catalog: Catalog, settings: Map
 
 
 def deletable(topic: str, catalog: Catalog, settings: Mapping[str, str]) -> bool:
-    """Whether a statement may delete the topic."""
+    """True if a statement may delete the topic."""
     try:
         check_deletable(topic, None, catalog, settings)
     except StatementError:

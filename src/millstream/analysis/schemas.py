@@ -1,4 +1,4 @@
-"""Schemas of the registry in statements: columns read from them, and what a side is written with (KLIP-56)."""
+"""Registry schemas in statements: columns read from them, and the schema that a side is written with (KLIP-56)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from millstream.model.schema import Column
 
 @dataclass(frozen=True, slots=True)
 class SchemaSide:
-    """One side ("KEY" or "VALUE") of a topic that a statement with these properties is about."""
+    """One side ("KEY" or "VALUE") of the topic of a statement with these properties."""
 
     name: str
     topic: str
@@ -34,17 +34,18 @@ class SchemaSide:
 
     @property
     def format(self) -> Format | None:
-        """The format that is named or configured; None where there is no such format."""
+        """The format that is named or configured; None if there is no such format."""
         return find(format_name(self.name, self.p, self.settings))
 
     @property
     def subject(self) -> str:
-        """What the side's schemas are registered under."""
+        """The subject of the side's schemas."""
         return subject(self.topic, self.name)
 
     @property
     def registered(self) -> RegisteredSchema | None:
-        """The registry's schema of the WITH clause's id; None without one. Raises StatementError for an unknown id."""
+        """The registry's schema of the WITH clause's id; None if there is no id. Raises StatementError for an unknown
+        id."""
         if self.id is None:
             return None
         if self.id not in self.facts.by_id:
@@ -56,7 +57,7 @@ class SchemaSide:
 
 
 def check_id(side: SchemaSide, declared: Sequence[Column]) -> None:
-    """Whether a schema id may be given for the side: its format has schemas, no columns are listed.
+    """Checks that a schema id is allowed for the side: its format has schemas, and no columns are declared.
 
     Raises StatementError.
     """
@@ -82,9 +83,9 @@ def _check_has_schemas(side: SchemaSide, format: str) -> None:
 
 
 def infer_columns(side: SchemaSide) -> list[Column]:
-    """The side's columns by the registry's schema; none where its format has no schemas.
+    """The side's columns by the registry's schema; none if its format has no schemas.
 
-    Raises StatementError where there is no such schema, or none that SQL has columns for.
+    Raises StatementError if there is no such schema, or it has types that SQL lacks.
     """
     if side.format is None or not side.format.infers:
         return []
@@ -133,10 +134,10 @@ def _missing(side: SchemaSide) -> StatementError:
 
 
 def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], source: str) -> Serde:
-    """The serde with the schema that records are written with; as it is where its format has none.
+    """The serde with the schema that records are written with; unchanged if its format has no schemas.
 
-    It is the schema of the WITH clause's id, else one derived from the columns. Raises StatementError where the
-    columns do not fit the schema of that id.
+    It is the schema of the WITH clause's id, or else is derived from the columns. Raises StatementError if the columns
+    do not fit the schema of the id.
     """
     if serde.format not in TRANSLATORS or not columns:
         _check_has_schemas(side, serde.format)
@@ -152,7 +153,7 @@ def with_schema(side: SchemaSide, serde: Serde, columns: Sequence[Column], sourc
 
 
 def check_required(side: SchemaSide, serde: Serde, columns: Sequence[Column]) -> None:
-    """Raises StatementError where a query lacks a column for a field that the schema of a given id requires."""
+    """Raises StatementError if a query lacks a column for a field that the schema of the given id requires."""
     registered = side.registered
     if registered is None or serde.format not in TRANSLATORS or not is_wrapped(serde, len(columns)):
         return
@@ -183,7 +184,7 @@ def _schema_of_columns(side: str, serde: Serde, columns: Sequence[Column], sourc
 
 
 def _default(side: str, source: str) -> str:
-    """The default name of an Avro record."""
+    """The default name of an Avro record schema."""
     if side == "VALUE":
         return avro.ROOT
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in source).split("_")
@@ -191,7 +192,7 @@ def _default(side: str, source: str) -> str:
 
 
 def _check_fit(side: SchemaSide, serde: Serde, columns: Sequence[Column], registered: RegisteredSchema) -> None:
-    """Whether the columns are fields of the schema, of the same types and in its order."""
+    """Checks that the columns are fields of the schema, with the same types and in its order."""
     wrapped = is_wrapped(serde, len(columns))
     exact = _columns(side, serde.format, registered, wrapped, serde.get(FULL_NAME) or "")
     if not wrapped:

@@ -1,4 +1,4 @@
-"""What the names in an expression refer to: columns, pseudo-columns, custom types, functions."""
+"""Resolves the names in an expression: columns, pseudocolumns, custom types, functions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ PSEUDO = {
     "ROWPARTITION": ColumnReference(INTEGER, ColumnPlace.ROWPARTITION, 0, "ROWPARTITION"),
     "ROWOFFSET": ColumnReference(BIGINT, ColumnPlace.ROWOFFSET, 0, "ROWOFFSET"),
 }
-# The pseudo-columns that say where a record is in its topic.
+# The pseudocolumns with a record's position in its topic.
 PLACES = ("ROWPARTITION", "ROWOFFSET")
 PLACES_ENABLED = "ksql.rowpartition.rowoffset.enabled"
 NESTED = ("DECIMAL", "ARRAY", "MAP", "STRUCT")
@@ -26,9 +26,9 @@ _BOUNDS = "a window's bounds are columns of a windowed source, and of the SELECT
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column that can be named: `name`, `source.name` where it has a source, and `source.part.name`.
+    """A column that can be referred to as `name`, as `source.name` if it has a source, and as `source.part.name`.
 
-    `part` is the side of its source's records that it comes from, ROWKEY or ROWVALUE; None for what is of neither.
+    `part` is the side of its source's records that it belongs to, ROWKEY or ROWVALUE; None for other columns.
     """
 
     name: str
@@ -42,7 +42,7 @@ class NameScope:
     """Everything an expression can refer to.
 
     `computed` maps expressions whose value is already a column of the relation to that column; it is looked up first.
-    `types` are the custom types, `settings` the session's properties, `functions` what can be called.
+    `types` are the custom types, `settings` the session's properties, `functions` the functions that can be called.
     """
 
     columns: tuple[ScopeColumn, ...] = ()
@@ -52,7 +52,7 @@ class NameScope:
     functions: Library = BUILT_IN
 
     def lookup(self, reference: tree.ColumnRef) -> ColumnReference:
-        """The column that `reference` names; a StatementError where there is none, or more than one."""
+        """The column that `reference` refers to. Raises StatementError if there is none, or more than one."""
         if not self.enabled(reference.name):
             raise StatementError(
                 f"the pseudo-column {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"
@@ -67,11 +67,11 @@ class NameScope:
         raise self._unknown(reference)
 
     def enabled(self, name: str) -> bool:
-        """Whether the settings let a query name that column."""
+        """True if the settings allow queries to use that column."""
         return name not in PLACES or is_on(self.settings, PLACES_ENABLED)
 
     def expanded(self, sql_type: SqlType, at: Span) -> SqlType:
-        """`sql_type` with custom types replaced by what they stand for; a StatementError for an unknown one."""
+        """`sql_type` with custom types replaced by their definitions. Raises StatementError for an unknown one."""
         return sql_type.transform(lambda t: self._custom(t.name, at) if isinstance(t, CustomType) else None)
 
     def _custom(self, name: str, at: Span) -> SqlType:
@@ -94,7 +94,7 @@ class NameScope:
         return StatementError(fact, reference.span, _BOUNDS if reference.name in WINDOW else hint)
 
     def _side_hint(self, reference: tree.ColumnRef, sources: list[str]) -> str:
-        """What to do about a ROWKEY or ROWVALUE that cannot be resolved."""
+        """A hint for a ROWKEY or ROWVALUE that cannot be resolved."""
         side = reference.part or reference.name
         if side not in tree.PARTS or any(c.part == side for c in self.columns if reference.source in (None, c.source)):
             several = side in tree.PARTS and len(sources) > 1 and reference.source is None
@@ -103,7 +103,7 @@ class NameScope:
 
 
 def _qualifies(reference: tree.ColumnRef, column: ScopeColumn) -> bool:
-    """Whether the source and the side that the reference names, if any, are the column's."""
+    """True if the column belongs to the source and the side that the reference names, if any."""
     return reference.source in (None, column.source) and reference.part in (None, column.part)
 
 
@@ -112,7 +112,7 @@ def _text(*names: str | None) -> str:
 
 
 def _ambiguous(reference: tree.ColumnRef, matches: list[ScopeColumn]) -> StatementError:
-    """Columns of several sources, or of both sides of one."""
+    """The error for a name of columns of several sources, or of both sides of one."""
     if len({c.source for c in matches}) > 1:
         several = len({(c.source, c.name) for c in matches}) < len(matches)
         full = [_text(c.source, c.part if several else None, c.name) for c in matches]

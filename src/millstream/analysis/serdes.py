@@ -1,4 +1,4 @@
-"""Which format each side of a source is written in, and whether that format can hold its columns.
+"""The format of each side of a source, and checks that it can hold the side's columns.
 
 Rules: docs/reference/formats-and-wrapping.md; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
 """
@@ -28,9 +28,9 @@ def choose(
 ) -> Serde:
     """The serde of one side ("KEY" or "VALUE") for its columns.
 
-    The format is the property's, else the source's that it is inherited from, else the setting's; `shape` is what the
-    statement's form says of a single column. Raises StatementError where the format does not exist or cannot hold the
-    columns.
+    The format is the property's, else that of the source it is inherited from, else the setting's; `shape` is the
+    wrapping of a single column by the statement's form. Raises StatementError if the format does not exist or cannot
+    hold the columns.
     """
     at = p.place(f"{side}_FORMAT" if f"{side}_FORMAT" in p.values else "FORMAT")
     name = _name(side, p, columns, settings, inherited, at)
@@ -41,7 +41,7 @@ def choose(
 
 
 def format_of(name: str, at: Span) -> Format:
-    """The format of that name, in any case. Raises StatementError."""
+    """The format of a name in any case. Raises StatementError."""
     format = find(name)
     if format is None:
         raise StatementError(
@@ -55,7 +55,7 @@ def _explicit_format(side: str, p: Properties) -> str | None:
 
 
 def format_name(side: str, p: Properties, settings: Mapping[str, str], inherited: Serde | None = None) -> str:
-    """The name of a side's format as it is written in the WITH clause, else inherited, else configured; "" if none."""
+    """The name of a side's format: from the WITH clause, else inherited, else configured; "" if none."""
     explicit = _explicit_format(side, p)
     if explicit is not None:
         return explicit
@@ -121,7 +121,7 @@ def _check_delimiter(name: str, delimiter: str, at: Span) -> None:
 
 
 _Check = Callable[[str, str, Span], None]
-# What a WITH clause calls a property, what the format calls it, what messages do, and what is wrong with a value.
+# A property's name in a WITH clause, in the format, in messages, and the check of its value.
 _CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
     ("DELIMITER", "delimiter", "delimiter", _check_delimiter),
     ("SCHEMA_FULL_NAME", FULL_NAME, "fullSchemaName", _check_name),
@@ -131,7 +131,7 @@ _CONFIGS: tuple[tuple[str, str, str, _Check], ...] = (
 
 
 def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) -> None:
-    """Whether the format can hold the columns of that side. Raises StatementError."""
+    """Raises StatementError if the format cannot hold the columns of that side."""
     if side == "KEY":
         for column in columns:
             if column.type.holds_map:
@@ -143,13 +143,13 @@ def check_columns(side: str, serde: Serde, columns: Sequence[Column], at: Span) 
 
 
 def _able(side: str, columns: Sequence[Column]) -> str:
-    """The formats that could hold the columns, as a hint."""
+    """A hint with the formats that could hold the columns."""
     names = [f.name for f in FORMATS.values() if f.name != "NONE" and f.refusal(side, columns) is None]
     return f"{side}_FORMAT may be {', '.join(names)}" if names else ""
 
 
 def map_key_error(which: str, at: Span) -> StatementError:
-    """The error for a key that holds a MAP; `which` says what key it is."""
+    """The error for a key that contains a MAP; `which` says which key."""
     return StatementError(
         "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due "
         f"to inconsistent serialization. {which}",

@@ -1,4 +1,4 @@
-"""CREATE STREAM and CREATE TABLE: from the statement to a source of the catalog (docs/reference/statements.md)."""
+"""CREATE STREAM and CREATE TABLE: from the statement to a source in the catalog (docs/reference/statements.md)."""
 
 import re
 from collections import Counter
@@ -34,14 +34,14 @@ _WINDOW_SIZE = re.compile(r"\s*(\d+)\s+(\w+)\s*\Z", re.IGNORECASE)
 
 
 def expand(type: SqlType, types: Mapping[str, SqlType], at: Span) -> SqlType:
-    """`type` with every custom type replaced by what it stands for. Raises StatementError for an unknown one."""
+    """`type` with every custom type replaced by its definition. Raises StatementError for an unknown one."""
     return NameScope(types=types).expanded(type, at)
 
 
 def declare(
     statement: tree.CreateSource, text: str, types: Mapping[str, SqlType], facts: Facts, settings: Mapping[str, str]
 ) -> tuple[Source, Properties]:
-    """The source that a CREATE STREAM|TABLE declares, and its WITH clause. Raises StatementError."""
+    """The source that a CREATE STREAM|TABLE declares, and its checked WITH clause. Raises StatementError."""
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     kind = RelationKind[statement.kind.name]
     topic = _topic(p, facts, settings)
@@ -90,7 +90,7 @@ def _topic(p: Properties, facts: Facts, settings: Mapping[str, str]) -> str:
 
 
 def check_topic_name(name: str, at: Span) -> None:
-    """Whether Kafka allows the name. Raises StatementError."""
+    """Raises StatementError if Kafka does not allow the topic name."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
         raise StatementError(
             f"invalid topic name: '{name}'", at, "a topic name has letters, digits, '.', '_' and '-', at most 249"
@@ -98,7 +98,7 @@ def check_topic_name(name: str, at: Span) -> None:
 
 
 def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
-    """Whether PARTITIONS and REPLICAS agree with the topic, where it exists. Raises StatementError."""
+    """Raises StatementError if PARTITIONS or REPLICAS differ from an existing topic's."""
     existing = facts.topics.get(name)
     if existing is None:
         return
@@ -114,9 +114,9 @@ def check_topic_shape(name: str, p: Properties, facts: Facts) -> None:
 
 
 def _completed(declared: Schema, keys: schemas.SchemaSide, values: schemas.SchemaSide, twins: bool) -> Schema:
-    """The declared columns, and those of the registry for a side of which none are declared.
+    """The declared columns; for a side without declared columns, those of the registry's schema.
 
-    With `twins` a key and a value column may have the same name.
+    With `twins`, a key and a value column may have the same name.
     """
     schemas.check_id(keys, declared.key)
     schemas.check_id(values, declared.value)
@@ -265,7 +265,8 @@ def _window_size(kind: str, size: str | None, p: Properties) -> int | None:
 
 
 def _check_grows(source: Source, statement: tree.AlterSource) -> None:
-    """A bare value is no record that a column could be added to: what is in the topic could not be read any more."""
+    """Raises StatementError if the value is a single unwrapped column: adding a field would make old records
+    unreadable."""
     format = serdes.format_of(source.value.format, statement.span)
     if format.wraps and not is_wrapped(source.value, len(source.schema.value)):
         raise StatementError(

@@ -1,6 +1,6 @@
-"""The topic that a CREATE statement is about, the formats of its two sides, and what the registry may know of them.
+"""The topic of a CREATE statement, the formats of its two sides, and their subjects in the registry.
 
-Said once: the engine looks these things up before planning (engine/facts.py), planning makes the source of them. So
+The engine looks up these facts before planning (engine/facts.py), and planning builds the source from them. So
 
     CREATE STREAM s WITH (value_format='AVRO') AS SELECT * FROM o JOIN t ON …;
 
@@ -24,9 +24,9 @@ SIDES = ("KEY", "VALUE")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a CREATE statement says of its topic.
+    """The topic of a CREATE statement, with its formats.
 
-    `properties` is its WITH clause, checked. `formats` has the name of each side's format, "" where none is named,
+    `properties` is its checked WITH clause. `formats` has the name of each side's format; "" if none is named,
     inherited or configured.
     """
 
@@ -37,26 +37,26 @@ class Target:
 
     @property
     def must_exist(self) -> bool:
-        """Whether the topic has to be there: it is declared without saying how it would be created."""
+        """True if the topic must exist: it is declared without properties for creating it."""
         return isinstance(self.statement, tree.CreateSource) and "PARTITIONS" not in self.properties.values
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects of the sides whose formats keep their schemas in a registry."""
+        """The subjects of the sides whose formats have schemas in a registry."""
         formats = {side: find(name) for side, name in self.formats.items()}
         return tuple(subject(self.topic, side) for side, f in formats.items() if f is not None and f.infers)
 
     @property
     def schema_ids(self) -> tuple[int, ...]:
-        """The schema ids that the WITH clause asks for."""
+        """The schema ids in the WITH clause."""
         numbers = (self.properties.number(f"{side}_SCHEMA_ID") for side in SIDES)
         return tuple(id for id in numbers if id is not None)
 
 
 def target(statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, settings: Mapping[str, str]) -> Target:
-    """The target of a CREATE statement. Raises StatementError where its WITH clause is wrong.
+    """The target of a CREATE statement. Raises StatementError if its WITH clause is not valid.
 
-    A declared source without KAFKA_TOPIC has its own name here; planning refuses it.
+    For a declared source without KAFKA_TOPIC it is the source's name; planning refuses it later.
     """
     if isinstance(statement, tree.CreateSource):
         p = properties.read(statement.properties, properties.DECLARED, statement.span)
@@ -74,12 +74,13 @@ def names_read(query: tree.SelectQuery) -> tuple[str, ...]:
 
 
 def sink_topic(name: str, p: Properties, settings: Mapping[str, str]) -> str:
-    """The topic that CREATE … AS writes to: the one it names, else its sink's name behind the configured prefix."""
+    """The topic that CREATE … AS writes to: the named one, else the configured prefix followed by the sink's name."""
     return p.text("KAFKA_TOPIC") or settings.get(TOPIC_PREFIX, "") + name
 
 
 def inherited(side: str, sources: Sequence[Source]) -> Serde | None:
-    """How the sources of a query write that side; of joined ones the first that has a key says how keys are written."""
+    """The serde that a query's sink inherits for a side; for joined sources, the key's from the first that has a
+    key."""
     if side == "VALUE":
         return sources[0].value if sources else None
     keys = [s.key for s in sources]

@@ -1,8 +1,8 @@
-"""How text reads as a value of another type: numbers, booleans, dates and times (docs/reference/types-and-coercion.md).
+"""Conversion of text to numbers, booleans, dates and times (docs/reference/types-and-coercion.md).
 
-This module owns text that is a constant of a statement: it is checked and converted while the statement is planned,
-without a JVM, so that an error has its place. Text of records is converted by jvm/FunctionsCast.scala, which owns run
-time; tests/spark/test_text_conversions.py holds both to the same answers.
+This module converts constants of a statement while it is planned, without a JVM, so that an error has a position in the
+statement. At run time jvm/FunctionsCast.scala converts the text of records; tests/spark/test_text_conversions.py checks
+that both give the same results.
 """
 
 import base64
@@ -39,7 +39,7 @@ _INT, _LONG = 2**31, 2**63
 
 
 def numeric_type(text: str) -> SqlType | None:
-    """The type that numeric text has by itself: INTEGER, BIGINT or a DECIMAL that fits; None where it is no number."""
+    """The type of numeric text: INTEGER, BIGINT or the narrowest DECIMAL; None if it is not a number."""
     value = number(text)
     if value is None:
         return None
@@ -53,7 +53,7 @@ def numeric_type(text: str) -> SqlType | None:
 
 
 def decimal_type(value: Number) -> Decimal:
-    """The narrowest DECIMAL that holds `value` as it is written."""
+    """The narrowest DECIMAL that can hold `value` as it is written."""
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(-exponent, 0)
@@ -62,9 +62,9 @@ def decimal_type(value: Number) -> Decimal:
 
 
 def read(text: str, target: SqlType) -> object:
-    """The value of type `target` that `text` stands for; a ValueError where it stands for none.
+    """The value of type `target` that `text` denotes. Raises ValueError if it denotes none.
 
-    DATE gives epoch days, TIME milliseconds of the day, TIMESTAMP epoch milliseconds.
+    DATE results in epoch days, TIME in milliseconds of the day, TIMESTAMP in epoch milliseconds.
     """
     if isinstance(target, Decimal):
         return _read_decimal(text, target)
@@ -72,7 +72,7 @@ def read(text: str, target: SqlType) -> object:
 
 
 def timestamp(text: str) -> int:
-    """Epoch milliseconds of ISO-8601 text, which may stop early and is UTC unless it says; else a ValueError."""
+    """Epoch milliseconds of ISO-8601 text, whose last parts may be missing; UTC without a zone. Raises ValueError."""
     parts = _match(_TIMESTAMP, text)
     seconds = timegm((*_day(parts), _at(parts, "hour"), _at(parts, "minute"), _at(parts, "second"), 0, 1, 0))
     if not _midnight(parts):
@@ -107,7 +107,7 @@ def _day(parts: dict[str, str | None]) -> tuple[int, int, int]:
 
 
 def _midnight(parts: dict[str, str | None]) -> bool:
-    """Whether the time is 24:00, the end of the day, which is the next day's beginning."""
+    """True if the time is 24:00, the end of the day, which is the next day's beginning."""
     return _at(parts, "hour") == 24 and not any(_at(parts, name) for name in ("minute", "second", "fraction"))
 
 
@@ -128,7 +128,7 @@ def _offset(parts: dict[str, str | None]) -> int:
 
 
 def number(text: str) -> Number | None:
-    """The number that `text` spells, None where it spells none."""
+    """The number that `text` denotes; None if it is not a number."""
     if not _NUMBER.fullmatch(text.strip()):
         return None
     try:

@@ -1,8 +1,7 @@
-"""Typed expressions: an expression of the tree resolved against one relation.
+"""Typed expressions: expressions of the tree, resolved against one relation.
 
-A relation has a key struct, a value struct and pseudo-columns (docs/reference/execution.md); user names are gone,
-positions stay.
-Header columns are part of the value struct once a source is read.
+A relation has a key struct, a value struct and pseudocolumns (docs/reference/execution.md). Typed expressions refer to
+columns by position, not by the user's names. Header columns are part of the value struct once a source is read.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from millstream.model.types import SqlType
 
 
 class ColumnPlace(Enum):
-    """The place in a relation that a reference points to."""
+    """The part of a relation that contains a referenced column."""
 
     KEY = "key"
     VALUE = "value"
@@ -34,7 +33,7 @@ class TypedExpression(TreeNode["TypedExpression"]):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReference(TypedExpression):
-    """A column of the relation: key or value column number `index`, or a pseudo-column. `name` is for messages."""
+    """A column of the relation: key or value column number `index`, or a pseudocolumn. `name` is for messages."""
 
     where: ColumnPlace
     index: int
@@ -50,14 +49,14 @@ class Constant(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class LambdaVariable(TypedExpression):
-    """A parameter of the lambda around it, by a name that no other lambda around has (v0, v1, …)."""
+    """A parameter of an enclosing lambda, with a name that is unique among the enclosing lambdas (v0, v1, …)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class TypedLambda(TypedExpression):
-    """A lambda as an argument; `type` is the LambdaType that the function gave it."""
+    """A lambda as an argument; `type` is the LambdaType from the function's signature."""
 
     parameters: tuple[LambdaVariable, ...]
     body: TypedExpression
@@ -72,16 +71,16 @@ class TypedUnit(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedCast(TypedExpression):
-    """`operand` as a value of `type`; fails at run time where the value has none. Conversions are casts too."""
+    """`operand` cast to `type`; fails at run time if the value cannot be cast. Also used for implicit conversions."""
 
     operand: TypedExpression
 
 
 @dataclass(frozen=True, slots=True)
 class TypedArithmetic(TypedExpression):
-    """`left operator right`, operator one of + - * / %; fails where an operand is null. Strings are joined by +.
+    """`left operator right`, operator one of + - * / %; fails if an operand is null. + concatenates strings.
 
-    Both operands have the type in which the engine computes: that of the result, or decimals of their own.
+    Both operands have the type in which the engine computes: that of the result, or their own DECIMAL types.
     """
 
     operator: str
@@ -91,14 +90,14 @@ class TypedArithmetic(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedNegation(TypedExpression):
-    """`-operand`; fails where it is null."""
+    """`-operand`; fails if it is null."""
 
     operand: TypedExpression
 
 
 @dataclass(frozen=True, slots=True)
 class TypedComparison(TypedExpression):
-    """`left operator right` of one type; false where an operand is null, save for IS [NOT] DISTINCT FROM."""
+    """`left operator right`, both of one type; false if an operand is null, except with IS [NOT] DISTINCT FROM."""
 
     operator: str
     left: TypedExpression
@@ -107,7 +106,7 @@ class TypedComparison(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedLogical(TypedExpression):
-    """`left AND right` or `left OR right`; `right` counts only where `left` does not decide."""
+    """`left AND right` or `left OR right`; `right` is evaluated only if `left` does not determine the result."""
 
     operator: str
     left: TypedExpression
@@ -123,14 +122,14 @@ class TypedNot(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedIsNull(TypedExpression):
-    """Whether `operand` is null."""
+    """True if `operand` is null."""
 
     operand: TypedExpression
 
 
 @dataclass(frozen=True, slots=True)
 class TypedInList(TypedExpression):
-    """Whether `operand` equals one of `items`, all of one type; false where it is null."""
+    """True if `operand` equals one of `items`, which have one type; false if it is null."""
 
     operand: TypedExpression
     items: tuple[TypedExpression, ...]
@@ -138,7 +137,7 @@ class TypedInList(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedLike(TypedExpression):
-    """Whether the whole of `operand` matches `pattern` (% and _, `escape` takes their meaning); false where null."""
+    """True if all of `operand` matches `pattern` (% and _ are wildcards unless after `escape`); false if null."""
 
     operand: TypedExpression
     pattern: TypedExpression
@@ -147,7 +146,8 @@ class TypedLike(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedCase(TypedExpression):
-    """The result of the first of `whens` (condition, result) that holds, else `otherwise`; no other is computed."""
+    """The result of the first of `whens` (condition, result) that is true, else `otherwise`; others are not
+    computed."""
 
     whens: tuple[tuple[TypedExpression, TypedExpression], ...]
     otherwise: TypedExpression
@@ -155,7 +155,7 @@ class TypedCase(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedArray(TypedExpression):
-    """An array of `items`; `whole` where one that fails fails the array, else it is null by itself."""
+    """An array of `items`. A failing item makes the array fail if `whole`; otherwise it is null."""
 
     items: tuple[TypedExpression, ...]
     whole: bool = False
@@ -179,7 +179,7 @@ class TypedStruct(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedField(TypedExpression):
-    """Field number `index` of the struct `base`; null where the struct is. `name` is for messages."""
+    """Field number `index` of the struct `base`; null if the struct is null. `name` is for messages."""
 
     base: TypedExpression
     index: int
@@ -188,7 +188,7 @@ class TypedField(TypedExpression):
 
 @dataclass(frozen=True, slots=True)
 class TypedElement(TypedExpression):
-    """`base[index]`: of an array by position from 1 (from -1 backwards), of a map by key; null where there is none."""
+    """`base[index]`: of an array by position from 1 (from -1 backwards), of a map by key; null if there is none."""
 
     base: TypedExpression
     index: TypedExpression
@@ -203,5 +203,5 @@ class TypedCall(TypedExpression):
 
 
 def bare(expression: TypedExpression) -> TypedExpression:
-    """The expression without the names by which columns were reached, which are only for messages."""
+    """The expression without column names, which are only for messages, so that it can be compared."""
     return expression.transform(lambda part: replace(part, name="") if isinstance(part, ColumnReference) else None)

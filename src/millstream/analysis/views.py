@@ -1,8 +1,8 @@
-"""The two views of a source's one schema: its columns, and the ROWKEY and ROWVALUE that hold them.
+"""The two views of a source's schema: its columns, or the ROWKEY and ROWVALUE that contain them.
 
 They are the logical and the physical view of the structured-keys RFC. A query may use either; `to_logical_view`
-rewrites it to the first, whose names analysis/scope.py resolves. `declared_columns` does the same to a declaration.
-So, over s with key columns A, B and a value column V:
+rewrites it to the logical view, whose names analysis/scope.py resolves. `declared_columns` does the same for a
+declaration. So, over s with key columns A, B and a value column V:
 
     SELECT ROWKEY->A, ROWVALUE FROM s      becomes      SELECT A, V AS ROWVALUE FROM s
 """
@@ -22,13 +22,13 @@ NAMES = dict(zip(tree.PARTS, (RecordPart.KEY, RecordPart.VALUE), strict=True))
 
 
 def physical_schema(source: Source) -> Schema:
-    """The source's schema as Kafka holds it: ROWKEY, where it has key columns, and ROWVALUE."""
+    """The source's schema in Kafka: ROWKEY, if it has key columns, and ROWVALUE."""
     sides = (("ROWKEY", source.key, source.schema.key), ("ROWVALUE", source.value, source.schema.value))
     return Schema(tuple(_whole(name, serde, columns) for name, serde, columns in sides if columns))
 
 
 def part_of(column: Column) -> str | None:
-    """The name of the side of a record that the column is in; None for a header."""
+    """The name of the record side of a column; None for a header."""
     return next((name for name, part in NAMES.items() if part is column.part), None)
 
 
@@ -38,13 +38,13 @@ def _whole(name: str, serde: Serde, columns: Sequence[Column]) -> Column:
 
 
 def _record(serde: Serde, columns: Sequence[Column]) -> bool:
-    """Whether the columns are fields of one thing: a record, or the several values of a DELIMITED line."""
+    """True if the columns are fields of one value: a record, or the fields of a DELIMITED line."""
     return len(columns) > 1 or is_wrapped(serde, len(columns))
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumns:
-    """The columns of a declaration; `key` and `value` say how its form wraps a single column of that side."""
+    """The columns of a declaration; `key` and `value` are the wrapping of a single column by the declaration's form."""
 
     columns: tuple[tree.ColumnDef, ...]
     key: Wrapping | None = None
@@ -52,14 +52,14 @@ class DeclaredColumns:
 
     @property
     def twins(self) -> bool:
-        """Whether the key and the value may have columns of the same name: it was declared as ROWKEY and ROWVALUE."""
+        """True if key and value columns may have the same name, because they were declared as ROWKEY and ROWVALUE."""
         return self.value is not None
 
 
 def declared_columns(statement: tree.CreateSource, expand: Callable[[SqlType, Span], SqlType]) -> DeclaredColumns:
-    """The columns of a statement in either view; `expand` puts in what custom types stand for. Raises StatementError.
+    """The columns of a statement in either view; `expand` resolves custom types. Raises StatementError.
 
-    It is the physical view where nothing but ROWKEY and ROWVALUE is declared, and headers.
+    A declaration is in the physical view if it contains only ROWKEY and ROWVALUE, and headers.
     """
     headers = tuple(c for c in statement.columns if c.mark in (tree.ColumnMark.HEADERS, tree.ColumnMark.HEADER))
     sides = {c.name: c for c in statement.columns if c not in headers}
@@ -90,10 +90,10 @@ def _wrapping(side: tree.ColumnDef) -> Wrapping:
 
 
 def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
-    """The query with ROWKEY.k, ROWKEY->k, s.ROWKEY.k, ROWKEY and their like as names of columns.
+    """The query with ROWKEY.k, ROWKEY->k, s.ROWKEY.k, ROWKEY and the like replaced by names of columns.
 
-    `sources` are those of its FROM by the names they have there. A name that AS gives to what GROUP BY makes is
-    replaced by what it stands for.
+    `sources` are those of its FROM, by their names there. A projected alias of a GROUP BY expression is replaced by
+    that expression.
     """
     query = _by_alias(query, sources)
     names = _SideNames(sources)
@@ -106,7 +106,7 @@ def to_logical_view(query: tree.SelectQuery, sources: Sequence[tuple[str, Source
 
 
 def _by_alias(query: tree.SelectQuery, sources: Sequence[tuple[str, Source]]) -> tree.SelectQuery:
-    """The query in which a source that has an alias is called by that, also where its own name was used."""
+    """The query with sources referred to by their aliases, also where their own names were used."""
     aliases = {alias for alias, _ in sources}
     own = {source.name: alias for alias, source in sources if source.name not in aliases}
 
@@ -125,13 +125,13 @@ def _mentions(expression: tree.SyntaxNode) -> bool:
 
 
 class _SideNames:
-    """What ROWKEY and ROWVALUE mean among the sources of a FROM. A column of such a name, or a source, comes first."""
+    """Resolves ROWKEY and ROWVALUE for the sources of a FROM. A column or source of such a name takes precedence."""
 
     def __init__(self, sources: Sequence[tuple[str, Source]]) -> None:
         self._sources = sources
 
     def replacement(self, expression: tree.SyntaxNode) -> tree.SyntaxNode | None:
-        """What the expression means where it is of the physical view, else None."""
+        """The replacement of an expression of the physical view; None for other expressions."""
         match expression:
             case tree.Lambda(parameters) if not NAMES.keys().isdisjoint(parameters):
                 return expression
@@ -146,7 +146,8 @@ class _SideNames:
         return None
 
     def item(self, item: tree.SelectItem) -> Iterable[tree.SelectItem]:
-        """A projection's item; ROWKEY->* and ROWKEY.* are the side's columns, a ROWKEY of many keeps that name."""
+        """A projection's items; ROWKEY->* and ROWKEY.* become the side's columns; a ROWKEY with several keeps its
+        name."""
         match item:
             case tree.SelectAll(str(part)) if part in NAMES and not self._named(part):
                 return self._fields(part, None, item)
@@ -158,11 +159,11 @@ class _SideNames:
         return (item,)
 
     def has_column(self, name: str) -> bool:
-        """Whether any source has a column of that name."""
+        """True if any source has a column of that name."""
         return any(c.name == name for _, s in self._sources for c in s.schema)
 
     def _is_side(self, part: str, source: str | None) -> bool:
-        """Whether the name is that of a side: no column has it, and only one source can be the one."""
+        """True if the name refers to a side: no column has that name, and only one source is possible."""
         among = self._among(source)
         return part in NAMES and len(among) == 1 and not self._owned(part, among)
 
@@ -176,7 +177,7 @@ class _SideNames:
         return self._column(name, part, source, at)
 
     def _column(self, name: str, side: str, source: str | None, at: Span) -> tree.ColumnRef:
-        """The column, of its side only where the name alone does not say which."""
+        """The column, with its side only if its name alone is ambiguous."""
         sides = {c.part for s in self._among(source) for c in s.schema if c.name == name}
         return tree.ColumnRef(name, source, None if sides == {NAMES[side]} else side, span=at)
 
@@ -210,7 +211,7 @@ class _SideNames:
 
 
 def _bare_struct(part: str, source: Source) -> Column | None:
-    """The one column of a side that is a STRUCT and has no record around it."""
+    """The only column of a side if it is a STRUCT that is not wrapped in a record."""
     serde, columns = _side(part, source)
     bare = len(columns) == 1 and not _record(serde, columns) and isinstance(columns[0].type, Struct)
     return columns[0] if bare else None

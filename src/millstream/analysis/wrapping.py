@@ -1,4 +1,4 @@
-"""Whether a single column of a key or value is written in a record or bare, by WITH clause and settings (KLIP-3)."""
+"""Decides if a single column of a key or value is wrapped in a record, by WITH clause and settings (KLIP-3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from millstream.model.schema import Column
 from millstream.model.settings import is_on
 
 SETTINGS = {"KEY": "ksql.persistence.wrap.single.keys", "VALUE": "ksql.persistence.wrap.single.values"}
-# Whether a side is wrapped where neither a property nor the setting decides (KLIP-3, Public APIs).
+# The wrapping of a side if neither a property nor the setting decides (KLIP-3, Public APIs).
 _DEFAULTS = {"KEY": False, "VALUE": True}
-# The properties that decide, in this order; the form of a declaration or clause decides after them.
+# The deciding properties, in this order; the form of a declaration or clause decides after them.
 _NAMES = {
     "KEY": ("WRAP_SINGLE_KEY", "KEY_FORMAT_TYPE", "WRAP_SINGLE_FIELDS"),
     "VALUE": ("WRAP_SINGLE_VALUE", "WRAP_SINGLE_FIELDS"),
@@ -22,7 +22,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """Whether the form of a statement makes a side a record (`wrapped`) or bare; `words` is the text that does so."""
+    """The wrapping by a statement's form: a record (`wrapped`) or a bare value; `words` is the text that implies it."""
 
     wrapped: bool
     words: str
@@ -36,9 +36,9 @@ def choose_wrapping(
     format: Format,
     shape: Wrapping | None = None,
 ) -> bool | None:
-    """The wrapping of a side's single column by WITH clause, form or setting; None leaves it to the format.
+    """The wrapping of a side's single column by WITH clause, form or setting; None if the format decides.
 
-    `shape` is the wrapping by the statement's form. Raises StatementError where the format does not allow it.
+    `shape` is the wrapping by the statement's form. Raises StatementError if the format does not allow it.
     """
     both = len(columns) == 1 and format.wraps and format.unwraps
     property_name = _deciding_property(side, p)
@@ -56,7 +56,7 @@ def choose_wrapping(
 
 
 def is_record(side: str, p: Properties, settings: Mapping[str, str], format: Format) -> bool:
-    """Whether the columns that a registry's schema gives are the fields of a record, or one column that is bare."""
+    """True if the columns of a registry's schema are the fields of a record, False if it is one bare column."""
     if not format.unwraps:
         return True
     property_name = _deciding_property(side, p)
@@ -68,14 +68,14 @@ def _configured(side: str, settings: Mapping[str, str]) -> bool:
 
 
 def _deciding_property(side: str, p: Properties) -> str | None:
-    """The name of the property that decides over the side, None where none does."""
+    """The name of the property that decides about the side; None if there is none."""
     return next((name for name in _NAMES[side] if name in p.values), None)
 
 
 def _check(side: str, p: Properties, name: str, columns: Sequence[Column], format: Format) -> None:
     wrapped = bool(p.values[name])
-    # `true` is accepted of Protobuf, whose messages are records, and `false` of formats without records: both say what
-    # is so anyway. WRAP_SINGLE_FIELDS=true is refused where it is wrong for one side.
+    # `true` is accepted for Protobuf, whose messages are records, and `false` for formats without records: both are
+    # redundant. WRAP_SINGLE_FIELDS=true is refused if it is wrong for one side.
     if not (format.wraps if wrapped else format.unwraps or not format.wraps):
         raise StatementError(
             f"Format '{format.name}' does not support '{name}' set to '{_value_text(name, wrapped)}'.",

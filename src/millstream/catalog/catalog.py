@@ -1,4 +1,4 @@
-"""What exists: sources, types and queries, as one frozen value; a dry run is a call that gives another one."""
+"""The catalog: sources, types and queries as one frozen value; each change returns a new one, as for a dry run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from millstream.model.types import SqlType
 
 
 class RelationKind(Enum):
-    """Whether a source's records are events or the rows of a table."""
+    """STREAM if a source's records are events, TABLE if they are the rows of a table."""
 
     STREAM = "STREAM"
     TABLE = "TABLE"
@@ -19,11 +19,11 @@ class RelationKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Serde:
-    """How one side of a record is written.
+    """The format of one side of a record.
 
-    `format` is the upper-case name. `wrap` is the explicit wrapping of a single column, None where the format
-    and the settings decide. `properties` are the format's own, e.g. delimiter, in name order. `schema` is what
-    the records are written with where the format has schemas.
+    `format` is its upper-case name. `wrap` is the explicit wrapping of a single column; None if the format and the
+    settings decide. `properties` are the format's own, e.g. delimiter, ordered by name. `schema` is the schema of the
+    records, if the format has schemas.
     """
 
     format: str
@@ -32,13 +32,13 @@ class Serde:
     schema: PhysicalSchema | None = None
 
     def get(self, name: str) -> str | None:
-        """The format property `name`, or None."""
+        """The format property `name`; None if it is not set."""
         return dict(self.properties).get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """The column that gives a record's time, and the pattern to read it where it is text."""
+    """The column with a record's time, and the pattern to parse it if it is text."""
 
     column: str
     pattern: str | None = None
@@ -46,7 +46,7 @@ class Timestamp:
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """That a source's keys carry a window: its type (TUMBLING, HOPPING, SESSION) and size in ms (None: session)."""
+    """The windows in a source's keys: their type (TUMBLING, HOPPING, SESSION) and size in ms (None for sessions)."""
 
     type: str
     size_ms: int | None = None
@@ -56,7 +56,7 @@ class Windowed:
 class Source:
     """A stream or table: a logical schema over a topic.
 
-    `created_by` is the id of the query that CREATE … AS started, None for a declared source.
+    `created_by` is the id of the query that CREATE … AS started; None for a declared source.
     `statement` is the text that created it. `read_only` marks CREATE SOURCE.
     """
 
@@ -74,7 +74,7 @@ class Source:
 
 
 class QueryKind(Enum):
-    """Why a persistent query exists; the value begins its id."""
+    """How a persistent query was created; the value is the prefix of its id."""
 
     CREATE_STREAM_AS = "CSAS"
     CREATE_TABLE_AS = "CTAS"
@@ -83,7 +83,7 @@ class QueryKind(Enum):
 
 
 class QueryState(Enum):
-    """The state that the user requested of a query; the supervisor knows how it runs."""
+    """The state of a query that the user requested; the supervisor knows the actual one."""
 
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
@@ -91,7 +91,7 @@ class QueryState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PersistentQuery:
-    """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides it was made with.
+    """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides at its creation.
 
     `functions` are the names of the users' functions that it calls.
     """
@@ -108,7 +108,7 @@ class PersistentQuery:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sources, types, users' functions and persistent queries by name, and the number the next query takes.
+    """All sources, types, users' functions and persistent queries by name, and the number for the next query.
 
     `topics` are those that statements have created and not deleted.
     """
@@ -133,7 +133,7 @@ class Catalog:
         return replace(self, queries={**self.queries, query.id: query})
 
     def with_new_query(self, query: PersistentQuery) -> "Catalog":
-        """This catalog with `query` added, or replaced, by a statement that took the next query number."""
+        """This catalog with `query` added or replaced; the number for the next query is incremented."""
         return replace(self.with_query(query), next_query=self.next_query + 1)
 
     def without_query(self, id: str) -> "Catalog":

@@ -1,4 +1,4 @@
-"""All that planning may know of the outside world, read once before planning begins."""
+"""The facts about Kafka and the registry that planning may use; they are read once, before planning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from millstream.catalog.schemas import RegisteredSchema
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as the broker has it; `retention_ms` None where it is the broker's default or unknown."""
+    """A topic as the broker describes it; `retention_ms` is None if it is the broker's default or not known."""
 
     partitions: int
     replicas: int = 1
@@ -17,9 +17,9 @@ class TopicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The topics that exist, by name; of the registry, each subject's latest schema and the schemas asked for by id.
+    """The existing topics by name; from the registry, each subject's latest schema, and the schemas of requested ids.
 
-    `registry` is where the schemas are, "" for the server's own registry.
+    `registry` is the address of the registry; "" for the server's own.
     """
 
     topics: Mapping[str, TopicFacts] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Functions that users wrote: what is known of them as values, wherever they were declared."""
+"""Users' functions as values, wherever they were declared."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from millstream.model.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class UserFunction:
-    """A function in Python: its name in SQL, its parameters (each a name and a type), what it returns, and its text.
+    """A Python function: its name in SQL, its parameters (each a name and a type), its result type, and its text.
 
-    `entry` is the name of its definition where the text has more than it. `methods` are those of an aggregate's class,
-    () for a function of single rows; a `strict` function gives null where an argument is null. `statement` declared
-    it, or `file` did.
+    `entry` is the name of its definition if the text contains more than it. `methods` are those of an aggregate's
+    class, () for a function of single rows; a `strict` function returns null if an argument is null. It was declared by
+    `statement` or in `file`.
     """
 
     name: str
@@ -27,5 +27,5 @@ class UserFunction:
 
     @property
     def aggregate(self) -> bool:
-        """Whether it makes one value of a group's rows."""
+        """True if it aggregates a group's rows."""
         return bool(self.methods)

@@ -1,11 +1,12 @@
-"""Schemas as a registry holds them, and the one that a side of a topic is written with."""
+"""Schemas as in a registry, and the schema that a side of a topic is written with."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaText:
-    """A schema: its kind in the registry's words (AVRO, JSON, PROTOBUF), its text, and what it refers to by name."""
+    """A schema: its kind in the registry's terms (AVRO, JSON, PROTOBUF), its text, and the schemas it refers to, by
+    name."""
 
     kind: str
     text: str
@@ -14,7 +15,7 @@ class SchemaText:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A schema that another refers to: by `name`; the registry knows it as a version of a subject."""
+    """A schema that another one refers to by `name`; in the registry it is a version of a subject."""
 
     name: str
     subject: str
@@ -24,7 +25,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema and the id that the registry gave it."""
+    """A schema and its id in the registry."""
 
     id: int
     schema: SchemaText
@@ -34,8 +35,9 @@ class RegisteredSchema:
 class PhysicalSchema:
     """The schema that a side of a source's records is written with.
 
-    `registry` is where it is known, "" for the server's own; `subject` under what. `message` names the message of a
-    Protobuf file that is used, "" for the first. `id` is given where the user chose it, else the registry gives it.
+    `registry` is the address of its registry, "" for the server's own; `subject` its subject there. `message` is the
+    name of the Protobuf message to use, "" for the first. `id` is set if the user chose it; else the registry assigns
+    it.
     """
 
     registry: str
@@ -46,5 +48,5 @@ class PhysicalSchema:
 
 
 def subject(topic: str, side: str) -> str:
-    """What the schemas of one side ("KEY" or "VALUE") of a topic are registered under."""
+    """The subject for the schemas of one side ("KEY" or "VALUE") of a topic."""
     return f"{topic}-{side.lower()}"

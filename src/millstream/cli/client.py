@@ -1,4 +1,4 @@
-"""A client of the REST API: statements, rows and printed topics, over HTTP/2 with HTTP/1.1 in reserve."""
+"""A client of the REST API: statements, rows and printed topics, over HTTP/2, with HTTP/1.1 as a fallback."""
 
 import json
 import re
@@ -21,7 +21,7 @@ Entity = dict[str, Any]
 
 
 class ClientError(Exception):
-    """What went wrong, for the user; `hint` says what to do about it."""
+    """An error for the user; `hint` says what to do about it."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         self.message, self.hint = message, hint
@@ -29,7 +29,7 @@ class ClientError(Exception):
 
 
 class AlreadyReported(ClientError):
-    """Something failed, and the user has been told already."""
+    """Something failed, and its error was already shown to the user."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -40,11 +40,11 @@ class Unreachable(ClientError):
 
 
 class OutOfTime(ClientError):
-    """The answer took longer than the user wanted to wait."""
+    """The answer took longer than the user's time limit."""
 
 
 class ServerRefused(ClientError):
-    """The server's error: its code, its message, the statement at fault, and what was done before it."""
+    """The server's error: its code, its message, the failed statement, and the answers of those before it."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.code: int = body.get("error_code", 0)
@@ -55,7 +55,7 @@ class ServerRefused(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class RowStream:
-    """The rows of a query, to be taken one by one while they come."""
+    """The rows of a query, which are read one by one as they arrive."""
 
     query_id: str
     names: list[str]
@@ -65,13 +65,13 @@ class RowStream:
 
 @dataclass(frozen=True, slots=True)
 class ClientTls:
-    """Whom a client trusts (None = the system's authorities), and its own certificate with key: PEM files."""
+    """The authority that a client trusts (None = the system's), and its own certificate with key: PEM files."""
 
     authority: Path | None = None
     own: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """The context of a connection. Raises ClientError where a file cannot be used."""
+        """The TLS context of a connection. Raises ClientError if a file cannot be used."""
         try:
             context = ssl.create_default_context(cafile=self.authority)
             if self.own is not None:
@@ -82,12 +82,12 @@ class ClientTls:
 
 
 class RestClient:
-    """A server at a URL, with the user's name and password if it asks for them."""
+    """A server at a URL, with the user's name and password if it requires them."""
 
     def __init__(self, url: str, auth: tuple[str, str] | None = None, tls: ClientTls | None = None) -> None:
-        """`url` may hold the name and password: http://ann:secret@host:8088; `auth` outranks them.
+        """`url` may contain the name and password: http://ann:secret@host:8088; `auth` overrides them.
 
-        Raises ClientError where it is no URL.
+        Raises ClientError if it is not a valid URL.
         """
         try:
             server = address(url, None, None, None)
@@ -106,11 +106,11 @@ class RestClient:
         return dict(self._get("/info")["KsqlServerInfo"])
 
     def is_valid_property(self, name: str) -> bool:
-        """Whether the property may be set. Raises Refused with the reason where not."""
+        """True if the property may be set. Raises ServerRefused with the reason if not."""
         return bool(self._get(f"/is_valid_property/{name}"))
 
     def execute(self, text: str, context: SessionSettings, patience: float | None = None) -> list[Entity]:
-        """Carry out statements, and give the entities that they answer. Raises Refused."""
+        """Execute statements; returns the entities that they answer. Raises ServerRefused."""
         body = {"ksql": text, "streamsProperties": context.properties, "sessionVariables": context.variables}
         with self._connection(patience) as http:
             answer = http.post("/ksql", json=body, headers={"Accept": KSQL})
@@ -118,9 +118,9 @@ class RestClient:
 
     @contextmanager
     def query(self, text: str, context: SessionSettings, patience: float | None = None) -> Iterator[RowStream]:
-        """Ask for rows; the query ends with the block. Raises Refused, also in the middle of the rows.
+        """Start a query, which ends with the block. Raises ServerRefused, also while the rows are read.
 
-        OutOfTime is raised where nothing comes for `patience` seconds.
+        Raises OutOfTime if nothing arrives for `patience` seconds.
         """
         with self._streaming(text, context, patience) as lines:
             first = _object(next(lines, "{}"))
@@ -131,14 +131,15 @@ class RestClient:
     def print_topic(
         self, text: str, context: SessionSettings, patience: float | None = None
     ) -> Iterator[Iterator[str]]:
-        """Ask for a topic's records as lines; reading ends with the block. Raises as `query` does."""
+        """A topic's records as lines; reading ends with the block. Raises the same errors as `query`."""
         with self._streaming(text, context, patience) as lines:
             yield map(_line, lines)
 
     def insert(self, target: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows, given as column name → JSON value, to a source; they are in Kafka when this returns.
+        """Write rows (column name → JSON value) to a source; they are in Kafka when this returns.
 
-        A few thousand at a time: all are sent before the first answer is read. Raises Refused for the first that is.
+        Call it with at most a few thousand rows: all are sent before the first answer is read. Raises ServerRefused for
+        the first row that is refused.
         """
         lines = [json.dumps({"target": target}), *map(json.dumps, rows)]
         with self._connection(None) as http:
@@ -167,7 +168,7 @@ class RestClient:
 
     @contextmanager
     def _connection(self, patience: float | None) -> Iterator[httpx.Client]:
-        """A connection of its own for each exchange: one that is broken off harms no other."""
+        """A separate connection for each exchange: breaking one off does not affect the others."""
         try:
             with self._open(self._protocol(), patience) as http:
                 yield http
@@ -177,7 +178,7 @@ class RestClient:
             raise self._unreachable(error) from error
 
     def _protocol(self) -> str:
-        """HTTP/2 if the server speaks it; with TLS the two sides agree on it by themselves."""
+        """HTTP/2 if the server supports it; with TLS the protocol is negotiated."""
         if self._chosen is None:
             self._chosen = "both" if self.url.startswith("https") else self._probed()
         return self._chosen
@@ -210,12 +211,12 @@ class RestClient:
 
 
 def _reason(error: Exception) -> str:
-    """The system's words for what failed, without its number."""
+    """The operating system's error message, without its number."""
     return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 
 def _checked(answer: httpx.Response) -> Any:
-    """The JSON of an answer. Raises Refused where it is an error."""
+    """The JSON of a response. Raises ServerRefused if it is an error."""
     try:
         body = answer.json()
     except ValueError as error:
@@ -235,19 +236,19 @@ def _object(line: str) -> dict[str, Any]:
 def _row(line: str) -> list[Any]:
     if line.startswith("{"):
         _object(line)
-    # A decimal keeps the digits that it was sent with: 12.50 stays 12.50.
+    # A decimal keeps its digits: 12.50 stays 12.50.
     return list(json.loads(line, parse_float=Decimal))
 
 
 def _line(line: str) -> str:
-    """A printed line; the error with which printing ended is raised."""
+    """A printed line; raises the error if printing ended with one."""
     if line.startswith('{"@type"') and '"error_code"' in line:
         _object(line)
     return line
 
 
 def _lines(answer: httpx.Response) -> Iterator[str]:
-    """The lines of a body as it comes; a row may hold every line separator but the newline."""
+    """The lines of a body as they arrive; a row may contain every line separator except the newline."""
     buffer = LineBuffer()
     for piece in answer.iter_bytes():
         yield from (line.decode() for line in buffer.lines(piece))

@@ -1,4 +1,4 @@
-"""The shell's own commands: what is typed at the prompt and is no SQL."""
+"""The shell's own commands: what can be typed at the prompt besides SQL."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ WORDS = re.compile(r"'((?:[^']|'')*)'|(\S+)")
 
 
 class QuitShell(Exception):
-    """The user wants to go."""
+    """The user has left the shell."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A command: its first words, how it is written, what it does, and the function that does it with the rest."""
+    """A command: its first words, its syntax, its help text, and the function that runs it with the other words."""
 
     words: tuple[str, ...]
     form: str
@@ -30,7 +30,7 @@ class ShellCommand:
 
 
 def run_command(line: str, session: "ShellSession") -> bool:
-    """Carry a line out if it is a command; whether it was one. Raises ClientError where its words are wrong."""
+    """Run a line if it is a command; False if it is not. Raises ClientError if its words are wrong."""
     command, rest = find(line)
     if command is None:
         return False
@@ -39,7 +39,7 @@ def run_command(line: str, session: "ShellSession") -> bool:
 
 
 def find(line: str) -> tuple[ShellCommand | None, Sequence[str]]:
-    """The command that a line is, if any, and the words after its name."""
+    """The command in a line, if any, and the words after its name."""
     words = [quoted.replace("''", "'") or bare for quoted, bare in WORDS.findall(line.strip().rstrip(";"))]
     for command in (*COMMANDS, *FOREIGN):
         name = tuple(word.lower() for word in words[: len(command.words)])
@@ -155,7 +155,7 @@ COMMANDS = (
 
 
 def _elsewhere(written: str, fact: str, hint: str) -> ShellCommand:
-    """What is a command in other shells: it says what to type here."""
+    """A command of other shells: its error says what to type here."""
 
     def refuse(_: "ShellSession", __: Sequence[str]) -> None:
         raise ClientError(f"{written} {fact}", hint)

@@ -1,4 +1,4 @@
-"""Completion: the words that may come next, of the language and of what the server knows."""
+"""Completion: the words that may come next, from the language and from the server's names."""
 
 import re
 import threading
@@ -18,14 +18,14 @@ ASKED = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE ST
 PATIENCE = 5.0
 LAST_WORD = re.compile(r"[\w@`.]*\Z")
 LAST_TEXT = re.compile(r"'([^']*)\Z")
-# After these words a source is named, a topic, a query.
+# The keywords after which the name of a source, a topic, or a query is expected.
 SOURCES_AFTER = {"FROM", "JOIN", "INTO", "DESCRIBE", "EXTENDED", "STREAM", "TABLE", "EXISTS"}
 QUERIES_AFTER = {"TERMINATE", "PAUSE", "RESUME", "EXPLAIN", "QUERY", "SAVEPOINT"}
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What a server has: the columns of each source, and other names."""
+    """A server's names: the columns of each source, topics, queries, functions and properties."""
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class KnownNames:
 
 
 def known(entities: Iterable[Entity]) -> KnownNames:
-    """What a server's answers say that it has."""
+    """The names in a server's answers."""
     columns: dict[str, tuple[str, ...]] = {}
     names: dict[str, tuple[str, ...]] = {}
     for entity in entities:
@@ -48,7 +48,7 @@ def known(entities: Iterable[Entity]) -> KnownNames:
 
 
 class SqlCompleter(Completer):
-    """Completes what is typed; `refresh` asks the server again, in the background."""
+    """Completes typed text; `refresh` updates the server's names in the background."""
 
     def __init__(self, client: Callable[[], RestClient]) -> None:
         self.known = KnownNames()
@@ -56,12 +56,12 @@ class SqlCompleter(Completer):
         self._wanted = threading.Event()
 
     def start(self) -> None:
-        """Ask the server from now on, first at once."""
+        """Start to read the server's names, the first time at once."""
         self.refresh()
         threading.Thread(target=self._keep_asking, name="completion", daemon=True).start()
 
     def refresh(self) -> None:
-        """What the server has may have changed."""
+        """The server's names may have changed: read them again."""
         self._wanted.set()
 
     def _keep_asking(self) -> None:
@@ -70,7 +70,7 @@ class SqlCompleter(Completer):
             self.known = self._ask()
 
     def _ask(self) -> KnownNames:
-        """What the server has; a statement that it refuses costs the words of that statement only."""
+        """The server's names; if it refuses a statement, only the names of that statement are missing."""
         entities: list[Entity] = []
         for statement in ASKED.split("; "):
             try:
@@ -80,7 +80,7 @@ class SqlCompleter(Completer):
         return known(entities)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """The words that go on from the cursor, those of the server first."""
+        """The words that complete the one at the cursor, the server's names first."""
         before = document.text_before_cursor
         if inside := LAST_TEXT.search(before):
             yield from _matching(inside[1], _in_text(before, self.known), "")
@@ -92,7 +92,7 @@ class SqlCompleter(Completer):
                 yield from _matching(typed.rpartition(".")[2] if "." in typed else typed, group, meaning)
 
     def _groups(self, before: str, typed: str) -> Iterator[tuple[Iterable[str], str]]:
-        """The names that may stand here, in the order in which they are offered, and what they are."""
+        """The names that are possible here, in the order in which they are offered, with their kind."""
         source, dot, _ = typed.rpartition(".")
         if dot:
             return (yield _columns_of(source, before, self.known), "column")
@@ -115,12 +115,12 @@ class SqlCompleter(Completer):
 
 
 def _in_text(before: str, known: KnownNames) -> tuple[str, ...]:
-    """What a string may hold: a property after SET, a topic elsewhere."""
+    """The possible contents of a string: a property after SET, else a topic."""
     return known.properties if re.search(r"\b(UN)?SET\s+'[^']*\Z", before, re.IGNORECASE) else known.topics
 
 
 def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
-    """The columns of a source, by its name or by the alias that the statement gives it."""
+    """The columns of a source, by its name or its alias in the statement."""
     aliased = re.search(rf"(\w+)\s+(?:AS\s+)?{re.escape(alias)}\b", before, re.IGNORECASE)
     names = {alias.strip("`").upper(), aliased[1].upper() if aliased else ""}
     return [
@@ -129,14 +129,14 @@ def _columns_of(alias: str, before: str, known: KnownNames) -> Iterable[str]:
 
 
 def _columns_in(words: Iterable[str], known: KnownNames) -> list[str]:
-    """The columns of the sources that the statement names so far; of all while it names none."""
+    """The columns of the sources that the statement names so far; if it names none, all columns."""
     named = set(words) & {name.upper() for name in known.columns}
     chosen = [columns for name, columns in known.columns.items() if not named or name.upper() in named]
     return sorted({identifier(column) for columns in chosen for column in columns})
 
 
 def _matching(typed: str, words: Iterable[str], meaning: str) -> Iterator[Completion]:
-    """The words that begin as typed; in lower case where the user types so."""
+    """The words that begin with the typed text; in lower case if the user types in lower case."""
     start = typed.strip("`").upper()
     lower = typed.islower()
     for word in words:

@@ -1,4 +1,4 @@
-"""`millstream demo`: real flights, loaded through the product, derived by three statements, shown live or checked."""
+"""`millstream demo`: loads real flights through SQL, derives three streams, and shows or checks them."""
 
 import argparse
 import sys
@@ -47,7 +47,7 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the demo; 0, or 1 where an answer of --once is wrong. Raises SetupError where a part cannot start."""
+    """Run the demo; returns 0, or 1 if --once finds a wrong answer. Raises SetupError if a component cannot start."""
     out = Console(highlight=False)
     once = args.once or not (sys.stdin.isatty() and out.is_terminal)
     out.print("[bold green]~ millstream demo[/]  [dim]starting; Ctrl-C stops it[/]")
@@ -62,18 +62,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stack_options(args: argparse.Namespace, folder: Path, once: bool) -> StackOptions:
-    """The demo's own data folder unless one is named, and no registry: its formats need none.
+    """The options, with the demo's own data folder by default, and without a registry, which its formats do not need.
 
-    A run that nobody watches takes ports that are free, save those that were asked for.
+    A run with --once uses free ports, except for ports given by options.
     """
-    wish = stack_options(args)
-    wish = replace(wish, data=wish.data if args.data else folder, registry=False)
-    free = replace(wish, port=_free(wish.port, PORT), kafka_port=_free(wish.kafka_port, KAFKA_PORT))
-    return free if once else wish
+    options = stack_options(args)
+    options = replace(options, data=options.data if args.data else folder, registry=False)
+    free = replace(options, port=_free(options.port, PORT), kafka_port=_free(options.kafka_port, KAFKA_PORT))
+    return free if once else options
 
 
 def _free(port: int, usual: int) -> int:
-    """0, which is any free port, for the usual one; else the port itself."""
+    """0, which means any free port, instead of the default port; other ports are kept."""
     return 0 if port == usual else port
 
 
@@ -94,7 +94,7 @@ def _play(stack: RunningStack, limit: int | None, once: bool, out: Console) -> i
 
 
 def _load(client: RestClient, limit: int | None) -> int:
-    """Write the airlines and the flights through the REST API; how many flights there were."""
+    """Write the airlines and the flights through the REST API; returns the number of flights."""
     client.insert(flights.AIRLINES, flights.airlines())
     count = 0
     for batch in _batches(flights.flights(limit), BATCH):
@@ -123,7 +123,7 @@ def _watched(session: ShellSession, limit: int | None, out: Console) -> int:
 
 
 def _load_quietly(client: RestClient, limit: int | None) -> None:
-    """Load until all is loaded, or the user has left and the server is gone."""
+    """Load until everything is loaded, or the user has left and the server has stopped."""
     try:
         _load(client, limit)
     except ClientError as error:
@@ -142,7 +142,7 @@ def _checked(client: RestClient, limit: int | None, out: Console) -> int:
 
 
 def _agrees(client: RestClient, expected: Expected, out: Console) -> bool:
-    """Whether the stream comes to as many rows as it must, and their column to the sum that it must."""
+    """True if the stream has the expected number of rows, and its column the expected sum."""
     text = f"SELECT {expected.column} FROM {expected.stream} EMIT CHANGES LIMIT {expected.count};"
     with client.query(text, FROM_THE_START, patience=60) as answer:
         values = [row[0] for row in answer.rows]

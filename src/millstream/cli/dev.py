@@ -36,7 +36,7 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say what is started, and where."""
+    """Declare the options about which components to start, and where."""
     parser.add_argument("--data", type=Path, metavar="DIR", help=f"where data lives (default {_short(data_folder())})")
     parser.add_argument("--port", type=int, default=PORT, help=f"port of the REST API (default {PORT})")
     parser.add_argument("--kafka-port", type=int, default=KAFKA_PORT, metavar="PORT", help=f"default {KAFKA_PORT}")
@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def stack_options(args: argparse.Namespace) -> StackOptions:
-    """What the options ask for. Raises SetupError."""
+    """The stack that the command line's options describe. Raises SetupError."""
     return StackOptions(
         data=(args.data or data_folder()).expanduser().resolve(),
         port=args.port,
@@ -64,11 +64,11 @@ def stack_options(args: argparse.Namespace) -> StackOptions:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start everything, and stop it when the user has had enough; 0. Raises SetupError where a part cannot start."""
-    out, wish = Console(highlight=False), stack_options(args)
+    """Start everything, and stop it when the user leaves; returns 0. Raises SetupError if a component cannot start."""
+    out, options = Console(highlight=False), stack_options(args)
     out.print("[bold green]~ millstream dev[/]  [dim]starting; Ctrl-C stops it[/]")
-    with terminable(), running(wish, lambda name, where: report(out, name, where)) as stack:
-        report(out, "data and logs", _short(wish.data))
+    with terminable(), running(options, lambda name, where: report(out, name, where)) as stack:
+        report(out, "data and logs", _short(options.data))
         if args.no_shell or not (sys.stdin.isatty() and out.is_terminal):
             _wait(out)
         else:

@@ -1,4 +1,4 @@
-"""What the shell shows, before it is known how: grids of text, pieces of text, SQL."""
+"""The parts of what the shell shows, independent of the output format: grids, texts, SQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ NUMBERS = ("INT", "BIGINT", "DOUBLE", "DECIMAL")
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of cells under column names; the columns named in `right` hold numbers."""
+    """Rows of cells under column names; the columns in `right` contain numbers."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -28,7 +28,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """A statement to be shown with its words coloured."""
+    """A statement to be shown with syntax highlighting."""
 
     text: str
 
@@ -37,7 +37,7 @@ Part = Grid | Text | Sql
 
 
 def cell(value: Any) -> str:
-    """A value of a row as text: strings as they are, structures as JSON."""
+    """A value of a row as text: strings unchanged, structures as JSON."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -46,12 +46,12 @@ def cell(value: Any) -> str:
 
 
 def numeric(types: Sequence[str]) -> frozenset[int]:
-    """Which columns hold numbers, by the SQL text of their types."""
+    """The columns that contain numbers, by the SQL text of their types."""
     return frozenset(at for at, text in enumerate(types) if text.upper().startswith(NUMBERS))
 
 
 def printable(text: str) -> str:
-    """Text that leaves the terminal as it is: control characters are shown, not obeyed."""
+    """Text with escaped control characters, so that it cannot change the terminal's state."""
     return "".join(c if c.isprintable() or c == "\n" else _visible(c) for c in text)
 
 

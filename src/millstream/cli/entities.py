@@ -1,4 +1,4 @@
-"""The answers of statements as the shell shows them, one function for each kind of entity."""
+"""Formats the answers of statements for the shell, one function for each kind of entity."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ Show = Callable[[Entity], list[Part]]
 
 
 def parts(entity: Entity) -> list[Part]:
-    """What is shown for an entity; one of a kind that nobody thought of is shown as JSON."""
+    """The parts to show for an entity; an unknown kind is shown as JSON."""
     show = SHOWN.get(entity.get("@type", ""), _as_json)
     warnings = [
         Text(f"warning: {warning.get('message', warning)}", "warning") for warning in entity.get("warnings") or ()
@@ -167,7 +167,7 @@ def _offsets(summaries: Iterable[Entity]) -> list[Part]:
 
 
 def _lag(offset: Entity) -> int:
-    """How many records of a partition a query has not read."""
+    """How many records of a partition a query has yet to read."""
     return max(0, int(offset.get("logEndOffset", 0)) - int(offset.get("consumerOffset", 0)))
 
 

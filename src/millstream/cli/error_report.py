@@ -1,4 +1,4 @@
-"""Errors as they are shown: the fact, the place with a caret under it, and the hint."""
+"""Formats errors: the fact, the position with a caret under it, and the hint."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """An error taken apart: what, in which line of the source with the caret's line below, and what to try."""
+    """The parts of an error: the fact, the source line with a line for the caret, and the hint."""
 
     fact: str
     shown: str = ""
@@ -24,13 +24,13 @@ class ErrorReport:
 
     @property
     def text(self) -> str:
-        """All of it, as it is written to a file or a pipe."""
+        """The whole report, as written to a file or a pipe."""
         excerpt = f"\n  {self.shown}\n  {self.caret}" if self.shown else ""
         return f"error: {self.fact}{excerpt}" + (f"\n  hint: {self.hint}" if self.hint else "")
 
 
 def trouble(error: ClientError, statement: ScriptStatement | None = None, file: str = "") -> ErrorReport:
-    """Take an error apart; with `file` its place is counted in the file of the statement."""
+    """The report of an error; with `file` its position is given in the file of the statement."""
     fact, hint = _without_hint(error.message)
     hint = hint or error.hint
     place = PLACE.match(fact)

@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a derived stream must come to: how many rows, and the sum of one of its columns."""
+    """The expected contents of a derived stream: the number of rows, and the sum of one column."""
 
     stream: str
     column: str
@@ -93,7 +93,7 @@ def _number(text: str) -> int | None:
 
 
 def expected(limit: int | None = None) -> list[Expected]:
-    """What the derived streams must hold, computed from the source data in plain Python."""
+    """The expected contents of the derived streams, computed from the source data in plain Python."""
     rows = list(flights(limit))
     late = [r["DEP_DELAY"] for r in rows if r["DEP_DELAY"] is not None and r["DEP_DELAY"] >= 60]
     speeds = [r["DISTANCE"] * 60 // r["AIR_TIME"] for r in rows if r["AIR_TIME"] is not None]

@@ -1,4 +1,4 @@
-"""The language's words in colour: a lexer for the prompt and for statements that are shown."""
+"""Syntax highlighting: a lexer for the prompt and for statements that are shown."""
 
 import re
 from typing import Any, ClassVar

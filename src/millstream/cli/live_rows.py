@@ -1,4 +1,4 @@
-"""Rows on a terminal while they come: a header that stays, the last rows under it, and a count below."""
+"""Live rows on a terminal: a fixed header, the last rows under it, and a count below."""
 
 import time
 from collections import deque
@@ -13,13 +13,13 @@ from millstream.cli.display import cell, printable
 from millstream.cli.widths import natural
 
 FRAMES = 8
-# The header, its rule, the footer with a blank line above, and the line that the prompt will need.
+# Lines besides rows: the header, its rule, the footer with a blank line above, and a line for the prompt.
 AROUND = 6
 Draw = Callable[[Sequence[Sequence[str]], Sequence[int]], RenderableType]
 
 
 class LiveRows:
-    """The rows of one query as they are watched: the last `keep` of them, and how many there were."""
+    """The rows of a watched query: the last `keep` of them, and their total number."""
 
     def __init__(self, names: Sequence[str], keep: int, screen: int) -> None:
         self.count = 0
@@ -28,21 +28,21 @@ class LiveRows:
         self._widths = natural(names, ())
 
     def add(self, row: Sequence[Any]) -> None:
-        """A row that has come."""
+        """Add a row that has arrived."""
         self.kept.append([printable(cell(value)) for value in row])
         self.count += 1
 
     def widths(self) -> list[int]:
-        """How wide the columns want to be: they only grow, so that the table does not jump."""
+        """The widths of the columns; they only grow, so that the table does not jump."""
         self._widths = natural(self._names, self.recent(), self._widths)
         return self._widths
 
     def recent(self) -> list[list[str]]:
-        """The rows that fit the screen; the reader may add to them meanwhile."""
+        """The rows that fit the screen; rows may be added meanwhile by another thread."""
         return list(self.kept.copy())[-self._screen :]
 
     def footer(self) -> Text:
-        """The line below."""
+        """The line below the rows."""
         if not self.count:
             return Text("waiting for rows · Ctrl-C to stop", "dim")
         rate = round(self.count / max(time.monotonic() - self._start, 0.001))
@@ -51,7 +51,7 @@ class LiveRows:
 
 
 def watch(console: Console, watched: LiveRows, rows: Iterable[Sequence[Any]], draw: Draw) -> None:
-    """Show rows until they end, or an exception (Ctrl-C among them) comes through; the screen is then cleared."""
+    """Show rows until they end, or an exception such as KeyboardInterrupt is raised; then the screen is cleared."""
 
     def frame() -> RenderableType:
         return Group(draw(watched.recent(), watched.widths()), watched.footer())
@@ -62,5 +62,5 @@ def watch(console: Console, watched: LiveRows, rows: Iterable[Sequence[Any]], dr
 
 
 def screen_rows(console: Console) -> int:
-    """How many rows fit under the header."""
+    """The number of rows that fit under the header."""
     return max(console.height - AROUND, 3)

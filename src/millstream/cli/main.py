@@ -1,4 +1,4 @@
-"""The `millstream` command: finds the sub-command and hands over to its module."""
+"""The `millstream` command: selects the sub-command and calls its module."""
 
 import argparse
 import importlib
@@ -9,10 +9,10 @@ from millstream.services.errors import SetupError
 
 SHELL = "shell"
 COMMANDS = {
-    SHELL: "ask a server in SQL, interactively or from a script (the default)",
+    SHELL: "send SQL to a server, interactively or from a script (the default)",
     "dev": "everything on this machine: Kafka, schema registry, engine, server and shell",
     "server": "the engine and its REST API in front of an existing Kafka",
-    "users": "the users of a server that asks for a login",
+    "users": "the users of a server that requires a login",
     "test": "play case files: statements, records in, records out",
     "demo": "load real flights and watch them stream through SQL",
 }
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that `words` (default: the command line) spell; its exit code."""
+    """Run the command in `words` (default: the command line); returns its exit code."""
     arguments = list(sys.argv[1:] if words is None else words)
     name, rest = (arguments[0], arguments[1:]) if arguments and arguments[0] in COMMANDS else (SHELL, arguments)
     args = _parser(name).parse_args(rest)
@@ -35,22 +35,22 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    """The parser of one command; the others' modules stay unread, since some of them take a second to load."""
+    """The parser of one command; the other commands' modules are not imported, since some take a second to load."""
     module = importlib.import_module(f"millstream.cli.{name}")
     subparsers = argparse.ArgumentParser(prog="millstream").add_subparsers()
     module.add(subparsers)
-    # Its own parser, so that a wrong word is answered with the usage of the command at hand.
+    # The sub-command's parser, so that an error shows the usage of that command.
     parser: argparse.ArgumentParser = subparsers.choices[name]
     parser.set_defaults(run=module.run)
     return parser
 
 
 def formatter(prog: str) -> argparse.HelpFormatter:
-    """How --help is laid out: texts as they stand, options in one column."""
+    """The layout of --help: texts unchanged, options in one column."""
     return argparse.RawDescriptionHelpFormatter(prog, max_help_position=32)
 
 
 def command_list() -> str:
-    """The commands and what they are for, as --help shows them."""
+    """The commands and their purposes, as --help shows them."""
     lines = [f"  millstream {name:8}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
-    return "\n".join(["commands:", *lines, "", "`millstream COMMAND --help` tells more about each."])
+    return "\n".join(["commands:", *lines, "", "`millstream COMMAND --help` shows its options."])

@@ -1,4 +1,4 @@
-"""Where answers go: to a terminal as tables that fit it, to a pipe as plain text, or as JSON; and to the spool."""
+"""Output of answers: to a terminal as tables that fit it, to a pipe as plain text, or as JSON; and to the spool."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ KEPT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """How answers are written; `width` 0 lets columns be as wide as their cells and the terminal want."""
+    """How answers are written; `width` 0 means that columns are as wide as their cells and the terminal allow."""
 
     json: bool = False
     wrap: bool = True
@@ -38,17 +38,17 @@ class OutputFormat:
 
 
 class Output:
-    """The two consoles of a session, `errors` for what failed, and the file that all is written to as well."""
+    """The two consoles of a session (`errors` for errors), and the spool file, which gets a copy of everything."""
 
     def __init__(self, console: Console, errors: Console, format: OutputFormat) -> None:
         self.console, self.errors, self.format = console, errors, format
-        # Shows what is longer than the screen, where a person can turn pages.
+        # Shows text that is longer than the screen; None if there is no terminal to page on.
         self.pager: Callable[[str], None] | None = None
         self._spool: TextIO | None = None
 
     @property
     def on_terminal(self) -> bool:
-        """Whether a person looks at it."""
+        """True if the output is a terminal."""
         return self.console.is_terminal
 
     def change(self, **settings: Any) -> None:
@@ -56,18 +56,18 @@ class Output:
         self.format = replace(self.format, **settings)
 
     def spool_to(self, file: TextIO | None) -> None:
-        """Write everything to a file as well, None = no more."""
+        """Copy all output to a file from now on; None = stop copying."""
         if self._spool is not None:
             self._spool.close()
         self._spool = file
 
     def spool(self, text: str) -> None:
-        """Write text to the spool alone."""
+        """Write text to the spool file only."""
         if self._spool is not None:
             print(text, file=self._spool, flush=True)
 
     def entities(self, entities: Sequence[Entity]) -> None:
-        """The answers of statements."""
+        """Show the answers of statements."""
         for entity in entities:
             if self.format.json:
                 self.line(json.dumps(entity, indent=2, ensure_ascii=False))
@@ -75,7 +75,7 @@ class Output:
                 self.show(parts(entity))
 
     def show(self, shown: Iterable[Part]) -> None:
-        """Pieces of an answer, one after the other."""
+        """Show the parts of an answer, one after the other."""
         pieces = list(shown)
         for part in pieces:
             self.spool(_plain(part))
@@ -93,17 +93,17 @@ class Output:
             self._write(text, end="")
 
     def line(self, text: str) -> None:
-        """A line as it is; on a terminal its control characters are shown and not obeyed."""
+        """Show a line unchanged, but with escaped control characters on a terminal."""
         self.spool(text)
         self._write(printable(text) if self.on_terminal else text)
 
     def note(self, text: str) -> None:
-        """A word to a person: it is not part of the answer, and files and pipes do not get it."""
+        """Show a remark to the user; it is not part of the answer and not written to files and pipes."""
         if self.on_terminal:
             self.console.print(RichText(text, "dim"))
 
     def trouble(self, what: ErrorReport) -> None:
-        """An error."""
+        """Show an error."""
         self.spool(what.text)
         shown = RichText(what.text)
         shown.stylize("bold red", 0, len("error:"))
@@ -114,9 +114,9 @@ class Output:
         self.errors.print(shown, soft_wrap=True)
 
     def rows(self, answer: RowStream, live: bool, all_of_them: bool) -> None:
-        """The rows of a query while they come, and how many there were.
+        """Show the rows of a query as they arrive, and at the end how many there were.
 
-        On a terminal those of a `live` query are watched, and at the end all of them stay there or the last screen.
+        On a terminal the rows of a `live` query are watched; at the end all rows remain there, or only the last screen.
         """
         counted, ending = CountedRows(answer.rows), ""
         try:
@@ -159,7 +159,7 @@ class Output:
                 self.spool(plain.grid_text(replace(head, rows=watched.kept)))
 
     def _cut(self, head: Grid, rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Table:
-        """A line for each row, whatever that costs: long cells are cut, and columns left out that do not fit."""
+        """One line for each row: long cells are cut, and columns that do not fit are left out."""
         count = comfortable(widths, self._room - 2, words_whole(head.columns))
         if count == len(widths):
             return self._table(head, rows, widths, wrap=False)
@@ -167,7 +167,7 @@ class Output:
         return self._table(fewer, ([*row[:count], "…"] for row in rows), [*widths[:count], 1], wrap=False)
 
     def _pages(self, head: Grid, rows: Iterable[Sequence[Any]]) -> None:
-        """Rows that come all at once: the first of them say how wide the columns are."""
+        """Show rows that arrive all at once; the first of them determine the widths of the columns."""
         source, widths = iter(rows), list[int]()
         while page := [[printable(cell(value)) for value in row] for row in islice(source, PAGE)]:
             first = not widths
@@ -181,7 +181,7 @@ class Output:
             self.console.print(self._table(head, (), natural(head.columns, ())))
 
     def _records(self, head: Grid, rows: Iterable[Sequence[str]]) -> None:
-        """Rows of more columns than fit side by side: a line for each column."""
+        """Show rows with more columns than fit side by side: one line for each column."""
         for row in rows:
             self.console.rule(style="dim")
             pairs = list(zip(head.columns, row, strict=True))
@@ -192,7 +192,7 @@ class Output:
         return self.console.width - 1
 
     def _fits(self, head: Grid, widths: Sequence[int]) -> bool:
-        """Whether the columns fit side by side, no name broken inside a word; a width that was chosen always does."""
+        """True if the columns fit side by side with unbroken names; always true with a width chosen by the user."""
         return bool(self.format.width) or comfortable(widths, self._room, words_whole(head.columns)) == len(widths)
 
     def _draw(self, part: Part) -> None:
@@ -242,13 +242,13 @@ class Output:
         return table
 
     def _write(self, text: str, end: str = "\n") -> None:
-        # Not through rich: a pipe gets the text as it is, however long its lines are.
+        # Not through rich: a pipe gets the unchanged text, however long its lines are.
         with contextlib.suppress(BrokenPipeError):
             print(text, end=end, file=self.console.file, flush=True)
 
 
 class CountedRows:
-    """Rows, and how many were taken."""
+    """An iterator of rows that counts them."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
         self._rows, self.count = rows, 0

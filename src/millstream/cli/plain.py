@@ -1,4 +1,4 @@
-"""Grids as plain text, for files and pipes: nothing is cut off and nothing is coloured."""
+"""Grids as plain text, for files and pipes: without cutting and without colours."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ WIDTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The widths of a grid's columns, and which of them hold numbers."""
+    """The widths of a grid's columns, and which of them contain numbers."""
 
     widths: Sequence[int]
     right: frozenset[int]
 
     def line(self, cells: Iterable[str]) -> str:
-        """One row, a longer cell pushing the rest to the right."""
+        """One row; a cell that is too long pushes the others to the right."""
         padded = (_padded(text, self.widths[at], at in self.right) for at, text in enumerate(cells))
         return " | ".join(padded).rstrip()
 
     def rule(self) -> str:
-        """The line under the names."""
+        """The line under the column names."""
         return "-+-".join("-" * width for width in self.widths)
 
 
 def grid_text(grid: Grid) -> str:
-    """A grid whose rows are all known."""
+    """The text of a grid with all its rows."""
     rows = [[_one_line(cell(value)) for value in row] for row in grid.rows]
     widths = [max(map(cell_len, column)) for column in zip(grid.columns, *rows, strict=True)]
     columns = Columns(widths, grid.right)
@@ -38,13 +38,13 @@ def grid_text(grid: Grid) -> str:
 
 
 def columns_for(names: Sequence[str], types: Sequence[str], right: frozenset[int]) -> Columns:
-    """The columns of rows that are still to come: as wide as their types usually are."""
+    """The columns for rows that have not arrived yet: with the usual widths of their types."""
     usual = (WIDTHS.get(text.upper(), WIDTH) for text in types)
     return Columns([max(cell_len(name), width) for name, width in zip(names, usual, strict=True)], right)
 
 
 def row_line(columns: Columns, row: Sequence[object]) -> str:
-    """A row that has come."""
+    """The line of one row."""
     return columns.line(_one_line(cell(value)) for value in row)
 
 

@@ -1,4 +1,4 @@
-"""The prompt: statements of several lines, completed, coloured, remembered."""
+"""The prompt: input of statements over several lines, with completion, highlighting and history."""
 
 import os
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ MARK = "millstream> "
 
 
 class Prompt:
-    """Reads what the user types; `history` is the file that remembers it (None = only this session does)."""
+    """Reads what the user types; `history` is the file with earlier input (None = the history is not saved)."""
 
     def __init__(
         self, words: SqlCompleter, history: Path | None, input: Input | None = None, screen: Screen | None = None
@@ -49,17 +49,17 @@ class Prompt:
         return self._session.prompt()
 
     def typed(self) -> Sequence[str]:
-        """What was typed before, the oldest first."""
+        """Earlier input, the oldest first."""
         return list(self._session.history.get_strings())
 
 
 def history_file() -> Path:
-    """Where the shell remembers: $XDG_STATE_HOME/millstream/history, by default under ~/.local/state."""
+    """The history file: $XDG_STATE_HOME/millstream/history, by default under ~/.local/state."""
     return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "millstream" / "history"
 
 
 def is_finished(text: str) -> bool:
-    """Whether Enter sends the text: a whole statement, a command of the shell, or nothing at all."""
+    """True if Enter sends the text: a complete statement, a command of the shell, or an empty text."""
     stripped = text.strip()
     return not stripped or is_whole(stripped) or ("\n" not in stripped and find(stripped)[0] is not None)
 
@@ -70,7 +70,7 @@ def _remembered(file: Path | None) -> History:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
-    except OSError:  # a home that cannot be written to is no reason to refuse to work
+    except OSError:  # without a writable home the shell works, but saves no history
         return InMemoryHistory()
     return FileHistory(file)
 

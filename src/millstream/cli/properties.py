@@ -1,4 +1,4 @@
-"""Configuration of a server: .properties files, KEY=VALUE words, and addresses to listen on."""
+"""A server's configuration: .properties files, KEY=VALUE words, and addresses to listen on."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ from millstream.services.errors import SetupError
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """The properties of a Java .properties file. Raises SetupError where it cannot be read."""
+    """The properties of a Java .properties file. Raises SetupError if it cannot be read."""
     try:
         return dict(javaproperties.loads(path.read_text()))
     except OSError as error:
@@ -19,7 +19,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def settings_of(words: Iterable[str]) -> dict[str, str]:
-    """The properties of KEY=VALUE words. Raises SetupError for a word that is none."""
+    """The properties of KEY=VALUE words. Raises SetupError for a word of another form."""
     settings = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -30,7 +30,7 @@ def settings_of(words: Iterable[str]) -> dict[str, str]:
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """The host and port of HOST:PORT, of a port alone (on this machine) or of the first of listeners' URLs.
+    """The host and port of HOST:PORT, of a port alone (on this machine) or of the first of the URLs of listeners.
 
     Raises SetupError.
     """

@@ -39,18 +39,18 @@ def add(subparsers: "Subparsers") -> None:
         metavar="HOST:PORT",
         help="default 127.0.0.1:8088; https://… for TLS",
     )
-    parser.add_argument("--insecure", action="store_true", help="listen on a network without asking for a login")
+    parser.add_argument("--insecure", action="store_true", help="listen on a network without requiring a login")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")
     parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
     parser.add_argument("--schema-registry", metavar="URL", help="the schema registry, for AVRO, PROTOBUF and JSON_SR")
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
-    parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above outrank them")
+    parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above override them")
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until told to stop; 0 then. Raises SetupError where it cannot start."""
+    """Serve until stopped; returns 0. Raises SetupError if it cannot start."""
     logging.basicConfig(
         level=logging.DEBUG if args.verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def properties(args: argparse.Namespace) -> dict[str, str]:
-    """The server's properties: those of the file, then of --set, then of the options. Raises SetupError."""
+    """The server's properties: from the file, overridden by --set, overridden by options. Raises SetupError."""
     options = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
     if args.listen:
         host, port = address_of(args.listen)

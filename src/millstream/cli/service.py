@@ -1,4 +1,4 @@
-"""An engine and its REST server as one thing that is started and stopped."""
+"""Starts and stops an engine together with its REST server."""
 
 import ipaddress
 import os
@@ -30,15 +30,15 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     """An engine with these properties, served at its `listeners`, until the block ends.
 
-    Raises SetupError with the reason where it cannot start.
+    Raises SetupError with the reason if it cannot start.
     """
     host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
     options = options_of(as_texts(properties))
     check_exposure(host, properties, options.login is not None)
-    # The engine takes seconds to start: what is wrong with the port should be said before.
+    # Check the port first, because the engine takes seconds to start.
     if port:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
-    # A statement's tree may be as deep as its parser allows, and planning goes some calls further in at each level.
+    # A statement's tree may be as deep as its parser allows; planning recurses a few calls further for each level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
         with undisturbed():
@@ -49,16 +49,16 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
 
 
 def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, str]:
-    """The properties for the engine, which differ from the server's in two.
+    """The engine's properties, which differ from the server's in two respects.
 
-    Its Kafka clients get ssl.… of the REST server only where they speak TLS too. Where `anyone` in a network may send
-    statements, functions in Python are off unless they are set.
+    Its Kafka clients get the REST server's ssl.… settings only if they use TLS too. If `anyone` in a network may send
+    statements, Python functions are off unless they are switched on explicitly.
     """
     return ({PYTHON: "false"} if anyone else {}) | of_engine(properties)
 
 
 def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> None:
-    """Raise SetupError where a network could reach a server that asks nobody for a login, unless that is wanted."""
+    """Raises SetupError if a server without login could be reached from a network, unless --insecure allows it."""
     if not login and not is_loopback(host) and not is_on(effective(properties), INSECURE):
         raise SetupError(
             f"whoever reaches {host} could send any statement, for no login is asked for",
@@ -67,7 +67,7 @@ def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> Non
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """True if an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -84,9 +84,9 @@ def _started(properties: Mapping[str, str]) -> MillstreamEngine:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM take effect when the block has ended.
+    """Delays Ctrl-C and SIGTERM until the end of the block.
 
-    Spark's JVM stays behind for good where its start is broken off halfway.
+    If Spark's start were interrupted, its JVM would be left running.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -104,7 +104,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """An event that SIGTERM and the first Ctrl-C set while the block runs; a second Ctrl-C breaks off."""
+    """An event that SIGTERM and the first Ctrl-C set while the block runs; a second Ctrl-C interrupts at once."""
     requested = threading.Event()
 
     def request(number: int, _: FrameType | None) -> None:
@@ -121,7 +121,7 @@ def stop_requested() -> Iterator[threading.Event]:
 
 
 def wait_or_die(server: Server, stop: threading.Event) -> None:
-    """Return when `stop` is set. Where only a new process will mend the engine, end this one and its JVM with 1."""
+    """Return when `stop` is set. If the engine needs a new process to recover, end this one and its JVM with code 1."""
     while not stop.wait(WATCH):
         why = server.engine.fatal()
         if why:
@@ -132,7 +132,7 @@ def wait_or_die(server: Server, stop: threading.Event) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that what was started is stopped."""
+    """Makes SIGTERM end the block like Ctrl-C, so that everything that was started is stopped."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt

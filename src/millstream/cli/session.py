@@ -1,4 +1,4 @@
-"""A session with a server: its settings and variables, and each statement carried out."""
+"""A session with a server: its settings and variables, and the execution of statements."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "PRINT", "ASSERT")
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """How many rows a query may show, and for how many seconds it may run; None = no limit."""
+    """The most rows that a query may show, and the most seconds it may run; None = no limit."""
 
     rows: int | None = None
     seconds: float | None = None
@@ -28,10 +28,10 @@ class QueryLimits:
 
 @dataclass
 class ShellSession:
-    """Statements go to `client` with the session's SETs and DEFINEs, and answers to `output`.
+    """Sends statements to `client` with the session's SETs and DEFINEs, and writes answers to `output`.
 
-    `on_change` hears when sources may have changed; an `interactive` session goes on after Ctrl-C, and `typed` tells
-    what was typed in it.
+    `on_change` is called when sources may have changed. An `interactive` session continues after Ctrl-C. `typed`
+    returns its earlier input.
     """
 
     client: RestClient
@@ -45,11 +45,11 @@ class ShellSession:
 
     @property
     def context(self) -> SessionSettings:
-        """What goes with each statement."""
+        """The settings and variables that are sent with each statement."""
         return SessionSettings(dict(self.properties), dict(self.variables))
 
     def run(self, text: str, file: str = "") -> bool:
-        """Carry out the statements of a text until one fails; whether none did. `file` is where they stand."""
+        """Execute the statements of a text until one fails; True if none failed. `file` is the file of the text."""
         return all(self._run(statement, file) for statement in split(text))
 
     def _run(self, statement: ScriptStatement, file: str) -> bool:
@@ -89,7 +89,7 @@ class ShellSession:
 
     @contextmanager
     def _in_time(self, push: bool) -> Iterator[None]:
-        """The session's time limit is how a push query ends; a pull query that it ends has not told everything."""
+        """Ends a push query at the session's time limit; a pull query at its limit is reported as incomplete."""
         try:
             yield
         except OutOfTime:
@@ -98,7 +98,7 @@ class ShellSession:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends what is inside; where nobody types it ends the session too."""
+        """Ctrl-C ends the block; in a session that is not interactive it ends the session too."""
         try:
             yield
         except KeyboardInterrupt:
@@ -106,7 +106,7 @@ class ShellSession:
                 raise
 
     def _limited(self, rows: Iterator[Any]) -> Iterator[Any]:
-        """Rows until the limits of the session end them."""
+        """The rows up to the limits of the session."""
         end = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         for row in islice(rows, self.limits.rows):
             yield row
@@ -120,24 +120,24 @@ class ShellSession:
                 self.output.line(line)
 
     def set(self, name: str, value: str) -> None:
-        """Set a property for the statements that follow. Raises Refused where it is none that a session sets."""
+        """Set a property for the following statements. Raises ServerRefused if a session cannot set it."""
         self.client.is_valid_property(name)
         self.properties[name] = value
         self.output.note(f"{name} is now '{value}' for this session")
 
     def unset(self, name: str) -> None:
-        """Forget a property that was set. Raises ClientError where it was not."""
+        """Remove a session property. Raises ClientError if it was not set."""
         if name not in self.properties:
             raise ClientError(f"{name} was not set in this session")
         self.output.note(f"{name} is no longer '{self.properties.pop(name)}'")
 
     def define(self, name: str, value: str) -> None:
-        """Define a variable for the statements that follow."""
+        """Define a variable for the following statements."""
         self.variables = {known: text for known, text in self.variables.items() if known.lower() != name.lower()}
         self.variables[name] = value
 
     def undefine(self, name: str) -> None:
-        """Forget a variable. Raises ClientError where there is none."""
+        """Remove a variable. Raises ClientError if there is none."""
         known = next((known for known in self.variables if known.lower() == name.lower()), None)
         if known is None:
             raise ClientError(f"there is no variable {name}", "SHOW VARIABLES; lists them")
@@ -168,14 +168,14 @@ def _undefine(session: ShellSession, statement: ScriptStatement) -> None:
 
 
 def _operands(statement: ScriptStatement, form: str, *expected: TokenKind | str) -> Sequence[str]:
-    """The texts of the words after the first, which must be of these kinds. Raises ClientError with the form."""
+    """The texts of the words after the first, which must be of these kinds. Raises ClientError with the syntax."""
     operands = [word for word in statement.words[1:] if word.key != ";"]
     fits = len(operands) == len(expected) and all(
         word.key == kind if isinstance(kind, str) else word.kind is kind
         for word, kind in zip(operands, expected, strict=True)
     )
     if not fits:
-        raise ClientError(f"this is no {statement.words[0].key} statement", f"it is written {form}")
+        raise ClientError(f"this is not a {statement.words[0].key} statement", f"it is written {form}")
     return [word.text if word.kind is TokenKind.WORD else word.value for word in operands if word.key != "="]
 
 

@@ -53,7 +53,7 @@ def add(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("url", nargs="?", default=URL, metavar="URL", help=f"the server (default {URL})")
     parser.add_argument("--version", action="version", version=f"millstream {version('millstream')}")
-    what = parser.add_argument_group("what to carry out")
+    what = parser.add_argument_group("what to execute")
     what.add_argument("-e", "--execute", action="append", metavar="SQL", help="these statements, then exit")
     what.add_argument("-f", "--file", type=Path, metavar="FILE", help="the statements of a file, then exit")
     what.add_argument("-d", "--define", action="append", default=[], metavar="NAME=VALUE", help="define a variable")
@@ -62,16 +62,16 @@ def add(subparsers: "Subparsers") -> None:
     how.add_argument("--query-row-limit", type=int, metavar="N", help="end each query after N rows")
     how.add_argument("--query-timeout", type=int, metavar="MS", help="end each query after so many milliseconds")
     who = parser.add_argument_group("who")
-    who.add_argument("-u", "--user", help="user name, where the server asks for one")
-    who.add_argument("-p", "--password", help="password (asked for if only the name is given)")
+    who.add_argument("-u", "--user", help="user name, if the server requires one")
+    who.add_argument("-p", "--password", help="password (it is prompted for if only the name is given)")
     who.add_argument("--cacert", type=Path, metavar="FILE", help="the authority of an https server, as PEM")
     who.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate and key, as PEM")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the statements of the command line, or open the prompt.
+    """Execute the statements of the command line, or open the prompt.
 
-    The exit code: 0, 1 if a statement failed, 2 if the command makes no sense.
+    The exit code: 0, 1 if a statement failed, 2 if the command is not valid.
     """
     try:
         session = _session(args)
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def carry_out(session: ShellSession, texts: Iterable[tuple[str, str]]) -> int:
-    """Carry out texts, each with the file it stands in ("" = none); 0, or 1 once a statement fails."""
+    """Execute texts, each with its file ("" = none); returns 0, or 1 after the first failed statement."""
     try:
         return 0 if all(session.run(text, file) for text, file in texts) else FAILED
     except QuitShell:
@@ -93,7 +93,7 @@ def carry_out(session: ShellSession, texts: Iterable[tuple[str, str]]) -> int:
 
 
 def interact(session: ShellSession, prompt: Prompt | None = None) -> int:
-    """Read and carry out until the user leaves; always 0."""
+    """Read and execute input until the user leaves; always returns 0."""
     words = SqlCompleter(lambda: session.client)
     prompt = prompt or Prompt(words, history_file())
     session.interactive, session.on_change, session.typed = True, words.refresh, prompt.typed
@@ -110,14 +110,14 @@ def interact(session: ShellSession, prompt: Prompt | None = None) -> int:
 
 
 def page(text: str) -> None:
-    """Show a text screen by screen: by $PAGER, else less (with its colours, and left at the end), else more."""
+    """Show text page by page: with $PAGER, else less (keeping its colours and the last page), else more."""
     os.environ.setdefault("LESS", "-FRX")
     pydoc.pager(text)
 
 
 def _once(session: ShellSession, prompt: Prompt) -> None:
     try:
-        # What comes from other threads meanwhile goes above the line that is being typed.
+        # Output of other threads appears above the line that is being typed.
         with patch_stdout(raw=True):
             text = prompt.read()
         if text.strip():
@@ -129,7 +129,7 @@ def _once(session: ShellSession, prompt: Prompt) -> None:
 
 
 def banner(session: ShellSession) -> None:
-    """Say who answers; if nobody does, say that, and leave the prompt to the user all the same."""
+    """Show which server answers; if none does, show that, and open the prompt anyway."""
     out = session.output.console
     out.print("\n[bold green]~ millstream[/]  [dim]streaming SQL on Kafka and Spark[/]", highlight=False)
     try:
@@ -158,7 +158,7 @@ def _session(args: argparse.Namespace) -> ShellSession:
 
 
 def _texts(args: argparse.Namespace) -> list[tuple[str, str]] | None:
-    """The texts to carry out, None where they will be typed."""
+    """The texts to execute; None if they will be typed."""
     texts = [(text, "") for text in args.execute or ()]
     if args.file:
         texts.append((_text_of(args.file), str(args.file)))

@@ -1,4 +1,4 @@
-"""Everything on one machine: Kafka, schema registry, engine and server, started in order and stopped in reverse."""
+"""All components on one machine: Kafka, schema registry, engine and server, started in order, stopped in reverse."""
 
 import contextlib
 import logging
@@ -29,9 +29,9 @@ Tell = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """What is to be started: where data lives, the ports (0 = any free one), with or without the registry.
+    """What to start: the data folder, the ports (0 = any free one), with or without the registry.
 
-    `settings` are the engine's, `kafka` the broker's. `workers`: of a Spark cluster that runs the queries, 0 for none.
+    `settings` are the engine's, `kafka` the broker's. `workers`: the number of Spark workers of a cluster, 0 for none.
     """
 
     data: Path
@@ -47,7 +47,7 @@ class StackOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunningStack:
-    """What runs: where its parts answer; `registry` is "" where there is none."""
+    """The addresses of the running components; `registry` is "" if there is none."""
 
     url: str
     bootstrap: str
@@ -56,55 +56,55 @@ class RunningStack:
 
 
 def data_folder() -> Path:
-    """Where data lives by default: $XDG_DATA_HOME/millstream, by default under ~/.local/share."""
+    """The default data folder: $XDG_DATA_HOME/millstream, by default under ~/.local/share."""
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "millstream"
 
 
 @contextmanager
-def running(wish: StackOptions, report: Tell) -> Iterator[RunningStack]:
-    """Everything that is wished for, running while the block runs.
+def running(options: StackOptions, report: Tell) -> Iterator[RunningStack]:
+    """Start the components; they run while the block runs.
 
-    `tell` hears of each part as it answers: its name, and where. Raises SetupError where one cannot start. The
+    `report` is called when a component answers, with its name and address. Raises SetupError if one cannot start. The
     registry, which may have to be downloaded first, starts in the background: nothing waits for it.
     """
-    _check_ports(wish)
-    wish.data.mkdir(parents=True, exist_ok=True)
-    with logged(wish.data / "logs" / "server.log"), ExitStack() as stack:
-        broker = BrokerProcess(wish.data, wish.kafka_port, wish.host, settings=wish.kafka)
+    _check_ports(options)
+    options.data.mkdir(parents=True, exist_ok=True)
+    with logged(options.data / "logs" / "server.log"), ExitStack() as stack:
+        broker = BrokerProcess(options.data, options.kafka_port, options.host, settings=options.kafka)
         with _timed(report, "Kafka", lambda: broker.bootstrap):
             stack.callback(broker.stop)
             broker.start()
-        registry = stack.enter_context(_registry(wish, report)) if wish.registry else ""
-        spark = _cluster(wish, report, stack) if wish.workers else {}
+        registry = stack.enter_context(_registry(options, report)) if options.registry else ""
+        spark = _cluster(options, report, stack) if options.workers else {}
         with _timed(report, "engine and REST server", lambda: server.url):
-            server = stack.enter_context(serving({**spark, **_properties(wish, broker.bootstrap, registry)}))
-        yield RunningStack(server.url, broker.bootstrap, registry, wish.data)
+            server = stack.enter_context(serving({**spark, **_properties(options, broker.bootstrap, registry)}))
+        yield RunningStack(server.url, broker.bootstrap, registry, options.data)
 
 
-def _check_ports(wish: StackOptions) -> None:
-    """Raise SetupError where a port is busy: better now than when half of the parts run."""
-    ports = [(wish.port, "the REST server", "--port"), (wish.kafka_port, "Kafka", "--kafka-port")]
-    if wish.registry:
-        ports.append((wish.registry_port, "the schema registry", "--registry-port"))
+def _check_ports(options: StackOptions) -> None:
+    """Raises SetupError if a port is in use, before anything is started."""
+    ports = [(options.port, "the REST server", "--port"), (options.kafka_port, "Kafka", "--kafka-port")]
+    if options.registry:
+        ports.append((options.registry_port, "the schema registry", "--registry-port"))
     for port, what, setting in ports:
         if port:
-            check_free(wish.host, port, what, setting)
+            check_free(options.host, port, what, setting)
 
 
-def _properties(wish: StackOptions, bootstrap: str, registry: str) -> dict[str, str]:
+def _properties(options: StackOptions, bootstrap: str, registry: str) -> dict[str, str]:
     return {
         "bootstrap.servers": bootstrap,
         "ksql.schema.registry.url": registry,
-        "millstream.data.dir": str(wish.data / "engine"),
-        LISTENERS: f"http://{wish.host}:{wish.port}",
-        **wish.settings,
+        "millstream.data.dir": str(options.data / "engine"),
+        LISTENERS: f"http://{options.host}:{options.port}",
+        **options.settings,
     }
 
 
-def _cluster(wish: StackOptions, report: Tell, stack: ExitStack) -> dict[str, str]:
-    """Start a Spark cluster, which ends with `stack`; the server's properties by which its queries run there."""
-    cluster = SparkCluster(wish.data, wish.workers, host=wish.host)
-    with _timed(report, f"Spark, {wish.workers} workers", lambda: cluster.master):
+def _cluster(options: StackOptions, report: Tell, stack: ExitStack) -> dict[str, str]:
+    """Start a Spark cluster, which ends with `stack`; returns the server's properties for running queries on it."""
+    cluster = SparkCluster(options.data, options.workers, host=options.host)
+    with _timed(report, f"Spark, {options.workers} workers", lambda: cluster.master):
         stack.enter_context(cluster)
     return cluster.settings
 
@@ -117,9 +117,9 @@ def _timed(report: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
 
 
 @contextmanager
-def _registry(wish: StackOptions, report: Tell) -> Iterator[str]:
-    """A registry that starts in the background; its URL."""
-    registry = RegistryProcess(wish.data, wish.registry_port, wish.host)
+def _registry(options: StackOptions, report: Tell) -> Iterator[str]:
+    """Start a registry in the background; yields its URL."""
+    registry = RegistryProcess(options.data, options.registry_port, options.host)
     leaving = threading.Event()
 
     def start() -> None:
@@ -140,13 +140,13 @@ def _registry(wish: StackOptions, report: Tell) -> Iterator[str]:
 
 
 def report(out: Console, name: str, where: str) -> None:
-    """One line of what runs where."""
+    """Print a component's name and address."""
     out.print(f"  {name:24}[cyan]{where}[/]", soft_wrap=True)
 
 
 @contextmanager
 def logged(file: Path) -> Iterator[None]:
-    """What the engine and Spark log goes to a file while the block runs: the terminal belongs to the user."""
+    """Writes the logs of the engine and Spark to a file while the block runs, to keep the terminal free."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(file)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -162,7 +162,7 @@ def logged(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _errors_to(file: Path) -> Iterator[None]:
-    """Standard error of the JVM that Spark starts; ours stays where it is."""
+    """Redirects standard error of the JVM that Spark starts; this process's is unchanged."""
     ours = os.dup(2)
     with open(file, "ab") as log, os.fdopen(ours, "w", buffering=1) as pipe:
         os.dup2(log.fileno(), 2)

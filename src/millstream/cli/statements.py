@@ -1,4 +1,4 @@
-"""What was typed, cut into statements: where each begins, whether the last is whole, and who carries it out."""
+"""Splits input into statements: where each begins, if the last is complete, and how each is executed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ from millstream.syntax.tokens import Token, TokenKind, tokens
 
 @dataclass(frozen=True, slots=True)
 class ScriptStatement:
-    """One statement with its semicolon, the line it begins on, and its tokens."""
+    """One statement with its semicolon, the line it begins in, and its tokens."""
 
     text: str
     line: int
     words: tuple[Token, ...]
 
     def starts(self, *keys: str) -> bool:
-        """Whether its first words are these."""
+        """True if its first words are these."""
         return tuple(word.key for word in self.words[: len(keys)]) == keys
 
     @property
     def is_query(self) -> bool:
-        """Whether its answer is rows."""
+        """True if its answer is rows."""
         return self.starts("SELECT")
 
     @property
     def is_push(self) -> bool:
-        """Whether its answer goes on until it is stopped."""
+        """True if its answer continues until it is stopped."""
         keys = [word.key for word in self.words]
         return self.is_query and "EMIT" in keys
 
     @property
     def is_print(self) -> bool:
-        """Whether its answer is a topic's records."""
+        """True if its answer is a topic's records."""
         return self.starts("PRINT")
 
     @property
     def has_limit(self) -> bool:
-        """Whether it says how many rows it wants."""
+        """True if it has a LIMIT."""
         return any(word.key == "LIMIT" for word in self.words)
 
 
 def split(text: str) -> list[ScriptStatement]:
-    """The statements of a text; the last one is given a semicolon where it has none.
+    """The statements of a text; a missing semicolon is added to the last one.
 
-    What cannot be read as tokens goes to the server as it is, which has the better word for it.
+    Text without valid tokens is sent to the server unchanged, because the server has the better error message.
     """
     read, error = _read(text)
     statements, piece = [], list[Token]()
@@ -59,7 +59,7 @@ def split(text: str) -> list[ScriptStatement]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text ends with a semicolon that is in no string, name or comment."""
+    """True if a text ends with a semicolon that is not in a string, name or comment."""
     read, error = _read(text)
     if error is not None:
         return text.rstrip().endswith(";") and "no closing" not in error.fact and "not closed" not in error.fact
@@ -82,7 +82,7 @@ def _statement(text: str, piece: Sequence[Token], end: int) -> ScriptStatement:
 
 
 def _rest(text: str, piece: Sequence[Token], error: SqlSyntaxError | None) -> ScriptStatement:
-    """The last statement, without its semicolon, or not readable to its end."""
+    """The last statement: without semicolon, or with an invalid token."""
     if error is None:
         whole = _statement(text, piece, piece[-1].end)
         return ScriptStatement(whole.text + ";", whole.line, whole.words)

@@ -41,7 +41,7 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the cases; 0 if all pass, 1 if any fails, 2 if a path is no case file or nothing is left to play."""
+    """Play the cases; returns 0 if all pass, 1 if any fails, 2 if a path is not a case file or no case is selected."""
     out = Console(highlight=False)
     try:
         cases = [case for case in load(args.paths) if args.filter.upper() in f"{case.title} {case.id}".upper()]
@@ -88,9 +88,9 @@ def _live(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Ver
 
 
 def _rest(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
-    """Through a server of its own, with broker and registry, on free ports; one case after the other."""
-    wish = StackOptions(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEP_RECORDS)
-    with running(wish, lambda name, where: None) as stack:
+    """Plays the cases one after the other, through a server of its own with broker and registry, on free ports."""
+    options = StackOptions(folder, 0, 0, 0, settings=rest.SETTINGS, kafka=KEEP_RECORDS)
+    with running(options, lambda name, where: None) as stack:
         site = rest.site(stack.url, stack.bootstrap, stack.registry)
         yield from rest.run_cases(cases, site, effective({}, {}))
 

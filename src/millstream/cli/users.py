@@ -33,9 +33,9 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser("users", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--users-file", type=Path, default=Path(DEFAULT), metavar="FILE", help=f"default {DEFAULT}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="add|list|remove")
-    adding = verbs.add_parser("add", help="add a user, or give one another password and other roles")
+    adding = verbs.add_parser("add", help="add a user, or change a user's password and roles")
     adding.add_argument("name")
-    adding.add_argument("--role", action="append", required=True, metavar="ROLE", help="as often as needed")
+    adding.add_argument("--role", action="append", required=True, metavar="ROLE", help="may be repeated")
     adding.add_argument("--roles-file", type=Path, metavar="FILE", help="roles of your own (millstream.roles.file)")
     adding.add_argument("--password-stdin", action="store_true", help="the first line of standard input")
     verbs.add_parser("list", help="names and roles")
@@ -44,7 +44,7 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Change or show the file; 0. Raises SetupError."""
+    """Change or show the file; returns 0. Raises SetupError."""
     path: Path = args.users_file
     if args.verb == "add":
         known = read_roles(args.roles_file)

@@ -1,4 +1,4 @@
-"""How wide the columns of a table may be so that it fits the terminal."""
+"""The widths of a table's columns, computed so that it fits the terminal."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -12,16 +12,16 @@ BETWEEN = 2
 
 
 def natural(names: Sequence[str], rows: Sequence[Sequence[str]], at_least: Sequence[int] = ()) -> list[int]:
-    """As wide as the widest cell of each column, the name included, and no narrower than `at_least`."""
+    """The width of the widest cell of each column, including its name, but at least `at_least`."""
     widths = [max(map(_widest_line, column)) for column in zip(names, *rows, strict=True)]
     return [max(pair) for pair in zip(widths, at_least, strict=True)] if at_least else widths
 
 
 def fitted(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> list[int]:
-    """The widths, the widest of them cut to one measure so that their sum is at most `room`.
+    """The widths, the widest ones reduced to a common width, so that their sum is at most `room`.
 
-    No column gets narrower than its `least`, or else a few characters: a table of very many columns stays wider than
-    its room.
+    No column gets narrower than its `least`, or than a few characters: a table with very many columns stays wider than
+    `room`.
     """
     bounds = least or [NARROWEST] * len(widths)
 
@@ -32,14 +32,14 @@ def fitted(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> list[
 
 
 def comfortable(widths: Sequence[int], room: int, least: Sequence[int] = ()) -> int:
-    """How many columns fit side by side, each at its width or at one that is still good to read."""
+    """The number of columns that fit side by side, each at its width or at one that is still readable."""
     bounds = least or [0] * len(widths)
     taken = [min(width, max(COMFORT, bound)) + BETWEEN for width, bound in zip(widths, bounds, strict=True)]
     return sum(total - BETWEEN <= room for total in accumulate(taken))
 
 
 def words_whole(names: Sequence[str]) -> list[int]:
-    """How narrow columns of these names may be: a name is not broken inside a word."""
+    """The smallest widths of columns with these names, so that no word of a name is broken."""
     return [max(NARROWEST, *(cell_len(word) for word in name.split() or [""])) for name in names]
 
 

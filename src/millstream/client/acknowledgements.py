@@ -1,4 +1,4 @@
-"""What /inserts-stream answers for each row, and the batches in which rows are sent."""
+"""The answers of /inserts-stream for each row, and the batches in which rows are sent."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """Row number `seq` (from 0) of an insert: `ok` if Kafka has it, else the error's `code` and `message`."""
+    """Row number `seq` (from 0) of an insert: `ok` if it is in Kafka, else the error's `code` and `message`."""
 
     seq: int
     ok: bool
@@ -24,14 +24,14 @@ class Acknowledgement:
 
 
 def batches(rows: Iterable[Mapping[str, Any]], size: int = BATCH) -> Iterator[list[Mapping[str, Any]]]:
-    """The rows, `size` at a time."""
+    """The rows in batches of `size`."""
     remaining = iter(rows)
     while batch := list(itertools.islice(remaining, size)):
         yield batch
 
 
 def insert_body(target: str, properties: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The body of /inserts-stream: the target on the first line, then a row a line."""
+    """The body of /inserts-stream: the target on the first line, then one row on each line."""
     header = {"target": target, "properties": dict(properties)}
     return b"".join(orjson.dumps(wire_value(part)) + b"\n" for part in (header, *rows))
 

@@ -1,4 +1,4 @@
-"""The connection for asyncio: what connection.py and pull.py do, awaited."""
+"""The connection for asyncio: the asynchronous form of connection.py and pull.py."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -45,7 +45,7 @@ def connect_async(
     retry: RetryPolicy | None = None,
     http2: bool | None = None,
 ) -> "AsyncConnection":
-    """A connection for asyncio; the arguments are those of `connect`. Raises MillstreamError where they are wrong."""
+    """A connection for asyncio; the arguments are those of `connect`. Raises MillstreamError if they are not valid."""
     session = SessionSettings(properties or {}, variables or {})
     server = address(url, user, password, token)
     http = httpx.AsyncClient(**options(server, verify, http2))
@@ -53,7 +53,7 @@ def connect_async(
 
 
 class AsyncRowIterator(DescribedRows):
-    """Rows as named tuples; an asynchronous context manager, which ends the query with its block."""
+    """Rows as named tuples; an asynchronous context manager that ends the query with its block."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], header: AnswerHeader) -> None:
         super().__init__(header)
@@ -66,7 +66,7 @@ class AsyncRowIterator(DescribedRows):
         return self._header.row(await anext(self._lines))
 
     async def fetchone(self) -> Row | None:
-        """The next row, None at the end."""
+        """The next row; None at the end."""
         return await anext(self, None)
 
     async def fetchmany(self, size: int) -> list[Row]:
@@ -98,24 +98,24 @@ class AsyncPullRows(AsyncRowIterator):
     """The answer of a pull query."""
 
     async def fetchall(self) -> list[Row]:
-        """The rows that are left."""
+        """The remaining rows."""
         return [row async for row in self]
 
     async def to_arrow(self) -> Any:
-        """The rows that are left as a pyarrow.Table. Raises MissingPackage."""
+        """The remaining rows as a pyarrow.Table. Raises MissingPackage."""
         return arrow_table(self.columns, self.types, await self.fetchall())
 
     async def to_pandas(self) -> Any:
-        """The rows that are left as a pandas.DataFrame. Raises MissingPackage."""
+        """The remaining rows as a pandas.DataFrame. Raises MissingPackage."""
         return pandas_frame(self.columns, self.types, await self.fetchall())
 
     async def to_polars(self) -> Any:
-        """The rows that are left as a polars.DataFrame. Raises MissingPackage."""
+        """The remaining rows as a polars.DataFrame. Raises MissingPackage."""
         return polars_frame(self.columns, self.types, await self.fetchall())
 
 
 class AsyncPushRows(AsyncRowIterator):
-    """The answer of a push query: it goes on until it is closed, or its LIMIT is reached."""
+    """The answer of a push query: it continues until it is closed, or its LIMIT is reached."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class AsyncPushRows(AsyncRowIterator):
         self._closed = False
 
     async def close(self) -> None:
-        """End the query at the server, and with it the iteration; may be called more than once, and by any task."""
+        """End the query at the server, which ends the iteration; may be called more than once, and by any task."""
         if not self._closed:
             self._closed = True
             await self._close_query(self.query_id)
@@ -136,7 +136,7 @@ class AsyncPushRows(AsyncRowIterator):
 
 
 class AsyncConnection:
-    """A server and the session's settings, for the tasks of one event loop."""
+    """A server and a session's settings, for the tasks of one event loop."""
 
     def __init__(
         self,
@@ -164,26 +164,26 @@ class AsyncConnection:
         return dict(parsed(response)["KsqlServerInfo"])
 
     async def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
-        """Carry out statements other than queries; see Connection.execute. Raises StatementError."""
+        """Execute statements other than queries; see Connection.execute. Raises StatementError."""
         exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
         results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
     async def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPullRows:
-        """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
+        """The rows of a SELECT over the present data. Raises StatementError."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         lines = self._lines(exchange)
         return AsyncPullRows(lines, await _header(lines))
 
     async def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
+        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementError."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         lines = self._lines(exchange)
         return AsyncPushRows(lines, await _header(lines), self.close_query)
 
     async def close_query(self, query_id: str) -> None:
-        """End a push query; nothing happens where it has ended already, or the server is gone."""
+        """End a push query; no effect if it has ended already, or the server has stopped."""
         with suppress(MillstreamError):
             await self._whole(close_exchange(query_id))
 
@@ -206,7 +206,7 @@ class AsyncConnection:
         *,
         properties: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Acknowledgement]:
-        """Write rows as `rows` gives them, and give the acknowledgement of each; see Connection.insert_stream."""
+        """Write the rows of `rows` in batches, and yield the acknowledgement of each; see Connection.insert_stream."""
         session, start = self._session.plus(properties), 0
         async for batch in _batches(rows):
             lines = [line async for line in self._lines(insert_exchange(target, session, batch))]
@@ -215,7 +215,7 @@ class AsyncConnection:
             start += len(batch)
 
     async def close(self) -> None:
-        """Close the connection, and end the queries that are read from it."""
+        """Close the connection, and end the queries that are being read from it."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -242,7 +242,7 @@ class AsyncConnection:
 
     @asynccontextmanager
     async def _opened(self, exchange: Exchange) -> AsyncIterator[httpx.Response]:
-        """An answer that is no error, to be read. Raises MillstreamError."""
+        """A successful response, to be read. Raises MillstreamError."""
         try:
             response = await self._sent(exchange)
             try:
@@ -256,7 +256,7 @@ class AsyncConnection:
             raise transport_error(error, self.url) from error
 
     async def _sent(self, exchange: Exchange) -> httpx.Response:
-        """The answer's beginning, of the first attempt that comes so far."""
+        """The beginning of the response to the first attempt that gets one."""
         for delay in self._retry.delays():
             try:
                 response = await self._http.send(exchange.request(self._http, self._timeout), stream=True)

@@ -1,4 +1,4 @@
-"""A connection that waits for its answers: statements, pull and push queries, and inserts."""
+"""The blocking connection: statements, pull and push queries, and inserts."""
 
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -45,12 +45,12 @@ def connect(
     retry: RetryPolicy | None = None,
     http2: bool | None = None,
 ) -> "Connection":
-    """A connection to the server at `url`; the first request reaches it.
+    """A connection to the server at `url`; it is opened by the first request.
 
-    `user` and `password` log in by Basic, `token` by Bearer. `verify` is True for the system's authorities, the path
-    of a file or folder of others, an SSLContext, or False. `timeout` is in seconds without anything coming; push
-    queries wait for as long as they run. `properties` and `variables` go with each request, as if SET and DEFINE stood
-    before it. `http2` is agreed on by itself with TLS. Raises MillstreamError where the arguments are wrong.
+    `user` and `password` log in with Basic authentication, `token` with Bearer. `verify` is True for the system's
+    authorities, the path of a file or folder of others, an SSLContext, or False. `timeout` is in seconds without data;
+    push queries wait as long as they run. `properties` and `variables` are sent with each request, as if SET and DEFINE
+    preceded it. With TLS, `http2` is negotiated. Raises MillstreamError if the arguments are not valid.
     """
     session = SessionSettings(properties or {}, variables or {})
     server = address(url, user, password, token)
@@ -59,7 +59,7 @@ def connect(
 
 
 class Connection:
-    """A server and the session's settings; safe to use from several threads, each request is one of its own."""
+    """A server and a session's settings; thread-safe, since each request is independent."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class Connection:
         return dict(parsed(response)["KsqlServerInfo"])
 
     def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
-        """Carry out statements other than queries, and give the answers of those that have one.
+        """Execute statements other than queries, and return the answers of those that have one.
 
-        Each call is a session of its own: SET and DEFINE hold until its end. Raises StatementError for the first that
-        is refused; those before it are carried out.
+        Each call is a session: SET and DEFINE apply until its end. Raises StatementError for the first statement that
+        is refused; those before it were executed.
         """
         exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
         results = [result(entity) for entity in parsed(self._whole(exchange)) or ()]
@@ -98,17 +98,17 @@ class Connection:
         return results
 
     def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PullRows:
-        """The rows of a SELECT that ends: of what is there now. Raises StatementError."""
+        """The rows of a SELECT over the present data. Raises StatementError."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         return PullRows(self._lines(exchange))
 
     def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they come. Raises StatementError."""
+        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementError."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         return PushRows(self._lines(exchange), self.close_query)
 
     def close_query(self, query_id: str) -> None:
-        """End a push query; nothing happens where it has ended already, or the server is gone."""
+        """End a push query; no effect if it has ended already, or the server has stopped."""
         with suppress(MillstreamError):
             self._whole(close_exchange(query_id))
 
@@ -117,7 +117,7 @@ class Connection:
     ) -> list[Acknowledgement]:
         """Write rows, each a mapping of column to value, to a stream or table; they are in Kafka when this returns.
 
-        Raises InsertError when all are sent, where some were refused; StatementError where none can be written.
+        All rows are sent; raises InsertError if some were refused, StatementError if the target cannot be written to.
         """
         acks = list(self.insert_stream(target, rows, properties=properties))
         require_written(acks)
@@ -126,9 +126,9 @@ class Connection:
     def insert_stream(
         self, target: str, rows: Iterable[Mapping[str, Any]], *, properties: Mapping[str, Any] | None = None
     ) -> Iterator[Acknowledgement]:
-        """Write rows as `rows` gives them, a batch at a time, and give the acknowledgement of each, refused or not.
+        """Write the rows of `rows` in batches, and yield the acknowledgement of each, refused or not.
 
-        Raises StatementError where the target cannot be written to.
+        Raises StatementError if the target cannot be written to.
         """
         session, start = self._session.plus(properties), 0
         for batch in batches(rows):
@@ -136,7 +136,7 @@ class Connection:
             start += len(batch)
 
     def close(self) -> None:
-        """Close the connection, and end the queries that are read from it."""
+        """Close the connection, and end the queries that are being read from it."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -146,13 +146,13 @@ class Connection:
         self.close()
 
     def _whole(self, exchange: Exchange) -> httpx.Response:
-        """The answer, read to its end. Raises MillstreamError."""
+        """The response, read to its end. Raises MillstreamError."""
         with self._opened(exchange) as response:
             response.read()
             return response
 
     def _lines(self, exchange: Exchange) -> Generator[bytes, None, None]:
-        """The lines of the answer as they come; closing the generator leaves the rest unread."""
+        """The lines of the response as they arrive; if the generator is closed, the rest is not read."""
         buffer = LineBuffer()
         with self._opened(exchange) as response:
             for chunk in response.iter_bytes():
@@ -161,7 +161,7 @@ class Connection:
 
     @contextmanager
     def _opened(self, exchange: Exchange) -> Iterator[httpx.Response]:
-        """An answer that is no error, to be read. Raises MillstreamError."""
+        """A successful response, to be read. Raises MillstreamError."""
         try:
             response = self._sent(exchange)
             try:
@@ -175,7 +175,7 @@ class Connection:
             raise transport_error(error, self.url) from error
 
     def _sent(self, exchange: Exchange) -> httpx.Response:
-        """The answer's beginning, of the first attempt that comes so far."""
+        """The beginning of the response to the first attempt that gets one."""
         for delay in self._retry.delays():
             try:
                 response = self._http.send(exchange.request(self._http, self._timeout), stream=True)

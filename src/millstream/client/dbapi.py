@@ -1,4 +1,4 @@
-"""DB-API 2.0 (PEP 249) over a connection: `connect`, cursors, and the exceptions that PEP 249 names.
+"""DB-API 2.0 (PEP 249) over a connection: `connect`, cursors, and PEP 249's exceptions.
 
 Every statement takes effect at once: there are no transactions, `commit` does nothing and `rollback` is refused.
 """
@@ -20,7 +20,7 @@ from millstream.client.pull import PullRows, PushRows
 from millstream.client.results import ListResult, Result
 
 apilevel = "2.0"
-# Threads may share the module and connections, but no cursors.
+# Threads may share the module and connections, but not cursors.
 threadsafety = 2
 paramstyle = "qmark"
 
@@ -33,42 +33,42 @@ ROWS_STATEMENT = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.
 PUSHES = re.compile(r"\bEMIT\s+(?:CHANGES|FINAL)\b", re.IGNORECASE)
 INSERTS = re.compile(rf"{COMMENTS}INSERT\s+INTO\b(?!.*\bSELECT\b)", re.IGNORECASE | re.DOTALL)
 TEXTS = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
-# How many INSERTs of an executemany go into one request.
+# The number of INSERTs of an executemany in one request.
 TOGETHER = 500
 
 
 class Warning(Exception):
-    """PEP 249's; not raised."""
+    """Required by PEP 249; not raised."""
 
 
 class Error(Exception):
-    """The base of all errors of this module; `code` is the server's, 0 where it said none."""
+    """The base class of all errors of this module; `code` is the server's error code, 0 if there is none."""
 
     code = 0
 
 
 class InterfaceError(Error):
-    """The module is used wrongly: a cursor that is closed, or has no rows."""
+    """Wrong use of the module: a closed cursor, or one without rows."""
 
 
 class DatabaseError(Error):
-    """The server's side."""
+    """An error of the server."""
 
 
 class DataError(DatabaseError):
-    """PEP 249's; not raised."""
+    """Required by PEP 249; not raised."""
 
 
 class OperationalError(DatabaseError):
-    """The server cannot be reached, or cannot do what it should (codes from 50000)."""
+    """The server cannot be reached, or cannot execute a request (codes from 50000)."""
 
 
 class IntegrityError(DatabaseError):
-    """PEP 249's; not raised."""
+    """Required by PEP 249; not raised."""
 
 
 class InternalError(DatabaseError):
-    """PEP 249's; not raised."""
+    """Required by PEP 249; not raised."""
 
 
 class ProgrammingError(DatabaseError):
@@ -76,11 +76,11 @@ class ProgrammingError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """What streams have not: transactions."""
+    """A feature that streams lack: transactions."""
 
 
 def connect(url: str, **arguments: Any) -> "DbConnection":
-    """A connection; the arguments are those of millstream.connect. Raises ProgrammingError where they are wrong."""
+    """A connection; the arguments are those of millstream.connect. Raises ProgrammingError if they are not valid."""
     with translated():
         return DbConnection(connect_client(url, **arguments))
 
@@ -101,7 +101,7 @@ def TimestampFromTicks(ticks: float) -> datetime:
 
 
 class DbConnection:
-    """A server, by DB-API; `client` is the connection below, for what DB-API has no word for."""
+    """A connection by DB-API; `client` is the underlying connection, for what DB-API cannot express."""
 
     Warning, Error, InterfaceError, DatabaseError, DataError = Warning, Error, InterfaceError, DatabaseError, DataError
     OperationalError, IntegrityError, InternalError = OperationalError, IntegrityError, InternalError
@@ -112,18 +112,18 @@ class DbConnection:
         self.closed = False
 
     def cursor(self) -> "DbCursor":
-        """A cursor. Raises InterfaceError where the connection is closed."""
+        """A cursor. Raises InterfaceError if the connection is closed."""
         self.check_open()
         return DbCursor(self)
 
     def commit(self) -> None:
-        """Nothing: what was carried out is carried out. Raises InterfaceError where the connection is closed."""
+        """No effect: statements take effect at once. Raises InterfaceError if the connection is closed."""
         self.check_open()
 
     def rollback(self) -> None:
-        """Raises NotSupportedError: what was carried out cannot be taken back."""
+        """Raises NotSupportedError: executed statements cannot be rolled back."""
         self.check_open()
-        raise NotSupportedError("there are no transactions: what was carried out cannot be taken back")
+        raise NotSupportedError("there are no transactions: executed statements cannot be rolled back")
 
     def close(self) -> None:
         """Close it; may be called more than once."""
@@ -131,7 +131,7 @@ class DbConnection:
         self.client.close()
 
     def check_open(self) -> None:
-        """Raises InterfaceError where the connection is closed."""
+        """Raises InterfaceError if the connection is closed."""
         if self.closed:
             raise InterfaceError("the connection is closed")
 
@@ -143,10 +143,10 @@ class DbConnection:
 
 
 class DbCursor:
-    """Carries out statements and gives the rows of a SELECT, or the items of a SHOW or LIST.
+    """Executes statements and returns the rows of a SELECT, or the items of a SHOW or LIST.
 
-    A SELECT … EMIT CHANGES gives its rows as they come; `close` and the next `execute` end it. `results` are the typed
-    answers of the last statements that were no SELECT.
+    A SELECT … EMIT CHANGES returns its rows as they arrive; `close` and the next `execute` end it. `results` has the
+    typed answers of the last statements other than SELECT.
     """
 
     arraysize = 1
@@ -161,7 +161,7 @@ class DbCursor:
         self._closed = False
 
     def execute(self, operation: str, parameters: Sequence[Any] = ()) -> Self:
-        """Carry out a statement, its `?`s replaced by the parameters. Raises Error."""
+        """Execute a statement, with its `?`s replaced by the parameters. Raises Error."""
         self._begin()
         with translated():
             sql = bound(operation, parameters)
@@ -174,7 +174,7 @@ class DbCursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Sequence[Any]]) -> Self:
-        """Carry out a statement once for each of the parameters, many in a request. Raises Error."""
+        """Execute a statement once for each of the parameters, many in one request. Raises Error."""
         self._begin()
         if ROWS_STATEMENT.match(operation):
             raise ProgrammingError("executemany takes no SELECT")
@@ -187,17 +187,17 @@ class DbCursor:
         return self
 
     def fetchone(self) -> Any | None:
-        """The next row, None at the end. Raises Error."""
+        """The next row; None at the end. Raises Error."""
         with translated():
             return next(self._fetching(), None)
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """The next rows, at most `size`, else `arraysize`. Raises Error."""
+        """The next rows, at most `size`, by default `arraysize`. Raises Error."""
         with translated():
             return list(islice(self._fetching(), self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Any]:
-        """The rows that are left; of a push query without LIMIT that is a wait without end. Raises Error."""
+        """The remaining rows; for a push query without LIMIT this never returns. Raises Error."""
         with translated():
             return list(self._fetching())
 
@@ -207,10 +207,10 @@ class DbCursor:
         self._closed = True
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing; PEP 249 wants it there."""
+        """No effect; required by PEP 249."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing; PEP 249 wants it there."""
+        """No effect; required by PEP 249."""
 
     def __iter__(self) -> Self:
         return self
@@ -239,7 +239,7 @@ class DbCursor:
         self.description = [_column(name, type.name, type.precision, type.scale) for name, type in columns]
 
     def _take(self, results: list[Result]) -> None:
-        """Keep the answers; the items of a single listing are rows."""
+        """Store the answers; the items of a single listing become rows."""
         self.results = results
         match results:
             case [ListResult(items=items)]:
@@ -251,7 +251,7 @@ class DbCursor:
     def _fetching(self) -> Iterator[Any]:
         self._check_open()
         if self._rows is None:
-            raise InterfaceError("there are no rows: no SELECT, SHOW or LIST has been carried out")
+            raise InterfaceError("there are no rows: no SELECT, SHOW or LIST has been executed")
         return self._rows
 
     def _end_query(self) -> None:
@@ -267,7 +267,7 @@ class DbCursor:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """The client's errors as those of PEP 249."""
+    """Converts the client's errors to those of PEP 249."""
     try:
         yield
     except StatementError as error:
@@ -282,13 +282,13 @@ def translated() -> Iterator[None]:
 
 
 def _column(name: str, type: str, precision: int = 0, scale: int = 0) -> tuple[Any, ...]:
-    """A column as `description` has it: name, type code, display and internal size, precision, scale, nullable."""
+    """A column in the form of `description`: name, type code, display and internal size, precision, scale, nullable."""
     exact = (precision, scale) if type == "DECIMAL" else (None, None)
     return (name, KINDS.get(type, STRING), None, None, *exact, True)
 
 
 def _ended(sql: str) -> str:
-    """The statement with the semicolon that ends it, on a line of its own lest a comment hides it."""
+    """The statement with a final semicolon, on a line of its own so that it is not part of a comment."""
     return sql if sql.rstrip().endswith(";") else f"{sql}\n;"
 
 

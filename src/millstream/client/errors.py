@@ -1,4 +1,4 @@
-"""What a client raises: MillstreamError and, below it, one class for each way to fail."""
+"""The client's errors: MillstreamError and its subclasses, one for each kind of failure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from millstream.client.acknowledgements import Acknowledgement
 
 
 class MillstreamError(Exception):
-    """Anything that the client cannot do; `str` says why, for a person."""
+    """The base class of the client's errors; `str` is a message for the user."""
 
 
 class ConnectionFailed(MillstreamError):
-    """No server answers, or it broke off; what was sent may or may not have been carried out if it broke off."""
+    """No server answers, or the connection broke off; then the request may or may not have been executed."""
 
 
 class RequestTimeout(MillstreamError):
-    """Nothing came for as long as `timeout` says."""
+    """Nothing arrived for `timeout` seconds."""
 
 
 class UnexpectedAnswer(MillstreamError):
-    """The answer is none of millstream's: a proxy's page, say. `status` is the HTTP status."""
+    """The response is not millstream's, for example a proxy's page. `status` is the HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -29,13 +29,13 @@ class UnexpectedAnswer(MillstreamError):
 
 
 class MissingPackage(MillstreamError):
-    """A result is wanted as a type of a package that is not installed."""
+    """A result is requested in a type of a package that is not installed."""
 
 
 class StatementError(MillstreamError):
-    """The server's refusal: `code` (docs/rest-api.md#errors), `message`, the `statement` at fault ("" if none is).
+    """The server refused a statement: `code` (docs/rest-api.md#errors), `message`, `statement` ("" if unknown).
 
-    `entities` are the answers, as JSON objects, of the statements of the request that were carried out before it.
+    `entities` are the answers, as JSON objects, of the statements of the request that were executed before it.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class InsertError(MillstreamError):
 
 
 def require_written(acks: Sequence[Acknowledgement]) -> None:
-    """Raises InsertError where one of the rows that are acknowledged was refused."""
+    """Raises InsertError if a row was refused."""
     failed = [ack for ack in acks if not ack.ok]
     if failed:
         raise InsertError(failed, len(acks) - len(failed))
 
 
 def statement_error(body: Mapping[str, Any]) -> StatementError:
-    """The error that a JSON object of the server tells."""
+    """The error in a JSON object of the server."""
     message = str(body.get("message", "the server gave no reason"))
     return StatementError(
         body.get("error_code", 0), message, body.get("statementText") or "", body.get("entities") or ()
@@ -72,7 +72,7 @@ def statement_error(body: Mapping[str, Any]) -> StatementError:
 
 
 def transport_error(error: httpx.TransportError, url: str) -> MillstreamError:
-    """What a failure of the network is for the user."""
+    """The error for a failure of the network."""
     reason = str(error) or type(error).__name__
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return ConnectionFailed(f"no server answers at {url} ({reason})")

@@ -1,4 +1,4 @@
-"""What the two kinds of connection share: how a server is reached, what is sent to it, and when it is sent again."""
+"""The common part of both kinds of connection: addresses, requests, responses and retries."""
 
 import re
 import ssl
@@ -23,10 +23,10 @@ READ_ONLY = re.compile(r"(?:\s*(?:SHOW|LIST|DESCRIBE|EXPLAIN)\b[^;]*(?:;|\Z))+\s
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`attempts` in all, the second `first` seconds after the first, each later one after `factor` times as long.
+    """`attempts` in all; the second follows after `first` seconds, each later one after `factor` times the last pause.
 
-    Sent again are requests that never reached a server, that a server refused since it is not ready (503 with
-    Retry-After), and, where they change nothing (queries, SHOW, DESCRIBE …), those that broke off before an answer.
+    Repeated are requests that never reached a server, that a server refused because it is not ready (503 with
+    Retry-After), and, if they change nothing (queries, SHOW, DESCRIBE …), those that broke off before a response.
     """
 
     attempts: int = 5
@@ -34,7 +34,7 @@ class RetryPolicy:
     factor: float = 2.0
 
     def delays(self) -> Iterator[float | None]:
-        """For each attempt the seconds to wait after it, None after the last."""
+        """For each attempt the seconds to wait after it; None after the last one."""
         for attempt in range(self.attempts - 1):
             yield self.first * self.factor**attempt
         yield None
@@ -49,12 +49,12 @@ class ServerAddress:
     token: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """The headers that go with every request."""
+        """The headers of every request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
 
 def address(url: str, user: str | None, password: str | None, token: str | None) -> ServerAddress:
-    """An address from what `connect` is given; a URL may hold name and password. Raises MillstreamError."""
+    """The address from `connect`'s arguments; a URL may contain name and password. Raises MillstreamError."""
     if user is not None and token is not None:
         raise MillstreamError("a user and a token are given: a server takes one of them")
     try:
@@ -62,7 +62,7 @@ def address(url: str, user: str | None, password: str | None, token: str | None)
     except httpx.InvalidURL as error:
         raise MillstreamError(f"{url} is no URL: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise MillstreamError(f"{url} is no address of a server: write http://HOST:8088 or https://HOST:8088")
+        raise MillstreamError(f"{url} is not the address of a server: write http://HOST:8088 or https://HOST:8088")
     name = user if user is not None else parsed.username
     auth = (name, password if password is not None else parsed.password) if name else None
     return ServerAddress(str(parsed.copy_with(userinfo=b"")).rstrip("/"), auth, token)
@@ -70,19 +70,19 @@ def address(url: str, user: str | None, password: str | None, token: str | None)
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """What goes with every request of a connection: settings as SET makes them, variables as DEFINE does."""
+    """Sent with every request of a connection: the settings of SET and the variables of DEFINE."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def plus(self, properties: Mapping[str, Any] | None) -> "SessionSettings":
-        """These, with the settings of one request above them."""
+        """These settings, overridden by those of one request."""
         return SessionSettings({**self.properties, **(properties or {})}, self.variables)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request: its path and body, the content type that is wanted, and whether it may be sent twice."""
+    """A request: its path and body, the content type of its response, and if it may be sent twice."""
 
     path: str
     content: bytes
@@ -91,20 +91,20 @@ class Exchange:
     endless: bool = False
 
     def request(self, http: httpx.Client | httpx.AsyncClient, timeout: float | None) -> httpx.Request:
-        """The request as httpx sends it; an endless answer may pause for as long as it likes."""
+        """The request in httpx's form; an endless response has no timeout between its parts."""
         limits = httpx.Timeout(timeout, read=None if self.endless else timeout)
         headers = {"Accept": self.accept, "Content-Type": "application/json"}
         return http.build_request("POST", self.path, content=self.content, headers=headers, timeout=limits)
 
     def may_retry(self, error: httpx.TransportError) -> bool:
-        """Whether the request may be sent again after it failed in this way."""
+        """True if the request may be sent again after this error."""
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return True
         return self.idempotent and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
 
 
 def statement_exchange(sql: str, session: SessionSettings, sequence: int) -> Exchange:
-    """/ksql: statements; `sequence` is the number of the last command that must have been carried out before."""
+    """/ksql: statements; `sequence` is the number of the last command that must have been applied before."""
     members = {"ksql": sql, "streamsProperties": session.properties, "sessionVariables": session.variables}
     content = orjson.dumps(wire_value(members | {"commandSequenceNumber": sequence}))
     return Exchange("/ksql", content, KSQL, idempotent=bool(READ_ONLY.fullmatch(sql)))
@@ -130,7 +130,7 @@ def insert_exchange(target: str, session: SessionSettings, rows: list[Mapping[st
 def options(server: ServerAddress, verify: Verify, http2: bool | None) -> dict[str, Any]:
     """httpx's options for a server.
 
-    HTTP/2 is agreed on with TLS; without, `http2` True means HTTP/2 with prior knowledge. False is HTTP/1.1 always.
+    With TLS, HTTP/2 is negotiated; without, `http2` True means HTTP/2 with prior knowledge. False means HTTP/1.1.
     """
     secure = server.url.startswith("https:")
     return {
@@ -145,7 +145,7 @@ def options(server: ServerAddress, verify: Verify, http2: bool | None) -> dict[s
 
 
 def _context(verify: Verify) -> ssl.SSLContext | bool:
-    """`verify` as httpx takes it; a path is the file or folder of the authorities that are trusted."""
+    """`verify` in httpx's form; a path is the file or folder of the trusted authorities."""
     if not isinstance(verify, str | Path):
         return ssl.create_default_context() if verify is True else verify
     path = Path(verify)
@@ -155,12 +155,12 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
 
 
 def is_not_ready(response: httpx.Response) -> bool:
-    """Whether the server asks to be asked again, and has done nothing."""
+    """True if the server has done nothing and asks the client to repeat the request later."""
     return response.status_code == 503 and "Retry-After" in response.headers
 
 
 def failure(response: httpx.Response) -> MillstreamError:
-    """The error of an answer that has been read."""
+    """The error of an unsuccessful response, which has been read."""
     return _error_of(response.status_code, response.content, str(response.url))
 
 
@@ -175,7 +175,7 @@ def _error_of(status: int, content: bytes, url: str) -> MillstreamError:
 
 
 def parsed(response: httpx.Response) -> Any:
-    """The JSON of an answer that has been read. Raises StatementError, UnexpectedAnswer."""
+    """The JSON of a response that has been read. Raises StatementError, UnexpectedAnswer."""
     if not response.is_success:
         raise failure(response)
     try:

@@ -1,4 +1,4 @@
-"""Rows as tables of pyarrow, pandas and polars, whichever of them is installed: the client depends on none."""
+"""Rows as tables of pyarrow, pandas and polars, if installed: the client does not depend on them."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +11,7 @@ ARROW = {"BOOLEAN": "bool_", "INTEGER": "int32", "BIGINT": "int64", "DOUBLE": "f
 ARROW |= {"BYTES": "binary", "DATE": "date32"}
 POLARS = {"BOOLEAN": "Boolean", "INTEGER": "Int32", "BIGINT": "Int64", "DOUBLE": "Float64", "STRING": "String"}
 POLARS |= {"BYTES": "Binary", "DATE": "Date", "TIME": "Time"}
-# Types that keep whole numbers whole where there are nulls.
+# pandas types that keep whole numbers exact when there are nulls.
 PANDAS = {"BOOLEAN": "boolean", "INTEGER": "Int32", "BIGINT": "Int64", "DOUBLE": "float64"}
 
 
@@ -26,7 +26,7 @@ def arrow_table(columns: Sequence[str], types: Sequence[ColumnType], rows: Seque
 
 
 def pandas_frame(columns: Sequence[str], types: Sequence[ColumnType], rows: Sequence[Sequence[Any]]) -> Any:
-    """A pandas.DataFrame; TIMESTAMPs are datetime64[ms], other columns without a type of pandas' own are objects.
+    """A pandas.DataFrame; TIMESTAMPs are datetime64[ms], columns without a type in pandas are objects.
 
     Raises MissingPackage.
     """
@@ -98,12 +98,12 @@ def _pandas_dtype(type: ColumnType) -> str:
 
 
 def _arrow_value(value: Any, type: ColumnType) -> Any:
-    """A value whose MAPs are lists of pairs."""
+    """A value with its MAPs as lists of pairs."""
     return _with_maps(value, type, lambda key, inner: (key, inner))
 
 
 def _polars_value(value: Any, type: ColumnType) -> Any:
-    """A value whose MAPs are lists of {key, value}."""
+    """A value with its MAPs as lists of {key, value}."""
     return _with_maps(value, type, lambda key, inner: {"key": key, "value": inner})
 
 

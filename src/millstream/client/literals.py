@@ -1,4 +1,4 @@
-"""Python values as SQL literals, and statements with `?` for them: the one place where text becomes SQL."""
+"""Python values as SQL literals, and statements with `?` replaced by them."""
 
 import math
 import re
@@ -10,22 +10,22 @@ from typing import Any
 from millstream.client.values import utc
 from millstream.model.names import literal
 
-# What hides a question mark: texts, quoted names and comments. A hint's comment is one too.
+# Where a question mark is not a parameter: in texts, quoted names and comments, including hints.
 HIDING = r"'(?:[^']|'')*'|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
 MARK = re.compile(rf"({HIDING})|\?", re.DOTALL)
 
-# As docs/language.md#settings-and-variables has it.
+# As described in docs/language.md#settings-and-variables.
 VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")
 
 
 class WrongParameters(ValueError):
-    """A statement and its parameters do not fit together."""
+    """A statement and its parameters do not match."""
 
 
 def sql_literal(value: Any) -> str:
-    """A value as SQL text that reads back as the same value; an aware datetime is told in UTC.
+    """A value as SQL text with the same value; an aware datetime is converted to UTC.
 
-    Raises WrongParameters where a value has no literal.
+    Raises WrongParameters if a value has no literal.
     """
     match value:
         case None:
@@ -55,9 +55,9 @@ def sql_literal(value: Any) -> str:
 
 
 def bound(sql: str, parameters: Sequence[Any]) -> str:
-    """The statement with a literal in place of each `?` outside texts, quoted names and comments.
+    """The statement with each `?` outside texts, quoted names and comments replaced by a literal.
 
-    Raises WrongParameters where there are more or fewer of them than parameters.
+    Raises WrongParameters if their number differs from the number of parameters.
     """
     values = iter(parameters)
     try:
@@ -75,7 +75,8 @@ def _next_literal(values: Iterator[Any]) -> str:
 
 
 def _text(value: str) -> str:
-    """A text literal; `${x}` would name a variable, so it is written `$${x}`, which the server reads as `${x}`."""
+    """A text literal; `${x}` would be replaced by a variable, so it is written `$${x}`, which the server reads as
+    `${x}`."""
     return literal(VARIABLE.sub(r"$\g<0>", value))
 
 
@@ -88,5 +89,5 @@ def _double(value: float) -> str:
 
 def _decimal(value: Decimal) -> str:
     if not value.is_finite():
-        raise WrongParameters(f"{value} is no value of DECIMAL")
+        raise WrongParameters(f"{value} is not a value of DECIMAL")
     return f"{value:f}"

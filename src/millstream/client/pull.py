@@ -1,4 +1,4 @@
-"""The rows of a query, sync: taken one by one as they come, or all at once as a table."""
+"""The rows of a query, blocking: one by one as they arrive, or all at once as a table."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
@@ -11,9 +11,9 @@ from millstream.client.rows import AnswerHeader, DescribedRows, Row
 
 
 class RowIterator(DescribedRows):
-    """Rows as named tuples; a context manager, which ends the query with its block.
+    """Rows as named tuples; a context manager that ends the query with its block.
 
-    Iterating raises StatementError where the query fails midway, ConnectionFailed where the server breaks off.
+    Iterating raises StatementError if the query fails midway, ConnectionFailed if the connection breaks off.
     """
 
     def __init__(self, lines: Generator[bytes, None, None]) -> None:
@@ -28,7 +28,7 @@ class RowIterator(DescribedRows):
         return self._header.row(next(self._lines))
 
     def fetchone(self) -> Row | None:
-        """The next row, None at the end."""
+        """The next row; None at the end."""
         return next(self, None)
 
     def fetchmany(self, size: int) -> list[Row]:
@@ -49,27 +49,27 @@ class RowIterator(DescribedRows):
 
 
 class PullRows(RowIterator):
-    """The answer of a pull query: it ends by itself, so that all of its rows can be had at once."""
+    """The answer of a pull query: it ends by itself, so that all of its rows can be read at once."""
 
     def fetchall(self) -> list[Row]:
-        """The rows that are left."""
+        """The remaining rows."""
         return list(self)
 
     def to_arrow(self) -> Any:
-        """The rows that are left as a pyarrow.Table. Raises MissingPackage."""
+        """The remaining rows as a pyarrow.Table. Raises MissingPackage."""
         return arrow_table(self.columns, self.types, self.fetchall())
 
     def to_pandas(self) -> Any:
-        """The rows that are left as a pandas.DataFrame. Raises MissingPackage."""
+        """The remaining rows as a pandas.DataFrame. Raises MissingPackage."""
         return pandas_frame(self.columns, self.types, self.fetchall())
 
     def to_polars(self) -> Any:
-        """The rows that are left as a polars.DataFrame. Raises MissingPackage."""
+        """The remaining rows as a polars.DataFrame. Raises MissingPackage."""
         return polars_frame(self.columns, self.types, self.fetchall())
 
 
 class PushRows(RowIterator):
-    """The answer of a push query: it goes on until it is closed, here or in another thread, or its LIMIT is reached."""
+    """The answer of a push query: it continues until it is closed, by any thread, or its LIMIT is reached."""
 
     def __init__(self, lines: Generator[bytes, None, None], close_query: Callable[[str], None]) -> None:
         super().__init__(lines)
@@ -77,7 +77,7 @@ class PushRows(RowIterator):
         self._closed = False
 
     def close(self) -> None:
-        """End the query at the server, and with it the iteration; may be called more than once, and by any thread."""
+        """End the query at the server, which ends the iteration; may be called more than once, and by any thread."""
         if not self._closed:
             self._closed = True
             self._close_query(self.query_id)

@@ -1,4 +1,4 @@
-"""The answers of statements as frozen values; an answer of a kind that is not among them stays a mapping."""
+"""The answers of statements as frozen values; an answer of another kind remains a mapping."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Entity = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementResult:
-    """What every answer has: the statement's text, and warnings for the user."""
+    """The base class of answers: the statement's text, and warnings for the user."""
 
     statement: str
     warnings: tuple[str, ...] = ()
@@ -20,7 +20,7 @@ class StatementResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult(StatementResult):
-    """CREATE, DROP, TERMINATE …: how the command went; `query_id` is that of the query it started, if any."""
+    """CREATE, DROP, TERMINATE …: the command's status; `query_id` is the query it started, if any."""
 
     command_id: str
     status: str
@@ -31,7 +31,7 @@ class CommandResult(StatementResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeResult(StatementResult):
-    """A statement that had nothing to do, and why."""
+    """A statement that had nothing to do; the message says why."""
 
     message: str
 
@@ -123,7 +123,7 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResult(StatementResult):
-    """DESCRIBE of a stream or table; what only EXTENDED and later versions tell is in `details`."""
+    """DESCRIBE of a stream or table; `details` has what EXTENDED, and later versions, add."""
 
     name: str
     type: str
@@ -137,7 +137,7 @@ class SourceResult(StatementResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult(StatementResult):
-    """EXPLAIN: a query and its plan; `state` is None where it does not run."""
+    """EXPLAIN: a query and its plan; `state` is None if it is not running."""
 
     id: str
     sql: str
@@ -153,13 +153,13 @@ Result = StatementResult | Entity
 
 
 def result(entity: Entity) -> Result:
-    """The typed answer of an entity; the entity itself where its kind has no type here."""
+    """The typed answer of an entity; the entity itself if its kind has no type here."""
     read = READERS.get(entity.get("@type", ""))
     return read(entity) if read else entity
 
 
 def last_sequence(results: list[Result]) -> int:
-    """The highest number of the commands that were carried out, -1 if there were none."""
+    """The highest number among the executed commands; -1 if there were none."""
     return max((each.sequence for each in results if isinstance(each, CommandResult)), default=-1)
 
 

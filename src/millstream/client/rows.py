@@ -1,4 +1,4 @@
-"""A query's answer, read line by line: the header gives the columns, each line after it is a row."""
+"""Reads a query's answer line by line: the header has the columns, each line after it is a row."""
 
 import json
 from collections import namedtuple
@@ -13,31 +13,31 @@ from millstream.client.errors import statement_error
 from millstream.client.types import ColumnType, parse_type
 from millstream.client.values import holds_decimal, nullable, reader
 
-# A named tuple; its fields are the columns' names, `_0`, `_1` … where a name is no identifier of Python.
+# A named tuple; its fields are the columns' names, or `_0`, `_1` … for names that are not Python identifiers.
 Row = Any
 
 
 class LineBuffer:
-    """The lines of a body that comes in pieces, split at newlines alone: JSON may hold every other line separator."""
+    """Splits a body that arrives in pieces at newlines only: JSON may contain every other line separator."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def lines(self, chunk: bytes) -> list[bytes]:
-        """The lines that are whole with this piece, without the empty ones."""
+        """The lines that this piece completes, without empty ones."""
         *whole, self._rest = (self._rest + chunk).split(b"\n")
         return [line for line in whole if line]
 
     def last(self) -> list[bytes]:
-        """What follows the last newline, if anything does."""
+        """The rest after the last newline, if any."""
         return [self._rest] if self._rest else []
 
 
 class AnswerHeader:
-    """The first line of an answer: the query's id, its columns and their types, and how the lines after it are read."""
+    """The first line of an answer: the query's id, its columns and their types; it also parses the lines after it."""
 
     def __init__(self, line: bytes) -> None:
-        """Raises StatementError where the line is an error."""
+        """Raises StatementError if the line is an error."""
         body = checked_object(line)
         self.query_id: str = str(body.get("queryId") or "")
         self.columns: tuple[str, ...] = tuple(body.get("columnNames", ()))
@@ -49,7 +49,7 @@ class AnswerHeader:
         self._loads: Callable[[bytes], Any] = _loads_exactly if exact else orjson.loads
 
     def row(self, line: bytes) -> Row:
-        """The row of a line. Raises StatementError where the line is the error that ends the query."""
+        """The row of a line. Raises StatementError if the line is the error that ends the query."""
         if line.startswith(b"{"):
             checked_object(line)
         values = self._loads(line)
@@ -59,7 +59,7 @@ class AnswerHeader:
 
 
 def checked_object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line. Raises StatementError where it tells an error."""
+    """The JSON object of a line. Raises StatementError if it is an error."""
     body: dict[str, Any] = orjson.loads(line)
     if "error_code" in body:
         raise statement_error(body)
@@ -68,7 +68,7 @@ def checked_object(line: bytes) -> dict[str, Any]:
 
 @lru_cache(maxsize=200)
 def row_type(columns: Sequence[str]) -> Callable[[Iterable[Any]], Row]:
-    """What makes rows of these columns: the `_make` of their named tuple."""
+    """A constructor of rows with these columns: the `_make` of their named tuple."""
     row: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     make: Callable[[Iterable[Any]], Row] = row._make
     return make
@@ -79,7 +79,7 @@ def _loads_exactly(line: bytes) -> Any:
 
 
 class DescribedRows:
-    """What an answer's header says of its rows; the base of the iterators over them."""
+    """The header of an answer; the base class of the iterators over its rows."""
 
     def __init__(self, header: AnswerHeader) -> None:
         self._header = header

@@ -1,7 +1,7 @@
 """The dialect of SQLAlchemy 2 for `millstream://host:8088`, over client/dbapi.py; needs `millstream[sqlalchemy]`.
 
-Names are exact: reflected columns are upper-case where the server's are, and a lower-case name in an expression is
-written bare, which the server reads as upper-case.
+Names are exact: reflected columns are upper-case if the server's are; a lower-case name in an expression is written
+unquoted, which the server reads as upper-case.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
 
 
 class MillstreamPreparer(IdentifierPreparer):
-    """Names in backticks where they are not lower-case, or are a word that the grammar keeps for itself."""
+    """Quotes names in backticks if they are not lower-case, or are a reserved word of the grammar."""
 
     reserved_words = {word.lower() for word in RESERVED}
 
@@ -57,7 +57,7 @@ class MillstreamDialect(DefaultDialect):
     supports_alter = False
     supports_default_values = False
     postfetch_lastrowid = False
-    # A DATE or a DECIMAL comes and goes as Python's type.
+    # DATE and DECIMAL values need no conversion from and to Python's types.
     colspecs: Any = {}
 
     @classmethod
@@ -75,54 +75,54 @@ class MillstreamDialect(DefaultDialect):
         return [f"{scheme}://{url.host or 'localhost'}:{url.port or 8088}"], arguments
 
     def initialize(self, connection: Connection) -> None:
-        """Nothing is asked of the server before it is used."""
+        """No effect: the server needs no initial request."""
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing: the pool calls this for every connection that comes back."""
+        """No effect: the pool calls this for every connection that is returned."""
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Whether the server answers. Raises OperationalError."""
+        """True if the server answers. Raises OperationalError."""
         with dbapi.translated():
             dbapi_connection.client.info()
         return True
 
     def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
-        """There are no schemas."""
+        """An empty list: there are no schemas."""
         return []
 
     def get_table_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
-        """The streams and the tables: a SELECT reads both."""
+        """The streams and the tables: a SELECT can read both."""
         answers = _answers(connection, "SHOW STREAMS; SHOW TABLES;")
         return [source.name for answer in answers if isinstance(answer, ListResult) for source in answer]
 
     def get_view_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
-        """There are no views."""
+        """An empty list: there are no views."""
         return []
 
     def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> bool:
-        """Whether there is a stream or table of that name; a lower-case name is one in upper case too."""
+        """True if there is a stream or table of that name; a lower-case name also matches in upper case."""
         names = self.get_table_names(connection)
         return table_name in names or (table_name == table_name.lower() and table_name.upper() in names)
 
     def get_columns(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """The columns as DESCRIBE tells them. Raises NoSuchTableError."""
+        """The columns as DESCRIBE lists them. Raises NoSuchTableError."""
         return [
             {"name": column.name, "type": sql_type(column.type), "nullable": column.part != "KEY", "default": None}
             for column in self._described(connection, table_name).columns
         ]
 
     def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """A table's key; a stream has none, since a key may come again. Raises NoSuchTableError."""
+        """A table's key; a stream has none, since its keys are not unique. Raises NoSuchTableError."""
         source = self._described(connection, table_name)
         key = [column.name for column in source.columns if column.part == "KEY"] if source.type == "TABLE" else []
         return {"constrained_columns": key, "name": None}
 
     def get_foreign_keys(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """There are none."""
+        """An empty list: there are none."""
         return []
 
     def get_indexes(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """There are none."""
+        """An empty list: there are none."""
         return []
 
     def _described(self, connection: Connection, name: str) -> SourceResult:
@@ -137,7 +137,7 @@ class MillstreamDialect(DefaultDialect):
 
 
 def sql_type(type: ColumnType) -> types.TypeEngine[Any]:
-    """SQLAlchemy's type of a column's type; NullType, which leaves values as they are, for MAP and STRUCT."""
+    """SQLAlchemy's type for a column's type; NullType, which does not convert values, for MAP and STRUCT."""
     if type.name == "DECIMAL":
         return types.DECIMAL(type.precision, type.scale)
     if type.name == "ARRAY":
@@ -147,7 +147,7 @@ def sql_type(type: ColumnType) -> types.TypeEngine[Any]:
 
 
 def _answers(connection: Connection, statements: str) -> list[Result]:
-    """The typed answers of statements, by the client below SQLAlchemy's connection. Raises StatementError."""
+    """The typed answers of statements, through the client of SQLAlchemy's connection. Raises StatementError."""
     driver: Any = connection.connection.driver_connection
     results: list[Result] = driver.client.execute(statements)
     return results

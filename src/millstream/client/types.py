@@ -1,4 +1,4 @@
-"""The types of columns, read from the text of an answer's header or from a description's JSON schema."""
+"""The types of columns, parsed from the text in an answer's header or from a description's JSON schema."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[\w@$.-]+|[<>(),])")
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type by its `name` (`INTEGER`, `ARRAY` …) and what is inside; `str` gives its SQL text.
+    """A type with its `name` (`INTEGER`, `ARRAY` …) and its parts; `str` gives its SQL text.
 
-    `members` are an ARRAY's element, or a MAP's key and value; `fields` a STRUCT's names and types.
+    `members` are an ARRAY's element type, or a MAP's key and value types; `fields` a STRUCT's names and types.
     """
 
     name: str
@@ -70,7 +70,7 @@ class TypeParser:
         return ColumnType(name, tuple(members))
 
     def expect_end(self) -> None:
-        """Raises ValueError where there is more text."""
+        """Raises ValueError if there is more text."""
         if self._text[self._at :].strip():
             raise ValueError(f"column {self._at + 1} of type {self._text}: {self._text[self._at :]!r} is not expected")
 

@@ -1,4 +1,5 @@
-"""Values between Python and JSON: DECIMAL is Decimal, DATE, TIME and TIMESTAMP are datetime's, BYTES are bytes."""
+"""Conversion of values between Python and JSON: DECIMAL is Decimal, DATE, TIME, TIMESTAMP are datetime's, BYTES
+bytes."""
 
 import base64
 import math
@@ -16,7 +17,7 @@ Reader = Callable[[Any], Any]
 
 
 def reader(type: ColumnType) -> Reader | None:
-    """A function from JSON values of a type, none of them null, to Python's; None where they are the same."""
+    """A function from JSON values of a type, other than null, to Python's; None if they are the same."""
     if type.name == "ARRAY":
         return _array_reader(nullable(reader(type.members[0])))
     if type.name == "MAP":
@@ -33,14 +34,14 @@ def nullable(read: Reader | None) -> Reader | None:
 
 
 def holds_decimal(type: ColumnType) -> bool:
-    """Whether numbers of the type must keep all their digits."""
+    """True if numbers of the type must keep all their digits."""
     return type.name == "DECIMAL" or any(map(holds_decimal, (*type.members, *(inner for _, inner in type.fields))))
 
 
 def wire_value(value: Any) -> Any:
-    """A Python value as orjson writes what the server reads; an aware datetime is told in UTC.
+    """A Python value in the form that orjson writes for the server; an aware datetime is converted to UTC.
 
-    Raises TypeError where a value has no JSON form.
+    Raises TypeError if a value has no JSON form.
     """
     match value:
         case None | bool() | str() | int():
@@ -63,7 +64,7 @@ def wire_value(value: Any) -> Any:
 
 
 def utc(moment: datetime) -> datetime:
-    """A moment in UTC, without a zone; one without a zone is in UTC already."""
+    """A time in UTC without a zone; a time without a zone is in UTC already."""
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
@@ -82,7 +83,7 @@ def _struct_reader(readers: Mapping[str, Reader]) -> Reader | None:
 
 
 def _in_calendar(read: Reader) -> Reader:
-    """What Python's calendar has not (a year beyond 9999) stays the text that it is."""
+    """A value outside Python's calendar (a year after 9999) remains text."""
 
     def in_calendar(value: Any) -> Any:
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""AVRO: columns to the schema that ksqlDB would register, and schemas of others to columns."""
+"""AVRO: from columns to the schema that ksqlDB would register, and from other schemas to columns."""
 
 import json
 import re
@@ -61,7 +61,7 @@ _READ: dict[str, SqlType] = {
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
-    """The schema of a side: a record of the columns called `name`, or the bare type of the only one."""
+    """The schema of a side: a record of the columns called `name`, or the type of its single unwrapped column."""
     if wrapped:
         return json.dumps(_record([Field(c.name, c.type) for c in columns], name))
     return json.dumps(_type(columns[0].type, name))
@@ -112,7 +112,7 @@ def _decimal(precision: int, scale: int) -> dict[str, Any]:
 
 
 def _map(key: SqlType, value: SqlType, name: str) -> dict[str, Any]:
-    """A map whose keys may be null, as Kafka Connect writes it: an array of entries."""
+    """A map whose keys may be null, in Kafka Connect's form: an array of entries."""
     namespace, _, simple = name.rpartition(".")
     entry: dict[str, Any] = {
         "type": "record",
@@ -129,7 +129,7 @@ def _map(key: SqlType, value: SqlType, name: str) -> dict[str, Any]:
 
 
 def unnameable(format: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a name, of a column or within one, that Avro does not allow."""
+    """Why Avro does not allow the name of a column, or a name within one; None if it does."""
     for name in _names(columns):
         if not _NAME.fullmatch(name):
             where = "Illegal initial character" if not _NAME.match(name[:1]) else "Illegal character in"
@@ -149,9 +149,9 @@ def _names(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def whole(schema: SchemaText, message: str = "") -> SqlType | None:
-    """The type that a schema stands for; None where the language has none. Names keep their case.
+    """The SQL type of a schema; None if SQL has none. Names keep their case.
 
-    Raises ValueError where the text is no Avro schema.
+    Raises ValueError if the text is not an Avro schema.
     """
     names: dict[str, Any] = {}
     for reference in schema.references:
@@ -160,14 +160,14 @@ def whole(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def whole_names(schema: SchemaText, names: dict[str, Any]) -> None:
-    """Put the named types of a schema, and of those that it refers to, into `names`."""
+    """Add the named types of a schema, and of those that it refers to, to `names`."""
     for reference in schema.references:
         whole_names(reference.schema, names)
     _read(_loaded(schema.text), names, "", ())
 
 
 def required(schema: SchemaText) -> tuple[str, ...]:
-    """The fields of a record's schema that have neither a default nor room for null."""
+    """The fields of a record schema that have no default and do not allow null."""
     node = _loaded(schema.text)
     branches = node if isinstance(node, list) else [node]
     records = (b for b in branches if isinstance(b, dict) and b.get("type") == "record")
@@ -183,7 +183,7 @@ def _loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        # A primitive's bare name is a schema too, with or without quotes.
+        # The name of a primitive type is a schema too, with or without quotes.
         if text.strip() in _READ:
             return text.strip()
         raise

@@ -1,4 +1,4 @@
-"""What a format can do: which sides of a record, which columns and types, wrapping, properties, inference."""
+"""The capabilities of a format: its sides of a record, columns and types, wrapping, properties, inference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.types import STRING, Array, Decimal, Map, SqlType, Struct
 
-# From the format's name and the columns of one side to why they cannot be held, or None.
+# From the format's name and the columns of one side to the reason why it cannot hold them, or None.
 Check = Callable[[str, Sequence[Column]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format by its upper-case name.
+    """One format, by its upper-case name.
 
-    `wraps` and `unwraps`: whether a single column can be written inside a record, and bare. `key` and `value`: the
-    sides it can write. `properties` are those a WITH clause may set for it, `infers` whether a schema registry can
-    give its columns. `checks` refuse columns.
+    `wraps` and `unwraps`: a single column can be written inside a record, or unwrapped. `key` and `value`: the sides it
+    can write. `properties`: those that a WITH clause may set for it. `infers`: columns can be read from a schema
+    registry. `checks` refuse columns.
     """
 
     name: str
@@ -30,13 +30,13 @@ class Format:
     checks: tuple[Check, ...] = ()
 
     def refusal(self, side: str, columns: Sequence[Column]) -> str | None:
-        """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None where it can."""
+        """Why the format cannot hold these columns on that side ("KEY" or "VALUE"); None if it can."""
         if not (self.key if side == "KEY" else self.value):
             return f"The '{self.name}' format is not supported for {side.lower()}s" if columns else None
         return next((why for check in self.checks if (why := check(self.name, columns))), None)
 
     def wrapped(self, columns: int, requested: bool | None) -> bool:
-        """Whether `columns` columns are written inside a record, given what is `requested` for a single one."""
+        """True if this number of columns is written inside a record; `requested` is the wrapping of a single column."""
         if columns == 1 and self.wraps and self.unwraps:
             return requested is not False
         return self.wraps
@@ -48,7 +48,7 @@ def kind(type: SqlType) -> str:
 
 
 def listed(columns: Sequence[Column]) -> str:
-    """Columns as a message shows them."""
+    """Columns as text, for messages."""
     return "[" + ", ".join(f"{identifier(c.name)} {c.type}" for c in columns) + "]"
 
 
@@ -65,7 +65,7 @@ def one_column(name: str, columns: Sequence[Column]) -> str | None:
 
 
 def only(*kinds: str) -> Check:
-    """Refuses a column whose own type is none of `kinds`."""
+    """A check that refuses a column whose own type is not among `kinds`."""
 
     def check(name: str, columns: Sequence[Column]) -> str | None:
         wrong = next((c for c in columns if kind(c.type) not in kinds), None)
@@ -77,13 +77,13 @@ def only(*kinds: str) -> Check:
 
 
 def string_map_keys(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a MAP, however deep, whose keys are not STRING."""
+    """Refuses a MAP at any depth whose keys are not STRING."""
     maps = (t for c in columns for t in c.type.walk() if isinstance(t, Map))
     return f"{name} only supports MAP types with STRING keys" if any(m.key != STRING for m in maps) else None
 
 
 def fits_spark(name: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a DECIMAL of more digits than Spark holds."""
+    """Refuses a DECIMAL with more digits than Spark supports."""
     wide = next((t for c in columns for t in c.type.walk() if isinstance(t, Decimal) and t.precision > 38), None)
     return f"{wide} has more than the 38 digits that can be processed" if wide else None
 

@@ -19,7 +19,7 @@ _DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
 class RegistryFailed(Exception):
-    """The registry is away, or refuses with an HTTP status; the text says so in its own words."""
+    """The registry is away, or refuses with an HTTP status; the text has its own message."""
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
@@ -28,7 +28,7 @@ class RegistryFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a registry is and how we prove who we are: Confluent's own settings."""
+    """A registry's address and the credentials, by Confluent's settings."""
 
     url: str
     settings: Mapping[str, str]
@@ -48,25 +48,25 @@ class Access:
 
 
 def access(settings: Mapping[str, str]) -> Access | None:
-    """How to reach the registry that the server's settings name, None where they name none."""
+    """The access to the registry in the server's settings; None if there is none."""
     url = settings.get(f"{PREFIX}url") or ""
     rest = {n.removeprefix(PREFIX): v for n, v in settings.items() if n.startswith(PREFIX) and v}
     return Access(url.split(",")[0], rest) if url else None
 
 
 class Registry:
-    """A client of one registry; any thread may use it."""
+    """A client of one registry; thread-safe."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._client = access.client()
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of a subject, None where it has none. Raises RegistryFailed."""
+        """The newest schema of a subject; None if it has none. Raises RegistryFailed."""
         return self._version(subject, "latest")
 
     def by_id(self, id: int) -> RegisteredSchema | None:
-        """The schema of an id, None where there is none. Raises RegistryFailed."""
+        """The schema of an id; None if there is none. Raises RegistryFailed."""
         answer = self._asked("GET", f"/schemas/ids/{id}")
         return None if answer is None else RegisteredSchema(id, self._schema(answer))
 
@@ -75,7 +75,7 @@ class Registry:
         return frozenset(v["subject"] for v in self._asked("GET", f"/schemas/ids/{id}/versions") or ())
 
     def register(self, subject: str, schema: SchemaText) -> int:
-        """The id of the schema under the subject, registered if it is not yet. Raises RegistryFailed."""
+        """The id of the schema under the subject; the schema is registered if it is not yet. Raises RegistryFailed."""
         body: dict[str, Any] = {"schema": schema.text}
         if schema.kind != "AVRO":
             body["schemaType"] = schema.kind
@@ -89,7 +89,7 @@ class Registry:
         return int(answer["id"])
 
     def _registered(self, path: str, body: dict[str, Any]) -> Any:
-        """Apicurio takes a schema that is no object for JSON's by its $schema alone (SchemaRegistry.scala too)."""
+        """Registers a JSON schema with `$schema`, by which alone Apicurio recognizes one that is not an object."""
         text = body["schema"].lstrip()
         marked = f'{{"$schema": "{_DRAFT}", {text[1:]}'
         if body.get("schemaType") != "JSON" or '"$schema"' in text or not text.startswith("{"):
@@ -102,11 +102,11 @@ class Registry:
             return self._asked("POST", path, {**body, "schema": marked})
 
     def freeze(self, subject: str) -> bool:
-        """Let no other schema be registered under the subject; whether the registry does so."""
+        """Refuse other schemas under the subject from now on; False if the registry does not support that."""
         return self._mode(subject, "READONLY")
 
     def delete(self, subject: str) -> None:
-        """Forget all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
+        """Delete all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
         path = f"/subjects/{quote(subject, safe='')}"
         try:
             self._asked("DELETE", path)
@@ -123,7 +123,7 @@ class Registry:
         return bool(answer) and answer.get("mode") == mode
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         self._client.close()
 
     def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:
@@ -141,7 +141,7 @@ class Registry:
         return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
     def _asked(self, verb: str, path: str, body: object = None) -> Any:
-        """The answer, None for 404 and for an empty one."""
+        """The response; None for 404 and for an empty one."""
         try:
             answer = self._client.request(verb, path, json=body)
         except httpx.TransportError as error:

@@ -1,4 +1,4 @@
-"""DELIMITED: the columns as one line of text, quoted as CSV is."""
+"""DELIMITED: the columns as one line of text, with CSV quoting."""
 
 from millstream.formats.base import NESTED, Format, fits_spark, only
 from millstream.model.types import PRIMITIVES
@@ -15,5 +15,5 @@ DELIMITED = Format(
 
 
 def character(delimiter: str | None) -> str:
-    """The character that a delimiter property stands for; a comma where there is none."""
+    """The character of a delimiter property; a comma if there is none."""
     return "," if delimiter is None else NAMED_DELIMITERS.get(delimiter.upper(), delimiter)

@@ -1,4 +1,4 @@
-"""JSON: an object of all columns, or the bare value of a single one."""
+"""JSON: an object of all columns, or the value of a single unwrapped one."""
 
 from millstream.formats.base import Format, fits_spark, string_map_keys
 

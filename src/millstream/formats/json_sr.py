@@ -1,4 +1,4 @@
-"""JSON_SR: columns to a JSON schema as Kafka Connect writes it, and JSON schemas of others to columns."""
+"""JSON_SR: from columns to a JSON schema in Kafka Connect's form, and from other JSON schemas to columns."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _NULL = {"type": "null"}
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
-    """The schema of a side: an object of the columns, or the bare type of the only one."""
+    """The schema of a side: an object of the columns, or the type of its single unwrapped column."""
     if wrapped:
         document = _object([Field(c.name, c.type) for c in columns])
         return json.dumps(document | ({"title": name} if name else {}))
@@ -77,9 +77,9 @@ def _type(type: SqlType) -> dict[str, Any]:
 
 
 def whole(schema: SchemaText, message: str = "") -> SqlType | None:
-    """The type that a schema stands for; None where the language has none. Names keep their case.
+    """The SQL type of a schema; None if SQL has none. Names keep their case.
 
-    Raises ValueError where the text is no JSON.
+    Raises ValueError if the text is not JSON.
     """
     root = json.loads(schema.text)
     others = {r.name: json.loads(r.schema.text) for r in schema.references}
@@ -87,7 +87,7 @@ def whole(schema: SchemaText, message: str = "") -> SqlType | None:
 
 
 def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlType | None:
-    # A schema may contain itself; a type of sixty levels ends the recursion.
+    # A schema may contain itself; the recursion ends at a depth of sixty levels.
     if not isinstance(node, dict) or depth > 60:
         return None
     if "$ref" in node:
@@ -101,7 +101,7 @@ def _read(node: Any, root: Any, others: Mapping[str, Any], depth: int) -> SqlTyp
 
 
 def _target(reference: str, root: Any, others: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What a $ref points to, and the document that contains it."""
+    """The target of a $ref, and the document that contains it."""
     name, _, path = reference.partition("#")
     base = others.get(name) if name else root
     target = base
@@ -151,7 +151,7 @@ def _members(node: Mapping[str, Any], root: Any, others: Mapping[str, Any], dept
 
 
 def required(schema: SchemaText) -> tuple[str, ...]:
-    """The fields that an object's schema requires and that may not be null."""
+    """The fields that an object schema requires and that may not be null."""
     node = json.loads(schema.text)
     branches = [node, *(b for word in ("oneOf", "anyOf", "allOf") for b in node.get(word, ()))]
     record: dict[str, Any] = next((b for b in branches if "properties" in b), {"properties": {}})
@@ -160,7 +160,7 @@ def required(schema: SchemaText) -> tuple[str, ...]:
 
 
 def _takes_null(node: Any) -> bool:
-    """Whether a field's schema allows null; one that stands elsewhere (`$ref`) is not looked up, and may."""
+    """True if a field's schema allows null; one that is referred to by `$ref` is not resolved, and counts as True."""
     if not isinstance(node, dict) or "$ref" in node:
         return True
     kinds = node.get("type", [])

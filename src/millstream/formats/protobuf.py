@@ -1,4 +1,4 @@
-"""PROTOBUF: columns to the messages that ksqlDB would register, and messages of others to columns."""
+"""PROTOBUF: from columns to the messages that ksqlDB would register, and from other messages to columns."""
 
 import re
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ DECIMAL = "confluent.type.Decimal"
 
 
 class _Writer:
-    """Collects what a file imports while its messages are written."""
+    """Writes the messages of a file, and collects the imports that they need."""
 
     def __init__(self, representation: str | None) -> None:
         self.imports: set[str] = set()
@@ -82,7 +82,7 @@ class _Writer:
         self._made = 1
 
     def message(self, name: str, fields: Sequence[Field], indent: str) -> list[str]:
-        """The lines of a message; messages within it come after its fields."""
+        """The lines of a message; nested messages follow its fields."""
         lines, inner = [f"{indent}message {name} {{"], []
         for number, f in enumerate(fields, 1):
             declared, nested = self._field(f.type, indent + "  ")
@@ -108,7 +108,7 @@ class _Writer:
         return name, nested
 
     def _parameters(self, type: SqlType) -> str:
-        """What Kafka Connect keeps with a decimal, whose message does not say how many digits it has."""
+        """Kafka Connect's parameters of a decimal field, whose message does not contain the number of its digits."""
         inner = type
         while isinstance(inner, Array | Map):
             inner = inner.element if isinstance(inner, Array) else inner.value
@@ -135,10 +135,10 @@ class _Writer:
 
 
 def text(columns: Sequence[Column], wrapped: bool, name: str, representation: str | None = None) -> str:
-    """The file of a side: one message of the columns called `name`; `representation` says how nulls are told.
+    """The file of a side: one message of the columns called `name`; `representation` says how nulls are represented.
 
-    A bare STRUCT is its own message. Any other column that is bare is one of a single field, as Protobuf has nothing
-    else: of a primitive these are also the bytes of its wrapper message (google.protobuf.Int32Value and so on).
+    A single unwrapped STRUCT is its own message. Any other single unwrapped column is a message of one field, since
+    Protobuf has only messages; for a primitive its bytes equal those of its wrapper (google.protobuf.Int32Value …).
     """
     only = None if wrapped else columns[0].type
     fields = only.fields if isinstance(only, Struct) else tuple(Field(c.name, c.type) for c in columns)
@@ -151,7 +151,7 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
 
 
 def unnameable(format: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a name that Protobuf does not allow, and two of one message that are the same to its JSON form."""
+    """Why Protobuf does not allow a name, or two names that are equal in its JSON form; None if it does."""
     structs = [t for c in columns for t in c.type.walk() if isinstance(t, Struct)]
     for names in ([c.name for c in columns], *([f.name for f in s.fields] for s in structs)):
         wrong = next((n for n in names if not _NAME.fullmatch(n)), None)
@@ -165,13 +165,13 @@ def unnameable(format: str, columns: Sequence[Column]) -> str | None:
 
 
 def _camel(name: str) -> str:
-    """The name as Protobuf's JSON has it: no underscores, and a capital behind each."""
+    """The name in Protobuf's JSON form: without underscores, and with a capital after each."""
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def unrepeatable(format: str, columns: Sequence[Column]) -> str | None:
-    """Refuses a list or map directly inside another, for which Protobuf has no field."""
+    """Refuses a list or map directly inside another, which Protobuf cannot represent."""
     wrong = next((c for c in columns if _nested(c.type)), None)
     return f"{format} has no ARRAY or MAP directly inside another, column: `{wrong.name}`" if wrong else None
 
@@ -189,13 +189,13 @@ def _nested(type: SqlType) -> bool:
 
 
 def whole(schema: SchemaText, message: str = "") -> SqlType | None:
-    """The STRUCT that a message of the file stands for; None where there is no such message. Raises ValueError."""
+    """The STRUCT of a message of the file; None if there is no such message. Raises ValueError."""
     descriptor = protofile.message(schema, message)
     return _struct(descriptor, ()) if descriptor else None
 
 
 def _struct(message: Descriptor, inside: tuple[str, ...]) -> Struct:
-    """A message inside itself, at any depth, is left out: SQL has no such type."""
+    """A message that contains itself, at any depth, is left out: SQL has no recursive types."""
     around = (*inside, message.full_name)
     read = [(f.name, _read(f, around)) for f in message.fields]
     return Struct(tuple(Field(name, type) for name, type in read if type is not None))

@@ -1,7 +1,7 @@
-"""The Protobuf schemas of a registry, .proto texts and descriptors in base64, as descriptors of Google's library.
+"""A registry's Protobuf schemas, .proto texts or descriptors in base64, as descriptors of Google's library.
 
-A text is parsed by proto-schema-parser. (The codec meets schemas of other writers in Spark's executors, where there is
-no Python: jvm/ProtobufSchema.scala does the same with the parser of Confluent's registry.)
+A text is parsed by proto-schema-parser. (The codec reads other writers' schemas in Spark's executors, which have no
+Python: jvm/ProtobufSchema.scala does the same with the parser of Confluent's registry.)
 """
 
 import re
@@ -29,7 +29,7 @@ from millstream.catalog.schemas import SchemaText
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")
 _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]+\b")
 _FILE = "schema.proto"
-# What every registry knows without a reference.
+# The files that every registry knows without a reference.
 _GOOGLE = (any_pb2, duration_pb2, empty_pb2, field_mask_pb2, struct_pb2, timestamp_pb2, wrappers_pb2)
 _KNOWN = {
     "google/type/date.proto": "package google.type; message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
@@ -45,9 +45,9 @@ _FIELD_META = "(confluent.field_meta)"
 
 
 def message(schema: SchemaText, name: str = "") -> Descriptor | None:
-    """The message of that name, with or without the package, None where there is none; "" means the file's first.
+    """The message of a name, with or without the package; None if there is none; "" means the file's first message.
 
-    A field of a type that is declared nowhere is left out. Raises ValueError where the schema makes no sense.
+    A field whose type is not declared is left out. Raises ValueError if the schema is not valid.
     """
     pool = _pool(schema)
     file = pool.FindFileByName(_FILE)
@@ -62,22 +62,22 @@ def message(schema: SchemaText, name: str = "") -> Descriptor | None:
 
 
 def parameters(field: FieldDescriptor) -> dict[str, str]:
-    """What Kafka Connect keeps with a field, e.g. a decimal's precision."""
-    # The extension of google.protobuf.FieldOptions has the bytes of a plain field.
+    """Kafka Connect's parameters of a field, e.g. a decimal's precision."""
+    # The extension of google.protobuf.FieldOptions has the same bytes as a plain field.
     options: Any = _options().FromString(field.GetOptions().SerializeToString())
     return dict(options.field_meta.params)
 
 
 @lru_cache(maxsize=256)
 def _pool(schema: SchemaText) -> DescriptorPool:
-    """The descriptors of a schema, which is the file schema.proto, and of what it refers to."""
+    """The descriptors of a schema, as the file schema.proto, and of the schemas that it refers to."""
     pool = DescriptorPool()
     files = list({file.name: file for file in (*_known(), *_files(schema, _FILE))}.values())
     declared = {name for file in files for name in _declared(file.message_type, file.enum_type, file.package)}
     for i, file in enumerate(files):
         for each in file.message_type:
             _prune(each, f"{file.package}.{each.name}", declared)
-        # A file may lack imports that it does not need here, and others import for it.
+        # Imports may be missing that are not needed here; other files import for it.
         del file.public_dependency[:], file.weak_dependency[:]
         file.dependency[:] = [before.name for before in files[:i]]
         try:
@@ -95,12 +95,12 @@ def _known() -> tuple[FileDescriptorProto, ...]:
 
 @cache
 def _options() -> Any:
-    """The class of the options of a field, as far as they are Confluent's."""
+    """The class of field options, with Confluent's extensions."""
     return GetMessageClass(_pool(SchemaText("PROTOBUF", "")).FindMessageTypeByName("confluent.Options"))
 
 
 def _files(schema: SchemaText, name: str) -> Iterator[FileDescriptorProto]:
-    """The file that a schema's text is, behind those that it refers to."""
+    """The file of a schema's text, after the files that it refers to."""
     for reference in schema.references:
         yield from _files(reference.schema, reference.name)
     yield _described(schema.text, name) if _BASE64.fullmatch(schema.text) else _parsed(schema.text, name)
@@ -116,14 +116,14 @@ def _described(text: str, name: str) -> FileDescriptorProto:
 
 
 def _declared(messages: Any, enums: Any, scope: str) -> Iterator[str]:
-    """The full names of messages and enums, and of those inside."""
+    """The full names of messages and enums, including nested ones."""
     yield from (f"{scope}.{declared.name}".lstrip(".") for declared in (*messages, *enums))
     for each in messages:
         yield from _declared(each.nested_type, each.enum_type, f"{scope}.{each.name}")
 
 
 def _prune(message: DescriptorProto, scope: str, declared: set[str]) -> None:
-    """Leave out the fields whose types nothing declares, as the scopes around `scope` see it."""
+    """Remove the fields whose types are not declared in any scope around `scope`."""
     parts = scope.strip(".").split(".")
     around = ["", *(".".join(parts[: n + 1]) + "." for n in range(len(parts)))]
     for field in reversed(message.field):
@@ -139,7 +139,7 @@ def _prune(message: DescriptorProto, scope: str, declared: set[str]) -> None:
 
 
 class _Refusal(ErrorListener):  # type: ignore[misc,no-any-unimported,unused-ignore]
-    """Raises ValueError where the parser would print and guess."""
+    """Raises ValueError where the parser would print a message and continue."""
 
     def syntaxError(self, recognizer: Any, symbol: Any, line: int, column: int, msg: str, e: Any) -> None:
         raise ValueError(f"the Protobuf schema cannot be parsed, line {line}, column {column + 1}: {msg}")
@@ -151,7 +151,7 @@ def _strict(recognizer: Any) -> None:
 
 
 def _parsed(text: str, name: str) -> FileDescriptorProto:
-    # The parser reads numbers in decimal digits alone.
+    # The parser reads decimal numbers only.
     decimal = _HEXADECIMAL.sub(lambda number: str(int(number[0], 16)), text)
     parsed = Parser(setup_lexer=_strict, setup_parser=_strict).parse(decimal)
     if parsed.edition:
@@ -190,10 +190,10 @@ def _message(parsed: ast.Message, message: DescriptorProto, syntax: str) -> None
                         _field(inner, message.field.add()).oneof_index = len(message.oneof_decl) - 1
             case ast.Option(name="map_entry", value=True):
                 message.options.map_entry = True
-    # The entries of maps come after the nested messages of the text, whose indexes records name.
+    # The entry types of maps come after the nested messages of the text, because records refer to those by index.
     for parsed_map, field in maps:
         _map(parsed_map, field, message.nested_type.add())
-    # proto3 says `optional` by a oneof of a single field, behind the others.
+    # proto3 represents `optional` as a oneof of a single field, after all other oneofs.
     for field in optional:
         field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
         message.oneof_decl.add(name=f"_{field.name}")
@@ -223,7 +223,7 @@ def _field(parsed: ast.Field, field: FieldDescriptorProto) -> FieldDescriptorPro
 
 
 def _pairs(value: Any) -> Iterator[tuple[str, str]]:
-    """The entries `{ key: "…", value: "…" }` of a map, wherever they stand in an option's value."""
+    """The entries `{ key: "…", value: "…" }` of a map, anywhere in an option's value."""
     if isinstance(value, list):
         for each in value:
             yield from _pairs(each)

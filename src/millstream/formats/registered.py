@@ -1,4 +1,4 @@
-"""Formats with schemas: AVRO, PROTOBUF, PROTOBUF_NOSR and JSON_SR; what they can do."""
+"""The formats with schemas, AVRO, PROTOBUF, PROTOBUF_NOSR and JSON_SR, and their capabilities."""
 
 from millstream.formats import protobuf
 from millstream.formats.avro import unnameable

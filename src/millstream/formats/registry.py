@@ -14,10 +14,10 @@ FORMATS = {f.name: f for f in (AVRO, DELIMITED, JSON, JSON_SR, KAFKA, NONE, PROT
 
 
 def find(name: str) -> Format | None:
-    """The format of that name, in any case; None where there is none."""
+    """The format of a name in any case; None if there is none."""
     return FORMATS.get(name.upper())
 
 
 def is_wrapped(serde: Serde, columns: int) -> bool:
-    """Whether `columns` columns of a side are written inside a record."""
+    """True if this number of columns of a side is written inside a record."""
     return FORMATS[serde.format].wrapped(columns, serde.wrap)

@@ -1,4 +1,4 @@
-"""The document that tells the codec how one side of a topic's records is written; what Spec.scala parses."""
+"""The JSON document that describes one side of a topic's records to the codec; Spec.scala parses it."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def _schema(schema: SchemaText) -> dict[str, object]:
 
 
 def document_of(type: SqlType) -> object:
-    """A type as the codec's documents write it."""
+    """A type in the form of the codec's documents."""
     match type:
         case Decimal():
             held = computed(type)

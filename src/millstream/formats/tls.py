@@ -23,9 +23,9 @@ _JKS = b"\xfe\xed\xfe\xed"
 
 
 def context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """The context that ssl.truststore.… and ssl.keystore.… ask for; the system's own where they name no file.
+    """The context by ssl.truststore.… and ssl.keystore.…; the system's default if they name no file.
 
-    Raises SetupError where a file is not what it is to be, or its password another.
+    Raises SetupError if a file is not valid, or its password is wrong.
     """
     try:
         return _context(settings)
@@ -56,7 +56,7 @@ def trusted_certificates(location: str, settings: Mapping[str, str]) -> str:
 
 
 def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -> None:
-    """Give a context the key and the certificates of a keystore. Raises ValueError, OSError."""
+    """Load the key and the certificates of a keystore into a context. Raises ValueError, OSError."""
     whole = settings.get("ssl.keystore.password", "")
     if _is_pem(path):
         context.load_cert_chain(path, password=settings.get("ssl.key.password") or whole)
@@ -68,7 +68,7 @@ def load_own(context: ssl.SSLContext, path: Path, settings: Mapping[str, str]) -
     text = held.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode()))
     chain = (held.cert, *held.additional_certs)
     text += b"".join(c.certificate.public_bytes(Encoding.PEM) for c in chain)
-    # Python's TLS takes keys from files only: one that nobody else can read, for as long as it takes.
+    # Python's TLS reads keys from files only: write a temporary one that only its owner can read.
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "own.pem"
         file.write_bytes(text)
@@ -87,7 +87,7 @@ def _pkcs12(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
 
 
 def _converted(path: Path, password: str) -> pkcs12.PKCS12KeyAndCertificates:
-    """A Java keystore by Java's own keytool; passwords go by its environment, where nobody else looks."""
+    """A Java keystore, converted by Java's keytool; passwords are passed in its environment, not its arguments."""
     tool = java().with_name("keytool")
     with tempfile.TemporaryDirectory() as folder:
         converted = Path(folder) / "store.p12"

@@ -1,4 +1,4 @@
-"""Formats with schemas: which module translates for which, and columns as a registry's schema gives them."""
+"""Formats with schemas: the translators of each format, and columns from a registry's schema."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ ToRequired = Callable[[SchemaText], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """How a format's columns become a schema and back; `kind` is the registry's word for it."""
+    """Translates a format's columns to a schema and back; `kind` is the registry's term for the format."""
 
     kind: str
     text: ToText
@@ -38,7 +38,7 @@ BARE = {"KEY": "ROWKEY", "VALUE": "ROWVAL"}
 def columns(format: str, schema: SchemaText, side: str, wrapped: bool, exact: bool, message: str) -> list[Column]:
     """The columns of one side ("KEY" or "VALUE") by a schema: names upper-cased unless `exact`.
 
-    Where the side is not `wrapped` it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
+    If the side is not `wrapped`, it is one column, ROWKEY or ROWVAL. Raises ValueError with the reason.
     """
     whole_type = TRANSLATORS[format].whole(schema, message)
     if whole_type is None:

@@ -1,4 +1,4 @@
-"""The function library: what functions there are, how a call is resolved, and the Spark SQL text that computes it."""
+"""The function library: the built-in functions, the resolution of calls, and the Spark SQL text that computes them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,23 +10,23 @@ FUNCTIONS: Mapping[str, Function] = {f.name: f for family in FAMILIES for f in f
 
 
 def lookup(name: str) -> Function | None:
-    """The built-in function of that name in any case, or None."""
+    """The built-in function of that name in any case; None if there is none."""
     return FUNCTIONS.get(name.upper())
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The functions that a statement may call: the built-in ones, and `own`, those of its users by upper-cased name."""
+    """The functions that a statement may call: the built-in ones, and `own`, the users' by upper-cased name."""
 
     own: Mapping[str, Function] = field(default_factory=dict)
 
     def lookup(self, name: str) -> Function | None:
-        """The function of that name in any case, or None."""
+        """The function of that name in any case; None if there is none."""
         return lookup(name) or self.own.get(name.upper())
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all."""
+        """The names of all functions."""
         return frozenset((*FUNCTIONS, *self.own))
 
     def __iter__(self) -> Iterator[Function]:

@@ -1,8 +1,8 @@
-"""How a function is declared: its name, its signatures, and the Spark SQL text that computes it.
+"""The declaration of a function: its name, its signatures, and the Spark SQL text that computes it.
 
-A signature's types are SQL types or patterns of them: `Generic("T")` (the same type wherever T stands),
-`ANY_DECIMAL` (any DECIMAL), `ANY` (anything), `UNIT` (a bare time unit), `LambdaType` (a lambda).
-Nothing else in the engine knows a function by name.
+A signature's types are SQL types or patterns of them: `Generic("T")` (the same type at each T), `ANY_DECIMAL` (any
+DECIMAL), `ANY` (any type), `UNIT` (a bare time unit), `LambdaType` (a lambda). No other part of the engine refers to
+a function by name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from millstream.model.types import Primitive, SqlType
 
 
 class FunctionKind(Enum):
-    """What a function makes of its rows."""
+    """What a function computes: a value for each row, a value for a group of rows, or several rows for each row."""
 
     SCALAR = "SCALAR"
     TABLE = "TABLE"
@@ -23,7 +23,7 @@ class FunctionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Generic(SqlType):
-    """Any type, the same one wherever `name` stands in a signature."""
+    """Any type, but the same one at each use of `name` in a signature."""
 
     name: str
 
@@ -33,7 +33,7 @@ class Generic(SqlType):
 
 @dataclass(frozen=True, slots=True)
 class LambdaType(SqlType):
-    """A lambda taking `parameters` and giving `result`; both may hold generics."""
+    """A lambda from `parameters` to `result`; both may contain generics."""
 
     parameters: tuple[SqlType, ...]
     result: SqlType
@@ -56,31 +56,31 @@ class Parameter:
     doc: str = ""
 
 
-# From the argument types (patterns bound, NULL literals None) to the type of the result.
+# From the argument types (patterns bound, None for NULL literals) to the type of the result.
 TypeRule = Callable[[Sequence[SqlType | None]], SqlType]
 # From the SQL texts of the arguments, their types, and the result type, to Spark SQL text.
 # A lambda argument's text is `(v0, v1) -> body`; a UNIT argument's text is the bare unit, e.g. DAYS.
 Lowering = Callable[[Sequence[str], Sequence[SqlType | None], SqlType], str]
 
 
-# The parameters of an accumulator's expressions.
+# The variables of an accumulator's expressions.
 STATE, OLDER, NEWER, LABEL = map(SqlVariable, ("accumulator", "older", "newer", "label"))
 
 
 def argument(index: int) -> SqlVariable:
-    """The argument of an aggregate at a row, as a parameter of an accumulator's expressions."""
+    """The argument of an aggregate in the current row, as a variable of an accumulator's expressions."""
     return SqlVariable(f"argument{index}")
 
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """How an aggregate is computed: the Spark type of its state, and an expression for what happens to it.
+    """How an aggregate is computed: the Spark type of its state, and the expressions that change it.
 
-    `add` (over STATE and the arguments of a row) takes a row in; `undo` takes one back (None: it cannot); `result`
-    (over STATE) is the aggregate's value; `merge` (over OLDER and NEWER) makes one state of two (None: it cannot).
-    LABEL is what names the aggregate in the processing log, the column `row` the row at hand. `nested`: a format
-    without nested types has no room for the state. `over_table` is used over a table, where `add` can fail: there what
-    was not added must not be taken back.
+    `add` (over STATE and the arguments of a row) adds a row; `undo` removes one (None: not possible); `result` (over
+    STATE) is the aggregate's value; `merge` (over OLDER and NEWER) merges two states (None: not possible). LABEL is the
+    aggregate's label in the processing log, the column `row` the current row. `nested`: a format without nested types
+    cannot store the state. `over_table` replaces it over a table if `add` can fail: a row that was not
+    added must not be removed later.
     """
 
     state: str
@@ -93,7 +93,7 @@ class Accumulator:
     over_table: "Accumulator | None" = None
 
 
-# From the argument types, the values of the constant arguments (None for the others) and the session's settings.
+# The arguments: argument types, the values of constant arguments (None for others), and the session's settings.
 Accumulating = Callable[[Sequence[SqlType], Sequence[object], Mapping[str, str]], Accumulator]
 
 
@@ -101,10 +101,10 @@ Accumulating = Callable[[Sequence[SqlType], Sequence[object], Mapping[str, str]]
 class Signature:
     """One way to call a function.
 
-    `variadic` is the index of the parameter that may be repeated (zero or more times), None where none may.
-    `spark` is Spark SQL text with {0}, {1} for arguments and {*} for all of them joined by commas, or a Lowering.
-    A signature may fail at run time only by throwing: the engine's guard turns that into null and a log entry.
-    An aggregate's has `accumulating` in place of `spark`; its last `constants` arguments have to be constants.
+    `variadic` is the index of the parameter that may be repeated (zero or more times); None if there is none. `spark`
+    is Spark SQL text with {0}, {1} for arguments and {*} for all of them joined by commas, or a Lowering. At run time a
+    call may fail only by throwing: the engine's guard turns that into null and a log entry. An aggregate's signature
+    has `accumulating` instead of `spark`; its last `constants` arguments must be constants.
     """
 
     parameters: tuple[Parameter, ...]
@@ -117,10 +117,10 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the language, with everything that its documentation says.
+    """A function of the language, with its documentation.
 
-    `example` is a call, and `answer` what it gives, as CAST(… AS STRING) prints it. An aggregate's example names its
-    rows by columns, as in `SUM(X) over X = 1, 2`; the answer of a table function's is the array of its rows.
+    `example` is a call, and `answer` its result as CAST(… AS STRING) prints it. An aggregate's example gives the values
+    of columns in each row, as in `SUM(X) over X = 1, 2`; the answer of a table function is the array of its rows.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCall:
-    """A call resolved: the signature, the type each argument must be cast to (None: as it is), and the result.
+    """A resolved call: the signature, the type each argument must be cast to (None: no cast), and the result type.
 
     For a lambda argument the entry of `arguments` is the LambdaType with its generics bound.
     """
@@ -145,14 +145,14 @@ class ResolvedCall:
     returns: SqlType
 
 
-# What the resolver asks of the caller for the lambda argument at an index: given the types of its
-# parameters, the type of its body. Raises StatementError where the body does not type.
+# The resolver calls this for the lambda argument at an index, with the types of its parameters; the result is the type
+# of its body. Raises StatementError if the body has no valid type.
 LambdaTyper = Callable[[int, tuple[SqlType, ...]], SqlType]
 
 
 @dataclass(frozen=True, slots=True)
 class LambdaArgument(SqlType):
-    """Stands for a lambda among the argument types given to the resolver: only its arity is known."""
+    """The type of a lambda argument before it is resolved: only its number of parameters is known."""
 
     arity: int
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from millstream.functions.operator_expressions import quoted
 from millstream.model.types import BYTES, DATE, DOUBLE, STRING, TIME, TIMESTAMP, Array, Decimal, Map, SqlType, Struct
 
-# JSON has no such numbers: they are written as text. \\u0024 is a dollar, with which Spark would begin a variable.
+# JSON has no such numbers, so they are written as text. \\u0024 is a dollar, which would begin a variable in Spark.
 _NO_NUMBER = """'^(NaN|-?Infinity)\\u0024', '"\\u00241"'"""
 
 
 def json_text(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
-    """The lowering of TO_JSON_STRING: never NULL, since NULL is written null."""
+    """The lowering of TO_JSON_STRING; never NULL, since NULL is written as the text null."""
     return _or_null(texts[0], types[0], 0)
 
 
@@ -20,7 +20,7 @@ def _or_null(value: str, t: SqlType | None, depth: int) -> str:
 
 
 def _json(value: str, t: SqlType, depth: int) -> str:
-    """JSON text of a value; null where the value is. `depth` keeps the names of nested lambdas apart."""
+    """JSON text of a value; null if the value is null. `depth` makes the names of nested lambdas distinct."""
     e = f"j{depth}"
     match t:
         case Array(element):

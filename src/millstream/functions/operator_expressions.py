@@ -1,4 +1,4 @@
-"""Expressions over rows and states: a small typed tree that stateful operators are written in, and its Spark SQL text.
+"""Expressions over rows and states: a small typed tree in which stateful operators are written.
 
     latest = column("state").field("latest")
     let("age", column("clock") - latest, lambda age: if_(age > 10, age, bigint(0)))
@@ -13,8 +13,8 @@ from typing import NewType, TypeAlias
 
 from millstream.model.types import SqlType
 
-# Text that Spark parses. It is made by constructors alone, here and in operator_sql.py, spark/lower.py and
-# spark/constants.py, so that mypy refuses any other string where an operator takes a text.
+# Text that Spark parses. Only constructors create it, here and in operator_sql.py, spark/lower.py and
+# spark/constants.py, so that mypy refuses any other string where an operator expects such a text.
 SparkSql = NewType("SparkSql", str)
 
 
@@ -28,31 +28,31 @@ class OperatorExpression:
         return SqlField(self, name)
 
     def item(self, index: int) -> "SqlItem":
-        """The element of an array at `index`, from 0; null where there is none."""
+        """The element of an array at `index`, counted from 0; null if there is none."""
         return SqlItem(self, index)
 
     def cast(self, type: str) -> "SqlCast":
-        """The value as a Spark type."""
+        """The value cast to a Spark type."""
         return SqlCast(self, type)
 
     def is_null(self) -> "SqlPostfix":
-        """Whether it is null."""
+        """True if it is null."""
         return SqlPostfix(self, "is null")
 
     def is_not_null(self) -> "SqlPostfix":
-        """Whether it is a value."""
+        """True if it is not null."""
         return SqlPostfix(self, "is not null")
 
     def equals(self, other: "SqlOperand") -> "SqlOperator":
-        """SQL's =: null where one is null."""
+        """SQL's =: null if an operand is null."""
         return _operator(self, "=", other)
 
     def same_as(self, other: "SqlOperand") -> "SqlOperator":
-        """Equal, or both null."""
+        """True if both are equal, or both null."""
         return _operator(self, "<=>", other)
 
     def differs(self, other: "SqlOperand") -> "SqlOperator":
-        """SQL's <>: null where one is null."""
+        """SQL's <>: null if an operand is null."""
         return _operator(self, "<>", other)
 
     def __add__(self, other: "SqlOperand") -> "SqlOperator":
@@ -94,7 +94,7 @@ class OperatorExpression:
     # ------------------------------------------------------------ arrays
 
     def transform(self, name: str, body: "SqlBody") -> "SqlCall":
-        """The array of what `body` makes of each element."""
+        """The array of the results of `body` for each element."""
         return SqlCall("transform", (self, function((name,), body)))
 
     def filter(self, name: str, body: "SqlBody") -> "SqlCall":
@@ -102,7 +102,7 @@ class OperatorExpression:
         return SqlCall("filter", (self, function((name,), body)))
 
     def exists(self, name: str, body: "SqlBody") -> "SqlCall":
-        """Whether `body` is true for some element."""
+        """True if `body` is true for some element."""
         return SqlCall("exists", (self, function((name,), body)))
 
 
@@ -112,14 +112,14 @@ SqlBody: TypeAlias = Callable[..., OperatorExpression]
 
 @dataclass(frozen=True, slots=True)
 class SqlColumn(OperatorExpression):
-    """A column of what the text is evaluated over: `row`, `state` …"""
+    """A column of the environment that the text is evaluated over: `row`, `state` …"""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SqlVariable(OperatorExpression):
-    """What a SqlLet or a SqlLambda binds. Made by `let` and `function`, and as the parameters of an Accumulator."""
+    """A variable that a SqlLet or a SqlLambda binds. Created by `let` and `function`, and as Accumulator parameters."""
 
     name: str
 
@@ -133,14 +133,14 @@ class SqlConstant(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlText(OperatorExpression):
-    """An expression of the user's, already Spark SQL."""
+    """A user's expression as Spark SQL text."""
 
     text: SparkSql
 
 
 @dataclass(frozen=True, slots=True)
 class SqlNull(OperatorExpression):
-    """No value, of a Spark type."""
+    """A null of a Spark type."""
 
     type: str
 
@@ -163,7 +163,7 @@ class SqlItem(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlCast(OperatorExpression):
-    """A value as a Spark type."""
+    """A value cast to a Spark type."""
 
     operand: OperatorExpression
     type: str
@@ -179,7 +179,7 @@ class SqlPrefix(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlPostfix(OperatorExpression):
-    """An operator behind its operand."""
+    """An operator after its operand."""
 
     operand: OperatorExpression
     symbol: str
@@ -196,7 +196,7 @@ class SqlOperator(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlCall(OperatorExpression):
-    """A function of Spark's or of the module's."""
+    """A call of a function of Spark or of the Scala module."""
 
     function: str
     arguments: tuple[OperatorExpression, ...]
@@ -213,7 +213,7 @@ class SqlIf(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlBranch(OperatorExpression):
-    """A value, and the condition under which a SqlCase has it."""
+    """A condition and a value: a branch of a SqlCase."""
 
     condition: OperatorExpression
     value: OperatorExpression
@@ -229,7 +229,7 @@ class SqlCase(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class NamedValue(OperatorExpression):
-    """A field of a StructLiteral, or what a SqlLet binds to a name."""
+    """A name and a value: a field of a StructLiteral, or a binding of a SqlLet."""
 
     name: str
     value: OperatorExpression
@@ -252,7 +252,7 @@ class SqlLambda(OperatorExpression):
 
 @dataclass(frozen=True, slots=True)
 class SqlLet(OperatorExpression):
-    """The body, in which names stand for values; a value sees none of the names bound beside it."""
+    """A body with bound variables; a value cannot use the variables bound beside it."""
 
     bindings: tuple[NamedValue, ...]
     body: OperatorExpression
@@ -267,7 +267,7 @@ def quoted(text: str) -> SparkSql:
 
 
 def _character(char: str) -> str:
-    """A dollar would begin a variable of Spark's, a quote end the literal."""
+    """Escapes a dollar, which would begin a variable in Spark, and a quote."""
     if char in "'\\$\"" or not char.isprintable():
         code = ord(char)
         return f"\\u{code:04x}" if code < 0x10000 else char
@@ -280,12 +280,12 @@ def text_constant(text: str) -> SqlConstant:
 
 
 def column(name: str) -> SqlColumn:
-    """A column of what the text is evaluated over: `row`, `state` …"""
+    """A column of the environment that the text is evaluated over: `row`, `state` …"""
     return SqlColumn(name)
 
 
 def null(type: str) -> SqlNull:
-    """No value, of a Spark type."""
+    """A null of a Spark type."""
     return SqlNull(type)
 
 
@@ -340,13 +340,13 @@ def struct_of(values: Mapping[str, SqlOperand]) -> StructLiteral:
 
 
 def let(name: str, value: OperatorExpression, body: SqlBody) -> SqlLet:
-    """What `body` makes of a variable that stands for `value`."""
+    """The result of `body` for a variable that is bound to `value`."""
     lambda_ = function((name,), body)
     return SqlLet((NamedValue(lambda_.parameters[0], value),), lambda_.body)
 
 
 def bound(values: Mapping[SqlVariable, OperatorExpression], body: OperatorExpression) -> SqlLet:
-    """`body`, in which the variables stand for values."""
+    """`body` with its variables bound to values."""
     return SqlLet(tuple(NamedValue(variable.name, value) for variable, value in values.items()), body)
 
 
@@ -358,7 +358,7 @@ def same_values(type: SqlType, one: OperatorExpression, other: OperatorExpressio
 
 
 def function(names: tuple[str, ...], body: SqlBody) -> SqlLambda:
-    """What `body` makes of variables: of these names, or of others where an expression inside binds one of them."""
+    """A lambda with variables of these names; a name that an expression inside binds is replaced by another."""
     result = body(*map(SqlVariable, names))
     inner = set(_bound_names(result))
     if inner.isdisjoint(names):
@@ -386,23 +386,23 @@ def _operand(value: SqlOperand) -> OperatorExpression:
 
 @dataclass(frozen=True, slots=True)
 class StructLayout:
-    """The fields of a struct and their Spark types, in order: of a state, a row, an output."""
+    """The fields of a struct and their Spark types, in order: for a state, a row, an output."""
 
     types: Mapping[str, str]
 
     @property
     def type(self) -> str:
-        """Spark's name of the struct."""
+        """The struct as a Spark type name."""
         return f"struct<{', '.join(f'{name}: {type}' for name, type in self.types.items())}>"
 
     def new(self, values: Mapping[str, SqlOperand]) -> StructLiteral:
-        """A struct of this layout; `values` has each of its fields and no other. Raises ValueError where it has not."""
+        """A struct of this layout. Raises ValueError unless `values` has exactly its fields."""
         if values.keys() != self.types.keys():
-            raise ValueError(f"a struct of {', '.join(self.types)} is not made of {', '.join(values)}")
+            raise ValueError(f"a struct of {', '.join(self.types)} cannot be made of {', '.join(values)}")
         return struct_of({name: values[name] for name in self.types})
 
     def null(self) -> SqlNull:
-        """No struct."""
+        """A null of this struct type."""
         return SqlNull(self.type)
 
 
@@ -410,7 +410,7 @@ class StructLayout:
 
 
 def parts(node: OperatorExpression) -> Iterator[OperatorExpression]:
-    """The nodes right under a node."""
+    """The direct children of a node."""
     if isinstance(node, SqlColumn | SqlVariable | SqlConstant | SqlText | SqlNull):
         return
     for field in fields(node):  # type: ignore[arg-type]
@@ -422,7 +422,7 @@ def parts(node: OperatorExpression) -> Iterator[OperatorExpression]:
 
 
 def walk(node: OperatorExpression) -> Iterator[OperatorExpression]:
-    """A node and all under it."""
+    """A node and all its descendants."""
     yield node
     for part in parts(node):
         yield from walk(part)

@@ -1,7 +1,7 @@
-"""The Spark SQL text of operators' expressions: the one place where the tree is lowered.
+"""Lowers operator expressions to Spark SQL text.
 
-What is bound by a let is evaluated once, by `ms_let`, where it is read more than once; it is written in place where it
-is read once, or is only a name, a field of one, or a literal.
+A value bound by a let is evaluated once, by `ms_let`, if it is read more than once; it is written inline if it is read
+once, or is only a name, a field of one, or a literal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,9 +36,9 @@ from millstream.functions.operator_expressions import (
 
 
 def spark_sql(node: OperatorExpression) -> SparkSql:
-    """The Spark SQL text of an expression; its columns are what the text is evaluated over.
+    """The Spark SQL text of an expression; its columns are those of the environment that it is evaluated over.
 
-    Raises KeyError for a variable that nothing binds.
+    Raises KeyError for an unbound variable.
     """
     columns = frozenset(inner.name for inner in walk(node) if isinstance(inner, SqlColumn))
     return SparkSql(_text(node, _Scope({}, columns)))
@@ -46,7 +46,7 @@ def spark_sql(node: OperatorExpression) -> SparkSql:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """What a variable is in the text, and whether reading it again costs nothing."""
+    """A variable's text, and True if reading it again is free."""
 
     text: str
     cheap: bool = True
@@ -54,13 +54,13 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The variables in sight, and the names that another must not take."""
+    """The variables in scope, and the names that are in use."""
 
     variables: Mapping[str, _Bound]
     taken: frozenset[str]
 
     def with_variables(self, names: Sequence[str]) -> "tuple[_Scope, list[str]]":
-        """A scope with these variables bound by the text, and what they are called there."""
+        """A scope with these variables bound, and the names that they get in the text."""
         variables, taken, texts = dict(self.variables), set(self.taken), []
         for name in names:
             text = next(t for t in _names(name) if t not in taken)
@@ -186,7 +186,7 @@ def _(node: SqlLet, scope: _Scope) -> str:
 
 
 def _is_cheap(node: OperatorExpression, scope: _Scope) -> bool:
-    """Whether a value may be read again in place: a name, a field of one, or a literal."""
+    """True if a value may be repeated inline: a name, a field of one, or a literal."""
     match node:
         case SqlColumn() | SqlConstant() | SqlNull():
             return True
@@ -198,7 +198,7 @@ def _is_cheap(node: OperatorExpression, scope: _Scope) -> bool:
 
 
 def _reads(name: str, node: OperatorExpression) -> int:
-    """How often a variable is read; once in a lambda counts twice, as a lambda may run more than once."""
+    """How often a variable is read; a read in a lambda counts twice, since a lambda may run more than once."""
     match node:
         case SqlVariable():
             return int(node.name == name)

@@ -1,8 +1,8 @@
-"""Functions that users wrote in Python, declared as the library declares its own.
+"""Functions that users wrote in Python, declared like the library's functions.
 
-A call is `ms_python('<document>', '<what>', arguments…)`: the document says all that computing it takes, so that
-nothing else in the engine, and no executor, has to know the function. It travels as base64, which no quoting and no
-template can harm.
+A call is `ms_python('<document>', '<what>', arguments…)`. The document contains everything that is needed to compute
+the function, so that neither other parts of the engine nor executors need to know it. It is encoded as base64, so
+that it needs no quoting and contains no template holes.
 """
 
 import json
@@ -56,7 +56,7 @@ def library(own: Mapping[str, UserFunction]) -> Library:
 
 @singledispatch
 def declared(function: UserFunction) -> Function:
-    """A user's function as the library declares it."""
+    """A user's function in the form of the library's."""
     return _of_python(function)
 
 
@@ -70,7 +70,7 @@ def _of_python(function: UserFunction) -> Function:
 
 
 def names(function: UserFunction) -> tuple[str, ...]:
-    """What Python calls the parameters: in lower case, but for names that are quoted to keep their case."""
+    """The names of the parameters in Python: in lower case, except for quoted names, which keep their case."""
     return tuple(name.lower() if name == name.upper() else name for name, _ in function.parameters)
 
 
@@ -98,7 +98,7 @@ def _lowering(function: UserFunction) -> Lowering:
 
 
 def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
-    """The state is JSON text, null before the first row; a row that fails leaves it as it was."""
+    """The state is JSON text, null before the first row; a row that fails does not change it."""
     document, row = text_constant(_document(function)), column("row")
     arguments = [argument(i) for i in range(len(function.parameters))]
 

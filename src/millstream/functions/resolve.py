@@ -1,9 +1,9 @@
-"""Which signature of a function a call means: ksqlDB's overload rules.
+"""Resolves a call to a signature of its function, by ksqlDB's rules for overloads.
 
-Three passes, the first that finds anything decides: types as they are; with widening (INTEGER to BIGINT to
-DECIMAL to DOUBLE, text to DATE, TIME and TIMESTAMP); with widening among the uses of a generic too.
-Of several that fit, the better one has no repeated parameter, then more parameters, then fewer generics;
-two equally good ones are an ambiguous call. A bare NULL fits anything.
+Three passes are tried, and the first with a match decides: exact types; with widening (INTEGER to BIGINT to DECIMAL to
+DOUBLE, text to DATE, TIME and TIMESTAMP); with widening also among the uses of a generic. Of several matches, the
+better one has no repeated parameter, then more parameters, then fewer generics; if two are equally good, the call is
+ambiguous. A bare NULL matches any type.
 
 Of ABS's signatures for INTEGER, BIGINT, DECIMAL and DOUBLE the exact one is taken; of ARRAY_CONTAINS's T the array's
 element binds it, and the value is cast:
@@ -49,7 +49,7 @@ Types = Sequence[SqlType | None]
 
 
 class _Leniency(IntEnum):
-    """How far an argument may be from its parameter."""
+    """How far an argument's type may differ from its parameter's."""
 
     EXACT = 0
     WIDENING = 1
@@ -64,11 +64,11 @@ def resolve(
     literals: Sequence[object] | None = None,
     library: Library = BUILT_IN,
 ) -> ResolvedCall:
-    """The signature that `name(arguments)` means, the types to cast its arguments to, and its result type.
+    """The signature of a call `name(arguments)`, the types to cast its arguments to, and its result type.
 
     An argument's type is None for a bare NULL, LambdaArgument for a lambda, UNIT for a bare time unit.
-    Raises StatementError where nothing fits, several do, or a lambda does not type.
-    `literals` holds the name of each bare time unit at the index of its argument.
+    Raises StatementError if no signature matches, several do, or a lambda has no valid type. `literals` has the name of
+    each bare time unit, by the index of its argument.
     """
     function = library.lookup(name)
     if function is None:
@@ -81,14 +81,14 @@ def resolve(
 
 
 def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> ResolvedCall:
-    """The same for a function that is at hand."""
+    """The same for a given function."""
     fit = _choose(function, arguments, at)
     return _complete(function, fit, arguments, lambda_typer, at)
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A signature that the arguments fit: a parameter type for each of them, and the generics they bind."""
+    """A matching signature: a parameter type for each argument, and the generics that they bind."""
 
     signature: Signature
     parameters: tuple[SqlType, ...]
@@ -126,7 +126,7 @@ def _type_text(t: SqlType) -> str:
 
 
 def call_text(name: str, signature: Signature) -> str:
-    """How a call by `signature` is written: NAME(first TYPE, rest TYPE...)."""
+    """The form of a call by `signature`: NAME(first TYPE, rest TYPE...)."""
     parts = [
         f"{p.name} {_type_text(p.type)}{'...' if i == signature.variadic else ''}"
         for i, p in enumerate(signature.parameters)
@@ -134,7 +134,7 @@ def call_text(name: str, signature: Signature) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-# ---------------------------------------------------------------- what fits
+# ---------------------------------------------------------------- matching
 
 
 def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | None:
@@ -149,7 +149,7 @@ def _fit(signature: Signature, arguments: Types, leniency: _Leniency) -> _Fit | 
 
 
 def _spread(signature: Signature, count: int) -> tuple[SqlType, ...] | None:
-    """A parameter type for each of `count` arguments; None where the signature takes another number."""
+    """A parameter type for each of `count` arguments; None if the signature takes another number."""
     types = tuple(p.type for p in signature.parameters)
     at = signature.variadic
     if at is None:
@@ -173,7 +173,7 @@ def _accepts(parameter: SqlType, argument: SqlType, generics: dict[str, SqlType]
 
 
 def _compatible(parameter: SqlType, argument: SqlType, leniency: _Leniency) -> bool:
-    """Whether `argument` may stand for the concrete `parameter`."""
+    """True if `argument` matches the concrete `parameter`."""
     if parameter == argument or (parameter == ANY_DECIMAL and isinstance(argument, Decimal)):
         return True
     match parameter, argument:
@@ -185,7 +185,7 @@ def _compatible(parameter: SqlType, argument: SqlType, leniency: _Leniency) -> b
 
 
 def _unify(pattern: SqlType, actual: SqlType, generics: dict[str, SqlType], leniency: _Leniency) -> bool:
-    """Whether `actual` has the form of `pattern`; binds the generics that stand in it."""
+    """True if `actual` has the form of `pattern`; binds the pattern's generics."""
     match pattern, actual:
         case Generic(name), _:
             bound = generics.setdefault(name, actual)
@@ -205,7 +205,7 @@ def _is_generic(t: SqlType) -> bool:
     return any(isinstance(part, Generic) for part in t.walk())
 
 
-# ---------------------------------------------------------------- what the choice means
+# ---------------------------------------------------------------- the result of the choice
 
 
 def _complete(
@@ -239,7 +239,7 @@ def _argument_type(cast: SqlType | None, argument: SqlType | None) -> SqlType | 
 
 
 def _cast(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlType]) -> SqlType | None:
-    """The type that an argument must be cast to; None where it stays as it is."""
+    """The type that an argument must be cast to; None if it needs no cast."""
     target = _substituted(parameter, generics)
     if target is None or target == argument:
         return None
@@ -249,7 +249,7 @@ def _cast(parameter: SqlType, argument: SqlType | None, generics: dict[str, SqlT
 
 
 def _substituted(t: SqlType, generics: dict[str, SqlType]) -> SqlType | None:
-    """`t` with its generics replaced; None where one of them is not bound."""
+    """`t` with its generics replaced; None if one of them is not bound."""
     bound = t.transform(lambda part: generics.get(part.name) if isinstance(part, Generic) else None)
     return None if _is_generic(bound) else bound
 

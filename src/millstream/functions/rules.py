@@ -15,11 +15,11 @@ def same_decimal(types: Types) -> SqlType:
 
 
 def whole_decimal(types: Types) -> SqlType:
-    """The type of the first argument, a DECIMAL, without digits behind the point."""
+    """The type of the first argument, a DECIMAL, without decimals."""
     assert isinstance(types[0], Decimal)
     return Decimal(max(types[0].precision - types[0].scale, 1), 0)
 
 
 def widest(types: Types) -> SqlType:
-    """The DECIMAL with room for all."""
+    """The DECIMAL that can hold all arguments."""
     return wider_decimal([t for t in types if isinstance(t, Decimal)])

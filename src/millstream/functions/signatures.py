@@ -1,8 +1,8 @@
-"""Signatures as text: `parse_signature("(text STRING, parts T...) -> ARRAY<T>", "array({*})")` gives a Signature.
+"""Parses signatures: `parse_signature("(text STRING, parts T...) -> ARRAY<T>", "array({*})")` is a Signature.
 
-Types are those of the language (syntax/types.py). Beside them a single capital letter is a generic, ANY any type,
-DECIMAL any decimal, INTERVALUNIT a time unit, `...` stands behind the parameter that repeats, and `(K, V) => T` is a
-lambda. For example
+Types are those of the language (syntax/types.py). In addition, a single capital letter is a generic, ANY any type,
+DECIMAL any decimal, INTERVALUNIT a time unit, `...` follows a parameter that repeats, and `(K, V) => T` is a lambda.
+For example
 
 >>> keep = parse_signature("(map MAP<K, V>, keep (K, V) => BOOLEAN) -> MAP<K, V>", "map_filter({0}, {1})")
 >>> from millstream.model.types import BOOLEAN
@@ -47,7 +47,7 @@ def _type(c: Cursor) -> SqlType:
 
 
 def _pattern(c: Cursor) -> SqlType:
-    """A type in which a name that is no type of the language is a pattern, as is a bare DECIMAL."""
+    """A type in which a name that is not a type of the language is a pattern, as is a bare DECIMAL."""
     if c.at("DECIMAL"):
         c.take()
         return ANY_DECIMAL
@@ -64,14 +64,14 @@ def _lambda(c: Cursor, parameters: tuple[SqlType, ...]) -> SqlType:
 
 
 def _parameter(c: Cursor) -> tuple[Parameter, bool]:
-    """A parameter, whose name may be any word, and whether it repeats."""
+    """A parameter, whose name may be any word, and True if it repeats."""
     name = c.take().text
     return Parameter(name, _type(c)), c.accept(".", ".", ".")
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTypeRule:
-    """A rule for the type of a result, and the `pattern` that documentation shows in its place."""
+    """A rule for a result's type, and the `pattern` that the documentation shows for it."""
 
     pattern: SqlType
     rule: TypeRule
@@ -84,8 +84,10 @@ class ResultTypeRule:
 
 
 def parse_signature(text: str, spark: str | Lowering, returns: TypeRule | None = None) -> Signature:
-    """The signature that `text` says, computed by `spark`; `returns` computes the result's type where a
-    pattern is not enough. Raises SqlSyntaxError where `text` is no signature.
+    """The signature in `text`, computed by `spark`; `returns` computes the result's type if a pattern cannot express
+    it.
+
+    Raises SqlSyntaxError if `text` is not a signature.
     """
     c = Cursor(list(tokens(text)))
     items = () if c.accept("(", ")") else c.in_parentheses(_parameter)
@@ -110,7 +112,7 @@ def fill(template: str, texts: Sequence[str], **names: str) -> str:
 def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType | None], returns: SqlType) -> SparkSql:
     """Spark SQL text of a call: `texts` are the arguments' texts, already cast, `types` their types.
 
-    A template gets the texts in its holes; a Lowering makes the text itself.
+    A template's holes are filled with the texts; a Lowering is called with them.
     """
     spark = signature.spark
     return SparkSql(fill(spark, texts) if isinstance(spark, str) else spark(texts, types, returns))
@@ -119,5 +121,5 @@ def call_sql(signature: Signature, texts: Sequence[str], types: Sequence[SqlType
 def scalar(
     name: str, category: str, description: str, signatures: Sequence[Signature], example: str, answer: str
 ) -> Function:
-    """A row of a family's table."""
+    """A row of a family's table: a function of single rows."""
     return Function(name, FunctionKind.SCALAR, category, description, tuple(signatures), example, answer)

@@ -17,7 +17,7 @@ _NAMES = {
 
 
 def spark_type(t: SqlType) -> str:
-    """Spark SQL text of `t`; raises NotSupported for what Spark has no type for."""
+    """Spark SQL text of `t`; raises NotSupported for a type that Spark lacks."""
     match t:
         case Decimal():
             held = computed(t)

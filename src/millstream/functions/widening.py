@@ -1,6 +1,6 @@
-"""Which type stands for which without a CAST: INTEGER, BIGINT, DECIMAL, DOUBLE, each for all before it.
+"""Which types are converted to which without a CAST: INTEGER, BIGINT, DECIMAL, DOUBLE, each to those after it.
 
-The one place that compares number types: overloads (functions/resolve.py), operators and constructors
+The only module that compares number types: overloads (functions/resolve.py), operators and constructors
 (analysis/coercion.py) and key lookups (plan/pull_queries.py) use it.
 """
 
@@ -28,7 +28,7 @@ _AS_DECIMAL: Mapping[SqlType, Decimal] = {INTEGER: Decimal(10, 0), BIGINT: Decim
 
 
 def as_decimal(number: SqlType) -> Decimal | None:
-    """The DECIMAL that holds every value of a number type, None for DOUBLE and what is no number."""
+    """The DECIMAL that can hold every value of a number type; None for DOUBLE and types that are not numbers."""
     return number if isinstance(number, Decimal) else _AS_DECIMAL.get(number)
 
 
@@ -37,20 +37,20 @@ def _rung(number: SqlType) -> int:
 
 
 def widens(source: SqlType, target: SqlType) -> bool:
-    """Whether an argument of type `source` is taken for a parameter of type `target` without a CAST.
+    """True if an argument of type `source` is accepted for a parameter of type `target` without a CAST.
 
-    Equal types are; text is for DATE, TIME and TIMESTAMP; any DECIMAL for any other.
+    Equal types are accepted; text for DATE, TIME and TIMESTAMP; any DECIMAL for any other DECIMAL.
     """
     return source == target or (source == STRING and target in TIMES) or number_widens(source, target)
 
 
 def number_widens(source: SqlType, target: SqlType) -> bool:
-    """Whether both are number types and `target` is not below `source` on the ladder; any DECIMAL is as good as any."""
+    """True if both are number types and `target` is not narrower than `source`; DECIMALs are not compared."""
     return is_numeric(source) and (is_numeric(target) or target == ANY_DECIMAL) and _rung(source) <= _rung(target)
 
 
 def widened(one: SqlType, other: SqlType) -> SqlType | None:
-    """The narrowest number type that holds both; None where one is no number."""
+    """The narrowest number type that can hold both; None if one is not a number."""
     if not (is_numeric(one) and is_numeric(other)):
         return None
     low, high = sorted((one, other), key=_rung)
@@ -61,7 +61,7 @@ def widened(one: SqlType, other: SqlType) -> SqlType | None:
 
 
 def common(one: SqlType, other: SqlType) -> SqlType | None:
-    """The type that holds both of two uses of a generic: equal types, numbers, ARRAYs and MAPs of such; else None."""
+    """The type for two uses of a generic: of equal types, numbers, and ARRAYs and MAPs of such; else None."""
     if one == other:
         return one
     match one, other:
@@ -75,6 +75,6 @@ def common(one: SqlType, other: SqlType) -> SqlType | None:
 
 
 def wider_decimal(types: Sequence[Decimal]) -> Decimal:
-    """The DECIMAL with room for all of `types`."""
+    """The DECIMAL that can hold all of `types`."""
     scale = max(t.scale for t in types)
     return Decimal(max(t.precision - t.scale for t in types) + scale, scale)

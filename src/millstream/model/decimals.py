@@ -1,4 +1,4 @@
-"""DECIMAL values by their exact digits, in a context as wide as their type."""
+"""DECIMAL values with their exact digits, computed in a context as wide as their type."""
 
 from decimal import Context, DecimalException, Inexact, InvalidOperation
 from decimal import Decimal as Number
@@ -7,9 +7,9 @@ from millstream.model.types import Decimal
 
 
 def exact(number: Number, type: Decimal) -> Number | None:
-    """The number with the digits after the point that its type has; None where the type does not hold it exactly.
+    """The number with as many decimals as its type has; None if the type cannot hold it exactly.
 
-    Python's own context has 28 digits, and a DECIMAL up to 38: quantize would round, or raise, in it.
+    Python's default context has 28 digits, but a DECIMAL up to 38: in it, quantize would round or raise.
     """
     if not number.is_finite():
         return None

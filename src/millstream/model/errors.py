@@ -1,8 +1,8 @@
-"""Errors that a user can correct: each has a place, a fact and a hint.
+"""Errors that a user can correct: each has a position, a fact and a hint.
 
 StatementError
-├── NotSupported      understood, and not built yet
-└── (SyntaxError_ lives in syntax.errors)
+├── NotSupported      a valid statement that is not implemented
+└── SqlSyntaxError    in syntax.errors
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in statement text: 1-based line, 1-based column, and the file it is in ("" for typed text)."""
+    """A position in statement text: 1-based line, 1-based column, and the file ("" for typed text)."""
 
     line: int
     column: int
@@ -22,7 +22,7 @@ class Span:
 
 
 class StatementError(Exception):
-    """An error that a statement's author can correct: `fact` (what is wrong), `at` (where), `hint` (what to try)."""
+    """An error that a statement's author can correct: `fact` is what is wrong, `at` where, `hint` what to do."""
 
     def __init__(self, fact: str, at: Span | None = None, hint: str = "") -> None:
         self.fact, self.at, self.hint = fact, at, hint
@@ -30,9 +30,9 @@ class StatementError(Exception):
         super().__init__(place + fact + (f"\n  hint: {hint}" if hint else ""))
 
     def located(self, at: Span | None) -> "StatementError":
-        """The same error with a place, where it has none yet."""
+        """The same error with a position, if it has none yet."""
         return self if self.at or at is None else type(self)(self.fact, at, self.hint)
 
 
 class NotSupported(StatementError):
-    """A statement that is understood and not built yet: `fact` names the thing."""
+    """A valid statement that is not implemented: `fact` names the feature."""

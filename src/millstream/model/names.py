@@ -1,11 +1,11 @@
-"""Identifiers: how SQL writes a name so that it reads back as the same name (docs/reference/statements.md)."""
+"""Identifiers: their SQL text, which is parsed back to the same name (docs/reference/statements.md)."""
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 PLAIN = re.compile(r"[A-Z_][A-Z0-9_@]*\Z")
-# Words that the grammar refuses as an unquoted identifier; every other keyword may name things.
+# Words that the grammar refuses as unquoted identifiers; all other keywords can be names.
 _RESERVED = """
     ADVANCE ALL AND AS AT BEGINNING BETWEEN BY CASE CAST CATALOG CONNECTOR CONNECTORS CREATE DAYS DECIMAL DELETE
     DESCRIBE DISTINCT DROP ELSE END EXISTS EXPORT EXTENDED FALSE FROM FULL GROUP HAVING HOPPING HOURS IN INNER
@@ -18,12 +18,12 @@ RESERVED = frozenset(_RESERVED.split())
 
 
 def quoted(name: str) -> str:
-    """`name` in backticks, a backtick inside it doubled."""
+    """`name` in backticks, with backticks inside it doubled."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def identifier(name: str) -> str:
-    """`name` as SQL text: bare where upper-case, plain and not reserved, else in backticks."""
+    """`name` as SQL text: unquoted if upper-case, plain and not reserved, else in backticks."""
     return name if PLAIN.match(name) and name not in RESERVED else quoted(name)
 
 
@@ -33,7 +33,7 @@ def literal(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest of `known`, or "" where none is near."""
+    """A hint with the most similar of `known`; "" if none is similar."""
     known = list(known)
     by_case = [k for k in known if k.upper() == name.upper()]
     near = by_case or get_close_matches(name, known, 1, 0.6)

@@ -9,7 +9,7 @@ from millstream.model.types import SqlType
 
 
 class RecordPart(Enum):
-    """Where in a record a column lives."""
+    """The part of a record that contains a column."""
 
     KEY = "KEY"
     VALUE = "VALUE"
@@ -18,7 +18,7 @@ class RecordPart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a source; `header` is the header's name for HEADER('k'), None for HEADERS and the rest."""
+    """A column of a source; `header` is the header's name for HEADER('k'), None for HEADERS and other columns."""
 
     name: str
     type: SqlType

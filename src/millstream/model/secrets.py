@@ -1,49 +1,49 @@
-"""Secrets in what others see: values of settings, addresses with a password, statements that have one in them.
+"""Removes secrets from what is shown: values of settings, passwords in addresses, secrets in statements.
 
     sasl.jaas.config                       [hidden]
     http://user:hush@registry:8081         http://[hidden]@registry:8081
     … WITH ('ssl.key.password'='hush')     … WITH ('ssl.key.password'='[hidden]')
 
-A statement's names of columns and its conditions are not looked at: only SET, and the WITH clause.
+In a statement only SET and the WITH clause are searched, not names of columns and conditions.
 """
 
 import re
 from collections.abc import Mapping
 
 HIDDEN = "[hidden]"
-# Names have bounds, so that the time that a search takes grows with the text alone.
+# Bounded, so that the time of a search is linear in the text.
 _WORDS = r"password|passwd|secret|jaas|user\.info|token|credential|api[._-]?key|keystore\.key|key\.pem"
 _NAME = rf"(?<![\w.\-])[\w.\-]{{0,100}}(?:{_WORDS})[\w.\-]{{0,100}}"
 _SECRET = re.compile(_NAME, re.IGNORECASE)
-# To the end where the quote is not closed.
+# Up to the end of the text if the quote is not closed.
 _TEXT = r"'(?:[^']|'')*(?:'|\Z)"
 _PAIR = re.compile(rf"(['\"`]?{_NAME}['\"`]?\s*=\s*){_TEXT}", re.IGNORECASE)
-# A quoted text comes first: inside it there are no clauses, and a bracket in it ends none.
+# Quoted text is matched first: it contains no clauses, and a bracket in it closes none.
 _PROPERTIES = re.compile(
     rf"{_TEXT}|(?P<clause>\bWITH\s*\((?:{_TEXT}|[^')])*\)?|\bSET\s+{_TEXT}\s*=\s*{_TEXT})", re.IGNORECASE
 )
 _USER = re.compile(r"(?<!\w)(\w{1,20}://)[^/@\s]{0,500}@")
-# Of credentials.source, which says where they are.
+# For names such as credentials.source, whose value is not secret.
 _NO_SECRET = re.compile(r".*(?:source|location|type|enabled|algorithm|class|file)\Z", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
-    """Whether the value of a setting of that name is nobody's business."""
+    """True if the value of a setting of that name is secret."""
     return _SECRET.fullmatch(name) is not None and _NO_SECRET.match(name) is None
 
 
 def shown(name: str, value: str) -> str:
-    """The value of a setting as it may be shown; an empty one is no secret."""
+    """The value of a setting for display; an empty value is not secret."""
     return HIDDEN if value and is_secret(name) else without_user(value)
 
 
 def without_user(text: str) -> str:
-    """A text whose addresses have no name and password."""
+    """A text with names and passwords in addresses hidden."""
     return _USER.sub(rf"\1{HIDDEN}@", text)
 
 
 def without_values(text: str, settings: Mapping[str, str]) -> str:
-    """A message without the values of secret settings, which a library may quote."""
+    """A message without the values of secret settings, which a library may have quoted."""
     values = {v for name, v in settings.items() if is_secret(name) and len(v) > 2}
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
@@ -51,7 +51,7 @@ def without_values(text: str, settings: Mapping[str, str]) -> str:
 
 
 def masked(statement: str) -> str:
-    """A statement without the passwords in its SET or its WITH clause."""
+    """A statement with the secrets in its SET or its WITH clause hidden."""
     return _PROPERTIES.sub(_masked_clause, statement)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of values that settings have: which texts are valid, how one is stored, and the words that say so.
+"""The kinds of setting values: which texts are valid, the form in which they are stored, and their description.
 
 whole(0, 100)      " 7 " is "7";  "²", "-1", "7.5" are refused: a whole number from 0 to 100
 duration(1000, …)  "1 minute";  "garbage", "0 seconds" are refused: a duration from 1 second to …
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from millstream.model.units import MILLISECONDS, UNITS
 
 INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
-# int() takes digits of every script and more digits than a setting can have.
+# int() accepts digits of every script, and any number of them.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _PART = re.compile(r"([0-9]{1,15})\s+([A-Za-z]+)")
 _LISTENER = re.compile(r"https?://(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]*):([0-9]{1,5})/?\Z")
@@ -20,18 +20,18 @@ _BROKER = re.compile(r"(?:[A-Za-z][A-Za-z0-9_+-]*://)?(?:\[[0-9A-Fa-f:]+\]|[^\s/
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """A kind of values: `words` says what is valid, `read` gives a text as it is stored, None where it is not valid."""
+    """A kind of values: `words` describes valid ones; `read` returns a text's stored form, None if it is not valid."""
 
     words: str
     read: Callable[[str], str | None]
 
     def or_nothing(self) -> "ValueKind":
-        """The same kind, where an empty text is valid too: nothing is set."""
+        """The same kind, except that an empty text, for no value, is valid too."""
         return ValueKind(f"{self.words}, or empty", lambda text: self.read(text) if text.strip() else "")
 
 
 def whole(low: int = 0, high: int = LONG_MAX) -> ValueKind:
-    """Whole numbers from `low` to `high`, both included."""
+    """Whole numbers from `low` to `high`, inclusive."""
 
     def read(text: str) -> str | None:
         number = int(text) if _WHOLE.match(text := text.strip()) else None
@@ -45,13 +45,13 @@ def _bounds(low: int, high: int) -> str:
 
 
 def one_of(*words: str) -> ValueKind:
-    """One of some words, in either case; it is stored as it stands here."""
+    """One of several words, in any case; it is stored in the case used here."""
     by_lower = {word.lower(): word for word in words}
     return ValueKind(f"one of {', '.join(words)}", lambda text: by_lower.get(text.strip().lower()))
 
 
 def duration(low_ms: int, high_ms: int) -> ValueKind:
-    """Durations as Spark writes them, `1 minute` or `1 minute 30 seconds`, of whole numbers; bounds in ms."""
+    """Durations as Spark writes them, `1 minute` or `1 minute 30 seconds`, of whole numbers; limits in ms."""
 
     def read(text: str) -> str | None:
         ms = milliseconds(text)
@@ -61,7 +61,7 @@ def duration(low_ms: int, high_ms: int) -> ValueKind:
 
 
 def milliseconds(text: str) -> int | None:
-    """The length of a duration, None where the text is none."""
+    """The length of a duration; None if the text is not one."""
     parts = _PART.findall(text)
     if not parts or _PART.sub("", text).strip():
         return None

@@ -1,4 +1,4 @@
-"""The properties that a server and its sessions can set: names, defaults, scopes, who may change them."""
+"""The settings of servers and sessions: names, defaults, scopes, and who may change them."""
 
 import re
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ from millstream.model.setting_kinds import (
 )
 
 STREAMS_PREFIX = "ksql.streams."
-# Settings of Kafka clients that a server's owner may give: they go to every client as they are.
+# Prefixes of Kafka client settings that a server's configuration may contain: they are passed on unchanged.
 CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
-# Settings of Spark that a server's owner may give: they go to its session as they are.
+# The prefix of Spark settings that a server's configuration may contain: they are passed on unchanged.
 SPARK_PREFIX = "spark."
 CHECKED = "is not a valid value"
-# What the text of a setting begins with that is known and checked, and that nothing reads.
+# The beginning of the description of a setting that is known and checked, but not used.
 ACCEPTED = "accepted, without effect"
 
 
 class SettingScope(Enum):
-    """What a property configures, in the words of SHOW PROPERTIES."""
+    """What a property configures, in the terms of SHOW PROPERTIES."""
 
     KSQL = "KSQL"
     STREAMS = "KAFKA STREAMS"
@@ -41,12 +41,12 @@ class SettingScope(Enum):
 
 
 class SettingRefused(Exception):
-    """A property that cannot be set: unknown, not for sessions, or with a value that makes no sense."""
+    """A property that cannot be set: unknown, not for sessions, or with an invalid value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property; `editable` says whether a session may set it, `valid` which values it takes."""
+    """One property; `editable`: a session may set it; `valid`: the kind of its values."""
 
     name: str
     default: str
@@ -57,7 +57,7 @@ class Setting:
     valid: ValueKind
 
     def stored(self, value: object) -> str | None:
-        """A value as it is kept; None where it is not valid."""
+        """A value in its stored form; None if it is not valid."""
         return self.valid.read(text_of(value)) if isinstance(value, str | bool | int | float) else None
 
 
@@ -86,7 +86,7 @@ def _secret(name: str, doc: str) -> Setting:
 
 
 def _most(what: str, default: str, doc: str) -> Setting:
-    """A limit of statements."""
+    """A setting that limits statements."""
     return _server(f"millstream.statement.max.{what}", default, doc, whole(1, INT_MAX), SettingScope.OWN)
 
 
@@ -456,7 +456,7 @@ SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN,
 
 
 def canonical(name: str) -> str:
-    """The canonical name of a property: without `ksql.streams.`, `consumer.` or `producer.` before it."""
+    """The canonical name of a property: without the prefix `ksql.streams.`, `consumer.` or `producer.`."""
     bare = name.removeprefix(STREAMS_PREFIX)
     for prefix in ("", "consumer.", "producer."):
         if bare.removeprefix(prefix) in SETTINGS:
@@ -465,14 +465,14 @@ def canonical(name: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """A property's value as text: booleans in lower case, None empty."""
+    """A property's value as text: booleans in lower case, None as ""."""
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)
 
 
 def check(name: str, value: object = None) -> Setting:
-    """The setting of that name, its value looked at unless None. Raises SettingRefused."""
+    """The setting of that name; its value is checked unless it is None. Raises SettingRefused."""
     setting = SETTINGS.get(canonical(name))
     if setting is None:
         hint = did_you_mean(name, SETTINGS)
@@ -485,7 +485,7 @@ def check(name: str, value: object = None) -> Setting:
 
 
 def check_session(name: str, value: object, server: Mapping[str, str]) -> Setting:
-    """The setting that a session wants to override. Raises SettingRefused where it does not exist or may not be set."""
+    """The setting that a session overrides. Raises SettingRefused if it does not exist or a session may not set it."""
     setting = check(name, value)
     denied = _names(server.get("ksql.properties.overrides.denylist", ""))
     allowed = _names(server.get("ksql.properties.overrides.allowlist", ""))
@@ -495,9 +495,9 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
 
 
 def checked(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties under their canonical names, each value as it is stored. Raises SettingRefused for a wrong one.
+    """Properties under their canonical names, with stored values. Raises SettingRefused for an invalid one.
 
-    Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are for their own libraries to check.
+    Settings of Kafka clients (CLIENT_PREFIXES) and of Spark are checked by their own libraries.
     """
     prefixes = (*CLIENT_PREFIXES, SPARK_PREFIX)
     free = {name: text_of(value) for name, value in properties.items() if name.startswith(prefixes)}
@@ -506,7 +506,7 @@ def checked(properties: Mapping[str, object]) -> dict[str, str]:
 
 
 def as_texts(properties: Mapping[str, object]) -> dict[str, str]:
-    """Properties with their canonical names, their values as texts."""
+    """Properties with canonical names, and values as text."""
     return {canonical(name): text_of(value) for name, value in properties.items()}
 
 
@@ -517,23 +517,23 @@ def effective(server: Mapping[str, object], session: Mapping[str, object] | None
 
 
 def is_on(settings: Mapping[str, str], name: str) -> bool:
-    """Whether a boolean setting is true: by its value in `settings`, else (absent or empty) by its default.
+    """True if a boolean setting is on: by its value in `settings`, or, if that is absent or empty, by its default.
 
-    The only place that reads a boolean setting.
+    All boolean settings are read by this function.
     """
     value = settings.get(name, "").strip() or SETTINGS[name].default
     return value.lower() == "true"
 
 
 def shortened(text: str, most: int = 100) -> str:
-    """A text as an error shows it: on one line, cut where it is long, without what cannot be printed."""
+    """A text for an error message: on one line, shortened if it is long, without unprintable characters."""
     line = " ".join(text.split())
     cut = line if len(line) <= most else f"{line[: most - 1]}…"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a setting that is a list with commas, without blanks around them; empty ones are left out."""
+    """The words of a comma-separated setting, without blanks around them and without empty ones."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 

@@ -1,4 +1,4 @@
-"""Trees of frozen dataclasses: the one way to visit and to rebuild them.
+"""Trees of frozen dataclasses: traversal and transformation.
 
 Four families of nodes are trees: SQL types, syntax nodes, typed expressions and plan nodes. A node's children are the
 nodes of its own family in its fields, alone or in tuples. So of `a + f(b)`, parsed:
@@ -35,16 +35,16 @@ class TreeNode(Generic[N]):
             yield from _nodes_in(getattr(self, name), self._family)
 
     def walk(self) -> Iterator[N]:
-        """This node and all inside it, each before its children."""
+        """This node and all its descendants, each before its children."""
         yield cast(N, self)
         for child in self.children():
             yield from child.walk()
 
     def transform(self, replacement: Callable[[N], N | None]) -> Self:
-        """The tree with nodes replaced, outermost first: `replacement` gives the new node, or None to go inside.
+        """The tree with nodes replaced, outermost first: `replacement` returns the new node, or None to descend.
 
-        What replaces a node is not looked into. Parts without a replacement are the same objects as before. The
-        result is of this node's class unless the node itself was replaced.
+        A replacement is not searched again. Parts without a replacement remain the same objects. The result has this
+        node's class unless the node itself was replaced.
         """
         new = replacement(cast(N, self))
         if new is not None:
@@ -59,13 +59,13 @@ class TreeNode(Generic[N]):
 
 
 class TreePart:
-    """A dataclass that is no node of the tree, and whose fields hold nodes: a struct's named field."""
+    """A dataclass that is not a node itself, but whose fields contain nodes: a struct's named field."""
 
     __slots__ = ()
 
 
 def _field_names(node: object) -> Iterable[str]:
-    """The names of a dataclass's fields; none where a node has no fields of its own."""
+    """The names of a dataclass's fields; none for a node without fields."""
     return getattr(node, "__dataclass_fields__", ())
 
 

@@ -7,13 +7,13 @@ from millstream.model.treenode import TreeNode, TreePart
 
 
 class SqlType(TreeNode["SqlType"]):
-    """A type of the language; equal when structurally equal; `str` gives its SQL text."""
+    """A type of the language; equal if structurally equal; `str` gives its SQL text."""
 
     __slots__ = ()
 
     @property
     def holds_map(self) -> bool:
-        """Whether it is a MAP or has one inside: no key may hold one, and Spark does not compare them."""
+        """True if it is or contains a MAP: keys cannot contain one, and Spark cannot compare them."""
         return any(isinstance(t, Map) for t in self.walk())
 
 
@@ -80,13 +80,13 @@ class Struct(SqlType):
         return f"STRUCT<{', '.join(map(str, self.fields))}>"
 
     def index(self, name: str) -> int | None:
-        """The position of the field of exactly that name, or None."""
+        """The position of the field of exactly that name; None if there is none."""
         return next((i for i, f in enumerate(self.fields) if f.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class CustomType(SqlType):
-    """A custom type by name (CREATE TYPE), as parsed; analysis replaces it by what it stands for."""
+    """A custom type by name (CREATE TYPE), as parsed; analysis replaces it by its definition."""
 
     name: str
 
@@ -113,9 +113,9 @@ MOST_DIGITS = 38
 
 
 def computed(decimal: Decimal) -> Decimal:
-    """The DECIMAL of at most 38 digits that holds `decimal`'s values in Spark: whole digits stay, up to 32 of them.
+    """The DECIMAL of at most 38 digits for `decimal`'s values in Spark: up to 32 whole digits are kept.
 
-    A value with more digits fails where it is computed or decoded.
+    A value with more digits fails when it is computed or decoded.
     """
     if decimal.precision <= MOST_DIGITS:
         return decimal
@@ -124,5 +124,5 @@ def computed(decimal: Decimal) -> Decimal:
 
 
 def is_numeric(t: SqlType) -> bool:
-    """Whether arithmetic applies to `t`."""
+    """True if arithmetic can be applied to `t`."""
     return t in (INTEGER, BIGINT, DOUBLE) or isinstance(t, Decimal)

@@ -1,6 +1,6 @@
-"""The units of time of the language by name, and how many milliseconds each is."""
+"""The language's units of time by name, with their lengths in milliseconds."""
 
 MILLISECONDS = {"MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
 DAY = MILLISECONDS["DAYS"]
-# The same units by every name that a duration may have: SECOND and SECONDS.
+# The same units by singular and plural: SECOND and SECONDS.
 UNITS = {name: unit for unit in MILLISECONDS for name in (unit, unit.removesuffix("S"))}

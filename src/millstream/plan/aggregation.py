@@ -1,8 +1,8 @@
 """GROUP BY: from grouped expressions, aggregate calls and a WINDOW to an Aggregate node (docs/reference/queries.md).
 
-The node's key are the grouped expressions, its value the distinct aggregate calls of SELECT and HAVING. The SELECT is
-typed over the source's rows and then rewritten to these columns; HAVING is a filter above the node. So the last of
-
+The node's key is the grouped expressions, its value the distinct aggregate calls of SELECT and HAVING. The SELECT is
+typed over the source's rows and then rewritten to these columns; HAVING is a filter above the node. So the last
+statement of
     CREATE STREAM orders (id INT KEY, item STRING, amount INT)
       WITH (kafka_topic='orders', value_format='JSON', partitions=1);
     CREATE TABLE sold AS
@@ -38,7 +38,7 @@ from millstream.plan.nodes import Aggregate, AggregateCall, Filter, NamedExpress
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-# Formats that have no room for nested values.
+# Formats that cannot hold nested values.
 _UNGROUPED = ("KAFKA",)
 _FLAT = ("DELIMITED",)
 _BOUNDS = (typed.ColumnPlace.WINDOWSTART, typed.ColumnPlace.WINDOWEND)
@@ -49,7 +49,7 @@ WINDOW_COLUMNS = (
 
 
 def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
-    """Whether an expression is a call of an aggregate function."""
+    """True if an expression is a call of an aggregate function."""
     if not isinstance(expression, tree.Call):
         return False
     function = functions.lookup(expression.name)
@@ -58,7 +58,8 @@ def is_aggregate(expression: tree.SyntaxNode, functions: Library) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """A query's groups: `node` gives them; SELECT is typed in `scope`, and `over` rewrites it to columns of `node`."""
+    """A query's groups: `node` computes them; SELECT is typed in `scope`, and `over` rewrites it to columns of
+    `node`."""
 
     node: PlanNode
     scope: NameScope
@@ -67,7 +68,7 @@ class AggregateQuery:
 
 @dataclass(frozen=True, slots=True)
 class _AggregateColumns:
-    """The columns of a group: `keys` by grouped expression; value columns from `width` on are aggregates."""
+    """The columns of a group: `keys` by grouped expression; value columns from index `width` on are aggregates."""
 
     keys: dict[typed.TypedExpression, typed.ColumnReference]
     width: int
@@ -94,7 +95,7 @@ class _AggregateColumns:
 
 
 def aggregate_rows(query: tree.SelectQuery, node: PlanNode, scope: NameScope) -> AggregateQuery:
-    """The groups of a query's rows, HAVING applied. Raises StatementError."""
+    """The groups of a query's rows, filtered by HAVING. Raises StatementError."""
     assert query.group_by is not None
     check_value_formats([leaf.origin for leaf in leaves(node)], "GROUP BY", query.span)
     calls = _calls(query, scope)
@@ -130,7 +131,7 @@ def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns
 
 
 def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
-    """The aggregate calls of the SELECT and HAVING, each once."""
+    """The distinct aggregate calls of the SELECT and HAVING."""
     places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
     calls_in_places = (
         e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
@@ -148,7 +149,8 @@ def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
 
 
 def check_value_formats(sources: Sequence[Source], clause: str, at: Span) -> None:
-    """Whether the sources' values may be grouped or joined, as `clause` says. Raises StatementError, as ksqlDB does."""
+    """Raises StatementError, as ksqlDB does, if the sources' values cannot be grouped or joined; `clause` says
+    which."""
     refused = [s for s in sources if s.value.format in _UNGROUPED]
     if refused:
         raise StatementError(
@@ -202,7 +204,7 @@ def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> Aggregate
 
 
 def _with_argument(call: tree.Call, scope: NameScope) -> tree.Call:
-    """MAX() and MAX(*) are MAX(ROWTIME), as in ksqlDB; a function that can be called without argument (COUNT) is."""
+    """MAX() and MAX(*) become MAX(ROWTIME), as in ksqlDB, unless the function has a form without argument (COUNT)."""
     function = scope.functions.lookup(call.name)
     if call.args or function is None or any(not s.parameters for s in function.signatures):
         return call
@@ -254,7 +256,7 @@ def _check_source(call: tree.Call, accumulator: Accumulator, node: PlanNode) -> 
 def _check_merging(
     window: tree.WindowClause | None, aggregations: tuple[AggregateCall, ...], calls: tuple[tree.Call, ...]
 ) -> None:
-    """Raises StatementError for an aggregate that cannot merge two states, as sessions that grow together need."""
+    """Raises StatementError for an aggregate that cannot merge two states, as merging sessions requires."""
     if window is None or window.kind is not tree.WindowKind.SESSION:
         return
     for call, aggregation in zip(calls, aggregations, strict=True):
@@ -284,7 +286,7 @@ def _window(query: tree.SelectQuery, node: PlanNode) -> Window | None:
             "give a longer RETENTION, or a shorter GRACE PERIOD",
         )
     final = query.emit is tree.Emit.FINAL
-    # As in ksqlDB, whose store has forgotten such a window; without a grace period it closes before that.
+    # As in ksqlDB, whose store has dropped such a window by then; without a grace period it closes earlier.
     drops_expired = final and written.grace is not None and grace > 0
     return Window(written.kind.value, size, advance, grace, retention, final, drops_expired)
 

@@ -1,4 +1,4 @@
-"""Which clauses a query may have beside each other, and what may stand in them; types do not matter here."""
+"""Checks which clauses a query may combine, and what they may contain, independently of types."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
 def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
-    """A push query that only aggregates, grouped by a constant into a single group of all rows."""
+    """A push query with aggregates but no GROUP BY, grouped by a constant into a single group of all rows."""
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
     calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
@@ -25,7 +25,7 @@ def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuer
 
 
 def check_pull(query: tree.SelectQuery) -> None:
-    """Raises StatementError for what only a push query has."""
+    """Raises StatementError for clauses that only push queries support."""
     push = "add EMIT CHANGES if you intended to issue a push query"
     if query.joins:
         raise StatementError("Pull queries don't support JOIN clauses.", query.joins[0].span, push)
@@ -47,7 +47,7 @@ def check_pull(query: tree.SelectQuery) -> None:
 
 
 def check_clauses(query: tree.SelectQuery, functions: Library) -> None:
-    """Raises StatementError for a clause that needs another, or that names nothing."""
+    """Raises StatementError for a clause that requires another one, or that has no columns."""
     for name, expressions, hint in (
         ("PARTITION BY", query.partition_by, "PARTITION BY NULL takes the key away"),
         ("GROUP BY", query.group_by, "a constant makes one group of all rows"),
@@ -68,7 +68,7 @@ def check_clauses(query: tree.SelectQuery, functions: Library) -> None:
 
 
 def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where EMIT FINAL is of no windowed aggregate, or is switched off."""
+    """Raises StatementError if EMIT FINAL is used without a windowed aggregate, or is switched off."""
     if query.emit is not tree.Emit.FINAL:
         return
     if query.window is None:
@@ -79,14 +79,14 @@ def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
 
 
 def table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
-    """The distinct calls of table functions in what is written, itself too."""
+    """The distinct calls of table functions within an expression, including itself."""
     calls = [e for e in node.walk() if isinstance(e, tree.Call)]
     functions_called = [(call, functions.lookup(call.name)) for call in calls]
     return tuple(dict.fromkeys(call for call, f in functions_called if f is not None and f.kind is FunctionKind.TABLE))
 
 
 def check_table_functions(query: tree.SelectQuery, kind: RelationKind, functions: Library) -> None:
-    """Raises StatementError where a table function stands where none may; the types of its arguments do not matter."""
+    """Raises StatementError for a table function where none is allowed, whatever the types of its arguments."""
     calls = table_calls(query, functions)
     if calls and query.group_by is not None:
         raise StatementError(

@@ -27,7 +27,7 @@ from millstream.plan.steps import TransientQuery
 
 
 def explain(node: PlanNode) -> str:
-    """The plan from `node` down, a line a node."""
+    """The text of the plan from `node` down, one line for each node."""
     return "\n".join(_lines(node, 0))
 
 
@@ -39,7 +39,7 @@ def _lines(node: PlanNode, depth: int) -> Iterator[str]:
 
 @singledispatch
 def sentence(node: PlanNode) -> str:
-    """What one node does, in a line."""
+    """One node's description, in one line."""
     raise NotImplementedError(type(node).__name__)
 
 
@@ -129,7 +129,7 @@ def _source(source: Source, way: str) -> str:
 
 
 def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> str:
-    """How a pull query is answered: its plan, and how it reaches the rows. Raises StatementError if it may not."""
+    """EXPLAIN of a pull query: its plan, and how it reads the rows. Raises StatementError if it is not allowed."""
     check_enabled(query, settings, at)
     source = query.sources[0]
     if source.kind is RelationKind.STREAM:

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION: what a user's function is, checked without running it."""
+"""CREATE FUNCTION and DROP FUNCTION: checks a user's function without running it."""
 
 import keyword
 import re
@@ -26,7 +26,7 @@ ENABLED = "millstream.python.functions.enabled"
 def create_function(
     statement: tree.CreateFunction, text: str, catalog: Catalog, settings: Mapping[str, str]
 ) -> Outcome:
-    """What CREATE FUNCTION comes to. Raises StatementError."""
+    """The outcome of CREATE FUNCTION. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
     if not is_on(settings, ENABLED):
         raise StatementError(f"functions in Python are switched off by {ENABLED}", at)
@@ -41,7 +41,7 @@ def create_function(
 
 
 def drop_function(statement: tree.DropFunction, catalog: Catalog) -> Outcome:
-    """What DROP FUNCTION comes to. Raises StatementError."""
+    """The outcome of DROP FUNCTION. Raises StatementError."""
     name, at = statement.name.upper(), statement.span
     path = _path(name, "drop")
     if lookup(name) is not None:
@@ -68,7 +68,7 @@ def functions_called(statement: tree.SyntaxNode, catalog: Catalog) -> tuple[str,
 
 
 def check_function(function: UserFunction, aggregate: bool) -> UserFunction:
-    """The function with what its text says of it. Raises StatementError, and BadCode where the text is at fault."""
+    """The function, completed from its text. Raises StatementError, or BadCode if the text is not valid."""
     if not re.fullmatch(r"[A-Za-z_]\w*", function.name, re.ASCII):
         raise StatementError(f"{identifier(function.name)} is no name for a function", None, "letters, digits and _")
     if lookup(function.name) is not None:
@@ -82,7 +82,7 @@ def check_function(function: UserFunction, aggregate: bool) -> UserFunction:
 
 
 def functions_in_file(text: str, file: str) -> Iterator[UserFunction]:
-    """The functions that a file of Python declares (udf/files.py). Raises BadCode, StatementError."""
+    """The functions declared in a Python file (udf/files.py). Raises BadCode, StatementError."""
     for declaration in declared(text):
         try:
             header = parse_function_header(declaration.signature)
@@ -107,7 +107,7 @@ def functions_in_file(text: str, file: str) -> Iterator[UserFunction]:
 
 
 def _builtin_type(type: SqlType, declaration: DeclaredFunction) -> SqlType:
-    """The type without custom types: a file is loaded before any exists."""
+    """The type of a declaration, without custom types: a file is loaded before any of them exists."""
     try:
         return sources.expand(type, {}, Span(declaration.line, 1))
     except StatementError as error:
@@ -149,7 +149,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
 
 
 def _place(body: tree.Block, line: int) -> Span:
-    """The place in the statement of a line of the function; its first line may be the one after the $$."""
+    """The position in the statement of a line of the function; its first line may be the one after the $$."""
     behind = body.text.replace("\r\n", "\n").startswith("\n")
     down = line - 1 + behind
     return Span(body.span.line + down, 1 if down else body.span.column, body.span.file)
@@ -167,7 +167,7 @@ def _kind(function: UserFunction) -> str:
 
 
 def explained(functions: Sequence[str]) -> str:
-    """What EXPLAIN says of the users' functions that a query calls; "" where there are none."""
+    """EXPLAIN's line about the users' functions that a query calls; "" if there are none."""
     if not functions:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""INSERT INTO … VALUES: one row of constants, checked against the source it goes to (docs/reference/statements.md)."""
+"""INSERT INTO … VALUES: one row of constants, checked against its target (docs/reference/statements.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -25,7 +25,7 @@ ROWTIME = Column("ROWTIME", BIGINT)
 
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
-    """The row of the statement: its expressions refer to no column. Raises StatementError."""
+    """The row of the statement; its expressions do not refer to columns. Raises StatementError."""
     if not is_on(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
@@ -50,7 +50,7 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
 
 
 def _check_no_columns(value: tree.Expression) -> None:
-    """Raises StatementError where a value refers to a column; names of lambda parameters are none."""
+    """Raises StatementError if a value refers to a column; names of lambda parameters do not count as columns."""
     parameters = {name for e in value.walk() if isinstance(e, tree.Lambda) for name in e.parameters}
     for reference in value.walk():
         if isinstance(reference, tree.ColumnRef) and (reference.source or reference.name not in parameters):
@@ -60,7 +60,7 @@ def _check_no_columns(value: tree.Expression) -> None:
 
 
 def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
-    """The columns that the values are for, in the values' order; ROWTIME, ROWKEY and ROWVALUE count as some."""
+    """The target columns of the values, in their order; ROWTIME, ROWKEY and ROWVALUE count as columns."""
     if not statement.columns:
         return list(sink.schema)
     parts = statement.parts or (None,) * len(statement.columns)
@@ -84,7 +84,7 @@ def _column(name: str, part: str | None, sink: Source, at: Span) -> Column:
 
 
 def writable(name: str, at: Span, catalog: Catalog) -> Source:
-    """The source of that name, if rows may be inserted into it. Raises StatementError that says why not."""
+    """The source of that name, if rows may be inserted into it; otherwise raises StatementError with the reason."""
     if name not in catalog.sources:
         raise StatementError(
             f"Cannot insert values into an unknown stream/table: {identifier(name)}",
@@ -117,7 +117,7 @@ def _expressions_by_column(
 def _column_expressions(
     column: Column, value: tree.Expression, sink: Source, scope: NameScope
 ) -> Iterator[tuple[Column, TypedExpression]]:
-    """The columns that a value is for, and its expression for each: ROWKEY and ROWVALUE are for all of a side."""
+    """The target columns of a value with an expression for each: ROWKEY and ROWVALUE cover all columns of a side."""
     if column == ROWTIME:
         yield column, _rowtime(value, scope)
         return

@@ -1,9 +1,9 @@
-"""FROM … JOIN …: from several sources to a chain of joins, and the names that reach its columns.
+"""FROM … JOIN …: from several sources to a chain of joins, and the scope that resolves names to its columns.
 
 Rules: docs/reference/joins.md.
 
-Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is what
-its condition compares, and a side whose key is another expression is repartitioned. So the last of
+Each source is first reduced to the columns that the query uses. The joins nest to the left; the key of a join is the
+expression that its condition compares, and a side with another key is repartitioned. So the last statement of
 
     CREATE STREAM orders (id INT KEY, item STRING, place STRING)
       WITH (kafka_topic='orders', value_format='JSON', partitions=1);
@@ -54,7 +54,7 @@ _OUTER = {
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
-    """A source of the FROM: the node that reads it, its name in the query, and the place of that."""
+    """A source of the FROM: the node that reads it, its name in the query, and its position."""
 
     read: Read
     alias: str
@@ -63,11 +63,11 @@ class JoinInput:
 
 @dataclass(frozen=True, slots=True)
 class JoinedSources:
-    """A query's joins: `node` gives the rows, `scope` reaches the columns, all of them in the value.
+    """A query's joins: `node` produces the rows, `scope` resolves names to columns, all of which are in the value.
 
-    `everything` are the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable`
-    are the columns that may name the key; where there is none, `synthetic` is its name. Of a foreign-key join `own`
-    are the left table's key columns, which remain the key.
+    `everything` has the columns of `*` as (alias, name), `shared` the names that more than one source has. `viable` has
+    the columns that may name the key; if there is none, `synthetic` is its name. For a foreign-key join, `own` has the
+    left table's key columns, which stay the key.
     """
 
     node: Join
@@ -109,7 +109,7 @@ class JoinedSources:
 
 
 def _with_key_columns(scope: NameScope, keys: dict[typed.TypedExpression, int]) -> NameScope:
-    """The scope in which these columns refer to the key columns of these indexes."""
+    """The scope in which these columns refer to the key columns at these indexes."""
     columns = []
     for column in scope.columns:
         index = keys.get(bare(column.ref))
@@ -162,7 +162,7 @@ class _JoinSide:
 
     @property
     def key(self) -> typed.TypedExpression | None:
-        """The one key column, if there is only one."""
+        """The key column, if there is exactly one."""
         return bare(self.keys[0].ref) if len(self.keys) == 1 else None
 
 
@@ -229,7 +229,7 @@ def _check_windows(inputs: Sequence[JoinInput]) -> None:
 
 
 def _add_join(inputs: Sequence[JoinInput]) -> bool:
-    """Whether windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
+    """True if windows of several sizes may be joined by their starts, as ksqlDB does for keys with a schema."""
     formats = [find(i.read.origin.key.format) for i in inputs]
     timed = all(i.read.origin.windowed is not None and i.read.origin.windowed.size_ms is not None for i in inputs)
     return timed and all(f is not None and f.infers for f in formats)
@@ -256,7 +256,7 @@ def _shared(inputs: Sequence[JoinInput]) -> frozenset[str]:
 
 
 def _everything(inputs: Sequence[JoinInput], moved: bool) -> Iterable[tuple[str, str]]:
-    """The columns of `*`. With PARTITION BY, pseudo-columns are among them, as in ksqlDB."""
+    """The columns of `*`. With PARTITION BY they include pseudocolumns, as in ksqlDB."""
     for i in inputs:
         yield from ((i.alias, name) for name in _names(i.read, moved))
 
@@ -282,7 +282,7 @@ def _sides(query: tree.SelectQuery, inputs: Sequence[JoinInput]) -> tuple[_JoinS
 
 
 def _used(read: Read, names: set[str], whole: bool, pseudo: bool) -> tuple[typed.ColumnReference, ...]:
-    """The columns that the query names; others need not go through its joins."""
+    """The columns that the query uses; the others are dropped before the joins."""
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
     own = [r for r in refs(read.schema) if whole or r.name in names]
     pseudo_columns = [r for r in PSEUDO.values() if pseudo or r.name in names]
@@ -297,7 +297,7 @@ def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int
     node = Select(read, keys, tuple(NamedExpression(r.name, r, identifier(r.name)) for r in used))
     places = {bare(r): width + i for i, r in enumerate(used)}
     bounds = WINDOW_COLUMNS if read.origin.windowed is not None else ()
-    # A column that the query does not name has no place, and is here for hints alone.
+    # A column that the query does not use has no position; it is only here for hints in errors.
     parts = {bare(r): part_of(c) for r, c in zip(refs(read.schema), read.schema, strict=True)}
     columns = tuple(
         ScopeColumn(
@@ -315,7 +315,7 @@ def _side(source: JoinInput, used: tuple[typed.ColumnReference, ...], width: int
 
 
 class _JoinChain:
-    """The joins so far. `same` are the expressions known to be equal to the key that the rows have now."""
+    """The joins so far. `same` has the expressions that are known to equal the current key of the rows."""
 
     def __init__(self, sides: tuple[_JoinSide, ...], base: NameScope, synthetic: str) -> None:
         self.sides, self.base, self.synthetic = sides, base, synthetic
@@ -325,12 +325,12 @@ class _JoinChain:
         self.same: list[typed.TypedExpression] = [first] if first is not None else []
 
     def viable(self, columns: Iterable[ScopeColumn]) -> tuple[ScopeColumn, ...]:
-        """The columns that are the key under another name, in order of preference."""
+        """The columns that equal the key, in order of preference."""
         places = {bare(c.ref): c for c in columns if c.ref.index >= 0}
         return tuple(places[s] for s in self.same if s in places)
 
     def add(self, join: tree.JoinClause, place: int) -> None:
-        """One more join. Raises StatementError."""
+        """Add a join to the chain. Raises StatementError."""
         right, visible = self.sides[place], self.sides[: place + 1]
         scope = replace(self.base, columns=tuple(c for s in visible for c in s.columns))
         left_key, right_key = _criterion(join, scope, visible)
@@ -344,7 +344,7 @@ class _JoinChain:
         foreign = moves[0] and self.node.kind is RelationKind.TABLE
         near = _join_window(join, self.node.kind, right.node.kind)
         width = len(self.node.schema.value)
-        # A tombstone has a key and no value.
+        # A tombstone has a key but no value.
         rows_key = left_key if moves[0] else _key(self.node)
         right_rows_key = _shifted(right_key, width) if moves[1] else _key(right.node)
         name, text = self._name(left_key, right_key, outer), to_sql(join.condition)
@@ -355,7 +355,7 @@ class _JoinChain:
         self._follow(left_key, right_key, outer, moves[0], foreign)
 
     def _moving(self, moves: tuple[bool, bool], right: _JoinSide) -> tuple[bool, bool]:
-        """Which sides have to be repartitioned: those with another key, and one of two whose key bytes differ."""
+        """Which sides are repartitioned: those with another key, and one of two whose keys are encoded differently."""
         alike = self.sides[0].input.read.origin.key == right.input.read.origin.key
         if any(moves) or alike:
             return moves
@@ -380,7 +380,7 @@ class _JoinChain:
             self.same = list(dict.fromkeys([*before, bare(left_key), bare(right_key)]))
 
     def _name(self, left_key: typed.TypedExpression, right_key: typed.TypedExpression, outer: OuterSides) -> str:
-        """The key's name, for messages: that of the first column it may be called after."""
+        """The key's name in messages: that of the first column that may name it."""
         places = {bare(c.ref): c for s in self.sides for c in s.columns if c.ref.index >= 0}
         column = places.get(bare(left_key)) or places.get(bare(right_key))
         return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
@@ -418,9 +418,9 @@ def _key(node: PlanNode) -> typed.TypedExpression:
 
 
 def repartition_streams(plan: PlanNode, partitions: Mapping[str, int]) -> PlanNode:
-    """The plan in which a join of two streams repartitions its right side where their topics' partitions differ.
+    """The plan in which a stream-stream join repartitions its right side if the topics' partitions differ.
 
-    `partitions` are those of the topics by name, as far as they are known.
+    `partitions` has the number of partitions of each known topic.
     """
 
     def repartitioned(node: PlanNode) -> PlanNode | None:
@@ -451,7 +451,7 @@ def _shifted(expression: typed.TypedExpression, width: int) -> typed.TypedExpres
 def _criterion(
     join: tree.JoinClause, scope: NameScope, visible: Sequence[_JoinSide]
 ) -> tuple[typed.TypedExpression, typed.TypedExpression]:
-    """The two sides of the criterion: the expression over the rows so far, and that over the new source."""
+    """The two sides of the condition: the expression over the rows so far, and the one over the new source."""
     condition, new_alias = join.condition, visible[-1].alias
     if not isinstance(condition, tree.Comparison) or condition.operator != "=":
         fact = "only one equality is supported"
@@ -474,7 +474,7 @@ def _criterion(
 def _alias(
     expression: typed.TypedExpression, written: tree.Expression, whole: tree.Expression, visible: Sequence[_JoinSide]
 ) -> str:
-    """The one source that an expression refers to."""
+    """The alias of the only source that an expression refers to."""
     owners: dict[typed.TypedExpression, str] = {c.ref: s.alias for s in visible for c in s.columns if c.ref.index >= 0}
     aliases = {owners[r] for r in expression.walk() if r in owners}
     if len(aliases) != 1:

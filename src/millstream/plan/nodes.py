@@ -1,8 +1,8 @@
-"""The plan: few kinds of nodes, each a frozen value whose schema is derived.
+"""The nodes of a plan: few kinds, each a frozen value whose schema is derived.
 
-A node's rows have a key struct, a value struct (null: a null value, a tombstone of a table), headers, a
-rowtime, and the partition and offset of the record they come from. References in a node's expressions are
-positions in its source's schema. Header columns are value columns from the Read on.
+A node's rows have a key struct, a value struct (null: a null value, a tombstone of a table), headers, a rowtime, and
+the partition and offset of their source record. References in a node's expressions are positions in its source's
+schema. Header columns are value columns from the Read on.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from millstream.model.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class NamedExpression:
-    """An expression and the name of the column it makes; `text` is its SQL, for people."""
+    """An expression and the name of its column; `text` is its SQL, for messages."""
 
     name: str
     expression: TypedExpression
@@ -27,7 +27,7 @@ class NamedExpression:
 
 
 class PlanNode(TreeNode["PlanNode"]):
-    """A relation: `schema` says its columns, `kind` whether its rows are events or rows of a table."""
+    """A relation: `schema` has its columns, `kind` says if its rows are events or rows of a table."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class PlanNode(TreeNode["PlanNode"]):
 
     @property
     def kind(self) -> RelationKind:
-        """Whether the rows are events of a stream or rows of a table."""
+        """STREAM if the rows are events, TABLE if they are rows of a table."""
         raise NotImplementedError
 
 
@@ -46,9 +46,9 @@ class PlanNode(TreeNode["PlanNode"]):
 class Read(PlanNode):
     """The records of a source's topic, decoded; a record that cannot be read is logged and left out.
 
-    Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one;
-    a record whose time is none is left out, or ends the query where `strict` (ksql.timestamp.throw.on.invalid).
-    Where `fatal` a record that cannot be read ends the query too (ksql.fail.on.deserialization.error).
+    Of a table, a record without key is left out too. The rowtime is the source's timestamp column if it has one; a
+    record with an invalid time is left out, or ends the query if `strict` (ksql.timestamp.throw.on.invalid). If
+    `fatal`, a record that cannot be read ends the query too (ksql.fail.on.deserialization.error).
     """
 
     origin: Source
@@ -57,7 +57,7 @@ class Read(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        """The source's columns; a header column is one of the value's."""
+        """The source's columns; header columns are in the value."""
         return Schema(tuple(_as_value(c) for c in self.origin.schema))
 
     @property
@@ -72,10 +72,10 @@ def _as_value(column: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Filter(PlanNode):
-    """The rows for which `condition` is true; of a table, one that was among them and no longer is becomes a tombstone.
+    """The rows for which `condition` is true; a row of a table that no longer satisfies it becomes a tombstone.
 
-    A table that is read, or the result of a foreign-key join, does not tell which value a row replaces: there the
-    filter `remembers` for each key whether its row is among them.
+    The rows of a table that is read, or of a foreign-key join, do not carry the value they replace; over these the
+    filter `remembers`: it stores for each key if its row has passed.
     """
 
     source: PlanNode
@@ -94,16 +94,16 @@ class Filter(PlanNode):
 
     @property
     def remembers(self) -> bool:
-        """Whether the filter has a state for each key."""
+        """True if the filter stores a state for each key."""
         foreign = isinstance(self.source, Join) and self.source.foreign
         return self.kind is RelationKind.TABLE and (isinstance(self.source, Read) or foreign)
 
 
 @dataclass(frozen=True, slots=True)
 class Flatten(PlanNode):
-    """A row for each element that the table `functions` give, zipped, shorter ones padded with null.
+    """A row for each element that the table `functions` return, zipped; shorter lists are padded with null.
 
-    The elements are appended to the value. A row for which all give nothing vanishes.
+    The elements are appended to the value. If all functions return nothing, there is no row.
     """
 
     source: PlanNode
@@ -123,11 +123,11 @@ class Flatten(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How rows of a group are divided by time, all in milliseconds.
+    """How the rows of a group are divided by time, in milliseconds.
 
-    `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Rows that come more than
-    `grace` after their window's end, in stream time, are left out. `final`: a window's row comes once, when it closes;
-    with `drops_expired` not that of a window whose start is then older than the retention.
+    `size` is the gap of a SESSION; `advance` is that of a HOPPING window, else the size. Rows that arrive more than
+    `grace` after their window's end, in stream time, are left out. `final`: a window's row is emitted once, when it
+    closes; with `drops_expired` it is not emitted if the window's start is older than the retention by then.
     """
 
     type: str
@@ -140,13 +140,13 @@ class Window:
 
     @property
     def windowed(self) -> Windowed:
-        """The windows of a source with such keys."""
+        """The windows in the keys of this aggregation's rows."""
         return Windowed(self.type, None if self.type == "SESSION" else self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One call of an aggregate function: what it is computed from, and how."""
+    """One call of an aggregate function, with its arguments."""
 
     name: str
     type: SqlType
@@ -157,9 +157,9 @@ class AggregateCall:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(PlanNode):
-    """A row for each group of the source's rows, written anew at each of them; with a window, a row for each window.
+    """A row for each group of the source's rows, emitted at each change; with a window, a row for each window.
 
-    A row of which a key is null is left out, and one without value; of a table, the old row is taken back first.
+    A row with a null key or without value is left out; for a table, the old row is first removed from its group.
     """
 
     source: PlanNode
@@ -175,12 +175,12 @@ class Aggregate(PlanNode):
 
     @property
     def kind(self) -> RelationKind:
-        """A table, whatever is aggregated."""
+        """Always a table."""
         return RelationKind.TABLE
 
     @property
     def shuffles(self) -> int:
-        """How many exchanges the plan has for it: a table's rows first go to the task that knows their old row."""
+        """The number of exchanges: a table's rows are first sent to the task that stores the old row of their key."""
         return 2 if self.source.kind is RelationKind.TABLE else 1
 
 
@@ -193,7 +193,7 @@ class Rekey(PlanNode):
 
     @property
     def schema(self) -> Schema:
-        """The new keys, then the value columns, and what was the key among them."""
+        """The new keys, then the value columns, including the old key."""
         keys = tuple(Column(k.name, type_of(k.expression), RecordPart.KEY) for k in self.keys)
         old = tuple(replace(c, part=RecordPart.VALUE) for c in self.source.schema.key)
         return Schema((*keys, *self.source.schema.value, *old))
@@ -205,7 +205,7 @@ class Rekey(PlanNode):
 
 
 class OuterSides(Enum):
-    """Of which sides a row without counterpart stays, the other side's columns null."""
+    """The sides whose unmatched rows are emitted, with null for the other side's columns."""
 
     NONE = "INNER"
     LEFT = "LEFT"
@@ -214,12 +214,12 @@ class OuterSides(Enum):
 
     @property
     def left(self) -> bool:
-        """Whether unmatched rows of the left side are emitted."""
+        """True if unmatched rows of the left side are emitted."""
         return self in (OuterSides.LEFT, OuterSides.FULL)
 
     @property
     def right(self) -> bool:
-        """Whether unmatched rows of the right side are emitted."""
+        """True if unmatched rows of the right side are emitted."""
         return self in (OuterSides.RIGHT, OuterSides.FULL)
 
 
@@ -228,7 +228,7 @@ class JoinWindow:
     """The window of a stream-stream join, in ms: rows join where right - left is from -`before` to `after`.
 
     An outer join emits an unmatched row once stream time is more than `grace` past the window's end; with `eager` it
-    emits it at once, and a joined row should a counterpart come.
+    emits it at once, and later a joined row if a match arrives.
     """
 
     before: int
@@ -239,12 +239,12 @@ class JoinWindow:
 
 @dataclass(frozen=True, slots=True)
 class Join(PlanNode):
-    """Rows of two sides that have the same key; the value is the left's columns, then the right's.
+    """Joined rows of two sides with equal keys; the value is the left's columns, then the right's.
 
-    The key is the compared expression, but for a `foreign`-key join: there each row of the left table looks up the
+    The key is the compared expression, except for a `foreign`-key join: there each row of the left table looks up the
     right row whose key equals `left_key`, and keeps its own key. `left_key` and `right_key` are expressions over their
-    side's rows; `name` is the key's name. `window` is that of a stream-stream join. `repartitions` tells for either
-    side whether its rows are shuffled by the join key.
+    side's rows; `name` is the key's name. `window` is that of a stream-stream join. `repartitions` has, for each side,
+    True if its rows are shuffled by the join key.
     """
 
     left: PlanNode
@@ -260,7 +260,7 @@ class Join(PlanNode):
 
     @property
     def shuffles(self) -> int:
-        """How many exchanges the plan has for it: by a foreign key to the right table's task, and back."""
+        """The number of exchanges: a foreign-key join sends rows to the right table's task, and back."""
         return 3 if self.foreign else 1
 
     @property
@@ -319,7 +319,7 @@ class Write(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class ClientOutput(PlanNode):
-    """The rows given to a client: `columns` computed over the source's rows, one flat row each (a transient query)."""
+    """The rows for a client: `columns` computed over the source's rows, one flat row each (a transient query)."""
 
     source: PlanNode
     columns: tuple[NamedExpression, ...]
@@ -337,7 +337,7 @@ class ClientOutput(PlanNode):
 
 
 def windowed(node: PlanNode) -> Windowed | None:
-    """The windows in the keys of a node's rows; None where they have none."""
+    """The windows in the keys of a node's rows; None if the keys have no windows."""
     if isinstance(node, Aggregate):
         return node.window.windowed if node.window else None
     if isinstance(node, Read):
@@ -362,7 +362,7 @@ def joins(node: PlanNode) -> Iterator[Join]:
 
 
 def lookup_tables(node: PlanNode) -> tuple[Source, ...]:
-    """The tables in which streams of a plan look rows up, each once."""
+    """The distinct tables in which streams of a plan look up rows."""
     table_sides = (
         join.right for join in joins(node) if join.kind is RelationKind.STREAM and join.right.kind is RelationKind.TABLE
     )
@@ -375,19 +375,20 @@ def groups(node: PlanNode) -> Iterator[Aggregate]:
 
 
 def remembering(node: PlanNode) -> tuple[Filter, ...]:
-    """The filters of a plan that have a state. One whose rows are grouped needs none: a tombstone is in no group."""
+    """The filters of a plan that have a state. A filter whose rows are grouped needs none: tombstones are not
+    grouped."""
     grouped = [group.source for group in groups(node)]
     filters = (n for n in node.walk() if isinstance(n, Filter) and n.remembers)
     return tuple(f for f in filters if all(f is not source for source in grouped))
 
 
 def retention(node: PlanNode) -> int | None:
-    """How long the windows of a plan's rows are kept, in ms of stream time; None where it makes none."""
+    """How long the windows of a plan's rows are kept, in ms of stream time; None if it has no windows."""
     return max((g.window.retention for g in groups(node) if g.window is not None), default=None)
 
 
 def reads(node: PlanNode) -> tuple[Source, ...]:
-    """The sources that a plan reads, left to right, each once."""
+    """The distinct sources that a plan reads, left to right."""
     return tuple({leaf.origin.name: leaf.origin for leaf in leaves(node)}.values())
 
 

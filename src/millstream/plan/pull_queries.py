@@ -1,8 +1,7 @@
-"""Pull queries on tables: which keys a WHERE selects, and which conditions are left to check on each row.
+"""Pull queries on tables: which keys a WHERE selects, and which conditions remain to be checked on each row.
 
-A WHERE is brought into alternatives (OR) of conditions (AND). An alternative that gives every key column a value
-looks rows up; one that bounds a single key column reads a range; any other reads the whole table
-(docs/reference/queries.md).
+A WHERE is converted to alternatives (OR) of conditions (AND). An alternative that gives every key column a value is a
+lookup; one that bounds a single key column reads a range; any other reads the whole table (docs/reference/queries.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from millstream.model.types import STRING
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
-# An AND of ORs beyond this many alternatives is not worth taking apart.
+# An AND of ORs with more alternatives than this is not converted.
 ALTERNATIVES = 64
 TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
@@ -39,7 +38,7 @@ _BOUNDS = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND)
 
 @dataclass(frozen=True, slots=True)
 class KeyBound:
-    """That a window's start or end, or a key column, stands in relation `operator` (< <= > >= =) to a constant."""
+    """A condition on a window's start or end, or a key column: `operator` (< <= > >= =) and a constant."""
 
     where: ColumnPlace
     operator: str
@@ -48,7 +47,7 @@ class KeyBound:
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """The rows of these keys: for each key column the constants that it may equal. `windows` bounds their windows."""
+    """The rows with these keys: for each key column the constants that it may equal. `windows` bounds their windows."""
 
     keys: tuple[tuple[TypedExpression, ...], ...]
     windows: tuple[KeyBound, ...] = ()
@@ -56,7 +55,7 @@ class KeyLookup:
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The rows whose single key column is within `limits`."""
+    """The rows whose only key column is within `limits`."""
 
     limits: tuple[KeyBound, ...]
     windows: tuple[KeyBound, ...] = ()
@@ -74,9 +73,9 @@ Access = KeyLookup | KeyRange | FullScan
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """A pull query on a table: `accesses` reach its rows, `plan` is what each row then goes through.
+    """A pull query on a table: `accesses` read its rows, `plan` is then applied to each row.
 
-    `plan` leaves out the conditions that an access answers alone.
+    `plan` does not contain conditions that an access guarantees.
     """
 
     source: Source
@@ -86,7 +85,7 @@ class PullPlan:
 
 @dataclass(slots=True)
 class _Alternative:
-    """One alternative of a WHERE, sorted out. `missed` are conditions that no access helps with."""
+    """One alternative of a WHERE, by kind of condition. `missed` has the conditions that no access can use."""
 
     equal: dict[int, tuple[TypedExpression, ...]] = field(default_factory=dict)
     ranges: list[KeyBound] = field(default_factory=list)
@@ -94,7 +93,7 @@ class _Alternative:
     missed: list[TypedExpression] = field(default_factory=list)
 
     def exact(self, width: int) -> bool:
-        """Whether a lookup of `width` key columns gives the alternative's rows and no others."""
+        """True if a lookup of `width` key columns returns exactly the alternative's rows."""
         return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
 
 
@@ -109,9 +108,9 @@ def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) 
 
 
 def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
-    """How a pull query on a table is answered.
+    """The plan of a pull query on a table.
 
-    Raises StatementError where the table is not kept for reading, or needs a scan that the settings forbid.
+    Raises StatementError if the table is not materialised, or the settings forbid the scan that it needs.
     """
     source, node = query.sources[0], query.plan.source
     check_queryable(source, at)
@@ -129,7 +128,7 @@ def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> P
 
 
 def _one_writing(source: Source) -> bool:
-    """Whether equal keys are equal bytes: what others write to the topic of a SOURCE table may look as it likes."""
+    """True if equal keys have equal bytes, which is not certain for the topic of a SOURCE table: others write it."""
     return not source.read_only or source.key.format == "KAFKA"
 
 
@@ -146,17 +145,17 @@ def check_queryable(source: Source, at: Span) -> None:
 
 
 def _merged(accesses: Sequence[Access]) -> tuple[Access, ...]:
-    """One reading of the whole table makes all others needless."""
+    """If one access reads the whole table, the others are redundant."""
     if len(accesses) > 1 and not all(isinstance(a, KeyLookup) for a in accesses):
         return (FullScan(),)
     return tuple(accesses)
 
 
-# ---------------------------------------------------------------- a WHERE taken apart
+# ---------------------------------------------------------------- the alternatives of a WHERE
 
 
 def _alternatives(condition: TypedExpression) -> list[tuple[TypedExpression, ...]]:
-    """The OR of ANDs that `condition` is; itself alone where that would be too long."""
+    """The condition as an OR of ANDs; unchanged if that would be too long."""
     alternatives = _spread(condition)
     return alternatives if len(alternatives) <= ALTERNATIVES else [(condition,)]
 
@@ -211,7 +210,7 @@ def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
 
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
-    """The key column or window bound that is compared, the operator with it at the left, and the constant."""
+    """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
     if not isinstance(condition, TypedComparison) or condition.operator not in _TURNED:
         return None
     for one, other, operator in (
@@ -225,7 +224,7 @@ def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpre
 
 
 def _column(expression: TypedExpression) -> ColumnReference | None:
-    """The column that an expression is, seen through conversions to a wider number."""
+    """The column that an expression is, ignoring conversions to a wider number."""
     while isinstance(expression, TypedCast) and _is_widening(expression):
         expression = expression.operand
     return expression if isinstance(expression, ColumnReference) else None
@@ -249,14 +248,14 @@ def _access(alternative: _Alternative, width: int) -> Access:
     return FullScan(windows)
 
 
-# ---------------------------------------------------------------- what may not be scanned
+# ---------------------------------------------------------------- forbidden scans
 
 
 def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings: Mapping[str, str], at: Span) -> None:
-    """Without table scans each alternative has to be a lookup, or one bound of a single key column."""
+    """If table scans are off, each alternative must be a lookup, or one bound of a single key column."""
     if is_on(settings, TABLE_SCAN):
         return
-    # Of a range of other keys, and of windows, ksqlDB reads the whole table too, and refuses it here.
+    # For a range of other key types, and of windows, ksqlDB reads the whole table too, and refuses it here.
     ordered = source.schema.key[0].type == STRING and source.windowed is None
     ranges = is_on(settings, RANGE_SCAN) and ordered and len(alternatives) == 1
     why = (
@@ -269,7 +268,7 @@ def _check_scans(alternatives: Sequence[_Alternative], source: Source, settings:
 
 
 def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:
-    """Why an alternative needs the whole table, None where it does not."""
+    """Why an alternative needs the whole table; None if it does not."""
     keys = source.schema.key
     about = [
         m
@@ -299,7 +298,7 @@ def _why(alternative: _Alternative, source: Source, ranges: bool) -> str | None:
 
 
 def _about_key(condition: TypedExpression) -> bool:
-    """Whether a comparison has a key column for one of its sides."""
+    """True if one side of a comparison is a key column."""
     sides: tuple[TypedExpression, ...] = (
         (condition.left, condition.right) if isinstance(condition, TypedComparison) else ()
     )
@@ -309,7 +308,7 @@ def _about_key(condition: TypedExpression) -> bool:
 
 
 def _fixed(condition: TypedExpression) -> bool:
-    """Whether a comparison is with constants alone."""
+    """True if a comparison is with constants only."""
     if isinstance(condition, TypedInList):
         return all(map(_is_constant, condition.items))
     return isinstance(condition, TypedComparison) and (_is_constant(condition.left) or _is_constant(condition.right))

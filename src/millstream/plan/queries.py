@@ -1,15 +1,15 @@
 """SELECT: from the tree of a query to its plan (docs/reference/queries.md).
 
 The order of a query is fixed: read, filter, flatten (table functions), rekey (PARTITION BY) or aggregate (GROUP BY),
-select. Each step is a function from one Relation (a plan node, and the names that reach its columns) to the next;
-`plan_persistent` and `plan_transient` are the two roads through them. So the last of
+select. Each step is a function from one Relation (a plan node, and the names that resolve to its columns) to the next;
+`plan_persistent` and `plan_transient` compose them. So the last statement of
 
     CREATE STREAM flights (id STRING KEY, origin STRING, delays ARRAY<INT>)
       WITH (kafka_topic='flights', value_format='JSON', partitions=1);
     CREATE STREAM late AS
       SELECT origin, id, EXPLODE(delays) * 60 AS delay FROM flights WHERE origin <> 'JFK' PARTITION BY origin;
 
-becomes, the last node first, as EXPLAIN prints it
+becomes (the last node first, as EXPLAIN prints it)
 
     Select ORIGIN KEY, ID, EXPLODE(DELAYS) * 60 AS DELAY
       Partition by ORIGIN
@@ -17,7 +17,8 @@ becomes, the last node first, as EXPLAIN prints it
           Filter ORIGIN <> 'JFK'
             Read STREAM FLIGHTS from topic flights (key KAFKA, value JSON)
 
-No name is left in the nodes' expressions: ID is the column that Partition appended to the value, the old key.
+The nodes' expressions contain no names: ID is the position of the column that Partition appended to the value, the old
+key.
 """
 
 from collections import Counter
@@ -75,10 +76,10 @@ class ProjectionItem:
 
 @dataclass(slots=True)
 class Aliases:
-    """Makes names for columns that have none; `taken` are those of the sources' columns and those made so far.
+    """Generates names for columns without alias; `taken` has the sources' columns and the names generated so far.
 
-    `keys` are the expressions that became key columns under a name of their own. A name in `shared` is that of
-    columns of several sources: theirs begin with the source's.
+    `keys` has the expressions that became key columns under a name of their own. A name in `shared` belongs to columns
+    of several sources, so that it is prefixed with the source's name.
     """
 
     taken: set[str]
@@ -87,7 +88,7 @@ class Aliases:
     shared: frozenset[str] = frozenset()
 
     def of(self, expression: tree.Expression) -> str:
-        """The name of an expression without alias: a column's own, a field's (numbered where taken), KSQL_COL_n."""
+        """The name of an expression without alias: a column's own, a field's (numbered if taken), KSQL_COL_n."""
         if isinstance(expression, tree.ColumnRef):
             return self._of_column(expression)
         if expression in self.keys:
@@ -98,7 +99,7 @@ class Aliases:
         return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
     def of_key(self, expression: tree.Expression, name: str | None) -> str:
-        """The name of a new key column: `name` if there is one. The expression has the same name in the projection."""
+        """The name of a new key column: `name` if it has one. In the projection the expression gets the same name."""
         self.keys[expression] = name or self.of(expression)
         return self.keys[expression]
 
@@ -120,7 +121,7 @@ class Aliases:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A plan so far and the names that reach its columns. `hidden` are value columns that `*` leaves out.
+    """A plan so far and the names that resolve to its columns. `hidden` are value columns that `*` leaves out.
 
     `joined` are the query's joins, if any; with `bounds`, `*` includes the window bounds of a windowed source.
     """
@@ -134,7 +135,7 @@ class Relation:
 
 
 def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settings: Mapping[str, str]) -> Select:
-    """The plan of a query that a sink keeps: its key columns each projected once. Raises StatementError."""
+    """The plan of a query with a sink, whose key columns are each projected once. Raises StatementError."""
     if query.limit is not None:
         raise StatementError(
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
@@ -150,7 +151,7 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
 
 
 def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
-    """The plan of a SELECT that a client reads: any columns, keys or not. Raises StatementError."""
+    """The plan of a SELECT for a client: any columns, with or without keys. Raises StatementError."""
     query = clauses.in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
     if query.emit is None:
         clauses.check_pull(query)
@@ -168,14 +169,14 @@ def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: M
 
 
 def _logical_view(query: tree.SelectQuery, catalog: Catalog) -> tree.SelectQuery:
-    """The query with every column by its own name, whichever view of the schemas it was written in."""
+    """The query with every column by its own name, whichever view of the schemas it was written for."""
     places = (query.source, *(j.source for j in query.joins))
     known = ((s.alias or s.name, catalog.sources.get(s.name)) for s in places)
     return views.to_logical_view(query, [(alias, source) for alias, source in known if source is not None])
 
 
 def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
-    """In a pull query on a table IN is one = for each value, as in ksqlDB: no text where a number is, and no NULL."""
+    """In a pull query on a table IN is one = for each value, as in ksqlDB: no text for a number, and no NULL."""
     in_lambdas = [e for part in condition.walk() if isinstance(part, tree.Lambda) for e in part.body.walk()]
     for part in condition.walk():
         if isinstance(part, tree.InList) and part not in in_lambdas:
@@ -184,7 +185,7 @@ def _check_in_lists(condition: tree.Expression, scope: NameScope) -> None:
 
 
 def _check_twice(columns: Sequence[NamedExpression], items: Sequence[ProjectionItem]) -> None:
-    """A name is that of one column, or of one of the key and one of the value."""
+    """Raises StatementError if a name is used more than once, other than once in the key and once in the value."""
     seen: set[tuple[str, bool]] = set()
     for column, item in zip(columns, items, strict=True):
         one = column.name, isinstance(column.expression, ColumnReference) and column.expression.where is ColumnPlace.KEY
@@ -232,7 +233,7 @@ def _with_join_key(query: tree.SelectQuery, relation: Relation, sink: str) -> Re
 
 
 def _projected(query: tree.SelectQuery, relation: Relation) -> tuple[Relation, tuple[ProjectionItem, ...]]:
-    """The relation that the projection is of, grouped where the query groups, and the projection's columns."""
+    """The relation that is projected, grouped if the query groups, and the projection's columns."""
     if query.group_by is None:
         return relation, tuple(_items(query, relation))
     aggregated = aggregate_rows(query, relation.node, relation.scope)
@@ -337,7 +338,7 @@ def _check_distinct(keys: tuple[NamedExpression, ...], expressions: tuple[tree.E
 
 
 def _changes_key(keys: tuple[NamedExpression, ...], schema: Schema) -> bool:
-    """Whether the key changes: PARTITION BY the present key is no operation."""
+    """True if the key changes: PARTITION BY the current key has no effect."""
     same = tuple(r for r in refs(schema) if r.where is ColumnPlace.KEY)
     return tuple(k.expression for k in keys) != same
 
@@ -350,7 +351,7 @@ def _rekey(
 ) -> Relation:
     """The relation rekeyed: a column that became a key refers to the key, the other old keys to the value.
 
-    A key of a name that was `aliased` to it is reached by that name too.
+    A key whose column was `aliased` can be referred to by the alias too.
     """
     before = relation.node.schema
     node = Rekey(relation.node, keys)
@@ -415,7 +416,7 @@ def _star(source: str | None, relation: Relation, at: Span) -> Iterator[Projecti
 
 
 def _joined_star(source: str | None, relation: Relation, join: JoinedSources, at: Span) -> Iterator[ProjectionItem]:
-    """The columns of all sources, or of one, named after both; before them the key that is none of theirs."""
+    """The columns of all sources, or of one, prefixed with their source's name; first a synthetic key, if any."""
     if source is None and join.synthetic is not None:
         key = tree.ColumnRef(join.synthetic)
         yield ProjectionItem(key, relation.scope.lookup(key), None, at)
@@ -437,7 +438,7 @@ def _fields(struct: tree.Expression, relation: Relation, at: Span) -> Iterator[P
 
 
 def _check_pseudo(item: ProjectionItem) -> None:
-    """Pseudo-columns may be read, not written: their names are refused as aliases and as names of projected columns."""
+    """Pseudocolumns are read-only: their names are refused as aliases and as names of projected columns."""
     name = item.alias
     if name is not None and name in RESERVED_COLUMNS:
         raise StatementError(
@@ -490,7 +491,7 @@ def _select(
 
 
 def _side(item: ProjectionItem) -> str | None:
-    """The side of a column that keeps its name, one that it shares with a column of the other side; else None."""
+    """The side of a column that keeps its name, if a column of the other side has the same name; else None."""
     expression = item.expression
     return expression.part if item.alias is None and isinstance(expression, tree.ColumnRef) else None
 

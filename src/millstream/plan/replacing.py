@@ -1,8 +1,8 @@
-"""CREATE OR REPLACE of a query with a state: whether the new query can go on with the state of the old one.
+"""CREATE OR REPLACE of a query with state: checks that the new query can continue with the state of the old one.
 
-The state of a group is what its aggregates hold, in their order. So the new query needs the same keys, aggregates and
-windows; what is before the groups (WHERE, the source) and after them (HAVING, the projection) may change. A WHERE over
-a table remembers which rows have passed: it may become another condition, but cannot appear or go.
+The state of a group consists of the states of its aggregates, in their order. So the new query needs the same keys,
+aggregates and windows; what precedes the groups (WHERE, the source) and follows them (HAVING, the projection) may
+change. A WHERE over a table stores which rows have passed: its condition may change, but it cannot be added or removed.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from millstream.syntax import parser, tree
 
 
 def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) -> str:
-    """What becomes of the state of the query `old` that `new` replaces, "" where neither groups.
+    """What happens to the state of the query `old` that `new` replaces, for the message; "" if neither groups.
 
-    Raises StatementError where the new query's groups cannot go on with the old one's.
+    Raises StatementError if the new query cannot continue with the old query's state.
     """
     plan = _plan(old, catalog)
     if len(remembering(plan)) != len(remembering(new)):
@@ -53,7 +53,7 @@ def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
 
 
 def _layout(group: Aggregate) -> tuple[object, ...]:
-    """All that the state of a group depends on."""
+    """Everything that determines the state of a group."""
     window = group.window
     shape = (window.type, window.size, window.advance, window.final) if window else None
     calls = tuple((call.text, call.accumulator.state) for call in group.aggregations)

@@ -1,6 +1,6 @@
-"""Statements that change the catalog: what is after them, and the steps to it (docs/reference/statements.md).
+"""Statements that change the catalog: the catalog after each, and the steps to it (docs/reference/statements.md).
 
-Pure: tree, catalog, facts and settings in, an Outcome out. Every error is a StatementError.
+Pure functions of tree, catalog, facts and settings; the result is an Outcome. Every error is a StatementError.
 """
 
 import re
@@ -47,7 +47,7 @@ QUERY_LIMIT = "ksql.query.persistent.active.limit"
 
 
 class PlanningContext:
-    """What a statement is planned against: its own text, the catalog before it, the facts and the settings."""
+    """The input of planning a statement: its text, the catalog before it, the facts and the settings."""
 
     __slots__ = ("catalog", "facts", "settings", "text")
 
@@ -58,14 +58,14 @@ class PlanningContext:
 def outcome(
     statement: tree.Statement, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]
 ) -> Outcome:
-    """What the statement comes to. `text` is its source text. Raises StatementError."""
+    """The outcome of a statement. `text` is its source text. Raises StatementError."""
     result = _outcome(statement, PlanningContext(text, catalog, facts, settings))
     _check_topics(result, statement.span, catalog, settings)
     return replace(result, catalog=_with_topics(result))
 
 
 def _check_topics(result: Outcome, at: Span, before: Catalog, settings: Mapping[str, str]) -> None:
-    """Raises StatementError where the statement would read, write or delete a topic that it may not."""
+    """Raises StatementError if the statement would read, write or delete a topic that is not allowed."""
     for step in result.steps:
         match step:
             case CreateTopic(topic):
@@ -80,7 +80,7 @@ def _check_topics(result: Outcome, at: Span, before: Catalog, settings: Mapping[
 
 
 def _with_topics(result: Outcome) -> Catalog:
-    """The catalog after a statement, with the topics that it creates and without those that it deletes."""
+    """The catalog after a statement, including the topics that it creates and without those that it deletes."""
     created = {step.name for step in result.steps if isinstance(step, CreateTopic)}
     deleted = {step.name for step in result.steps if isinstance(step, DeleteTopic)}
     return replace(result.catalog, topics=(result.catalog.topics | created) - deleted)
@@ -121,7 +121,7 @@ def _declared(statement: tree.CreateSource, old: Source | None, context: Plannin
     if old is not None:
         _check_replaceable(old, source, statement.span, context)
     topic = _declared_topic(source, p, context)
-    # A subject that has a schema keeps it: what is in the topic may be of another's making.
+    # A subject that has a schema keeps it: another application may have registered it for the topic's records.
     new = [s for s in _registrations(source) if s.physical.subject not in context.facts.latest]
     steps: tuple[Step, ...] = (*((topic,) if topic else ()), *new)
     if source.read_only and source.kind is RelationKind.TABLE and is_on(context.settings, MATERIALIZED):
@@ -132,7 +132,7 @@ def _declared(statement: tree.CreateSource, old: Source | None, context: Plannin
 
 
 def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningContext) -> Outcome:
-    """A SOURCE table has a query that cannot be terminated: servers materialize its topic for pull queries."""
+    """A SOURCE table has a query that cannot be terminated: servers materialise its topic for pull queries."""
     id = f"{QueryKind.CREATE_SOURCE_TABLE.value}_{_plain(source.name)}_{context.catalog.next_query}"
     materialized = replace(source, created_by=id)
     settings = tuple(sorted(context.settings.items()))
@@ -143,7 +143,7 @@ def _materialized(source: Source, steps: tuple[Step, ...], context: PlanningCont
 
 
 def _registrations(source: Source) -> list[RegisterSchema]:
-    """The schemas of a source to register; one named by its id is there already."""
+    """The schemas of a source to register; a schema that is named by its id is registered already."""
     written = [s.schema for s in (source.key, source.value) if s.schema is not None and s.format != "PROTOBUF_NOSR"]
     return [RegisterSchema(physical) for physical in written]
 
@@ -240,7 +240,7 @@ def _check_kind(statement: tree.CreateAs, plan: Select) -> None:
 
 
 def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningContext) -> Select:
-    """The plan of a persistent query into `sink`, with repartitioning where the topics of joined streams need it."""
+    """The plan of a persistent query into `sink`, with repartitioning if the topics of joined streams require it."""
     plan = queries.plan_persistent(query, sink, context.catalog, context.settings)
     _check_partitions(plan, at, context)
     result = repartition_streams(plan, {name: topic.partitions for name, topic in context.facts.topics.items()})
@@ -249,10 +249,10 @@ def _planned(query: tree.SelectQuery, sink: str, at: Span, context: PlanningCont
 
 
 def _check_partitions(plan: Select, at: Span, context: PlanningContext) -> None:
-    """A stream looks up a table of as many partitions, as in ksqlDB, unless it is repartitioned for that.
+    """A stream must have as many partitions as the table it looks up, as in ksqlDB, unless it is repartitioned.
 
-    Every join sends its rows to the task of their key, so the rule is one of statements and not of what can run:
-    EQUAL_PARTITIONS switches it off. Streams, and tables, join whatever partitions they have.
+    This restricts statements only: every join sends its rows to the task of their key anyway. EQUAL_PARTITIONS switches
+    it off. Streams with streams, and tables with tables, join whatever partitions they have.
     """
     for join in joins(plan) if is_on(context.settings, EQUAL_PARTITIONS) else ():
         if join.kind is RelationKind.TABLE or join.right.kind is RelationKind.STREAM or any(join.repartitions):
@@ -404,7 +404,7 @@ def _(statement: tree.InsertInto, context: PlanningContext) -> Outcome:
 
 
 def _widened(plan: Select, sink: Source, at: Span) -> Select:
-    """The plan with its numbers cast to the sink's DECIMALs that have room for them."""
+    """The plan with its numbers cast to the sink's DECIMALs, if they fit."""
     targets = sink.schema.value
     if len(targets) != len(plan.columns):
         return plan
@@ -548,7 +548,7 @@ def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ..
 
 
 def _running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
-    """The id as it is written in the catalog. Raises StatementError where it is no query's that runs."""
+    """The query's id as spelled in the catalog. Raises StatementError if there is no such running query."""
     known = next((q for q in catalog.queries if q.upper() == id.upper()), None)
     if known is None:
         raise StatementError(f"Unknown queryId: {id}", at, did_you_mean(id, catalog.queries))

@@ -1,6 +1,6 @@
-"""What a statement comes to: the catalog after it, and the steps that Kafka, the registry and Spark need for it.
+"""The outcome of a statement: the catalog after it, and the steps in Kafka, the registry and Spark that it needs.
 
-A plan is data with several readers: a dry run looks at it, EXPLAIN prints it, the engine carries it out.
+A plan is data: a dry run checks it, EXPLAIN prints it, the engine executes it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from millstream.plan.nodes import ClientOutput, NamedExpression, Write
 
 @dataclass(frozen=True, slots=True)
 class CreateTopic:
-    """A topic to create where it does not exist; `config` are Kafka's topic settings."""
+    """Create a topic if it does not exist; `config` are Kafka's topic settings."""
 
     name: str
     partitions: int
@@ -23,51 +23,51 @@ class CreateTopic:
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"create topic {self.name} with {self.partitions} partition(s)"
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopic:
-    """A topic to delete where it exists."""
+    """Delete a topic if it exists."""
 
     name: str
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"delete topic {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterSchema:
-    """A schema to register under its subject."""
+    """Register a schema under its subject."""
 
     physical: PhysicalSchema
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"register a schema for {self.physical.subject}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubjects:
-    """Subjects to delete from the registry, together with the topic that they describe."""
+    """Delete subjects from the registry, together with the topic that they describe."""
 
     names: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"delete the schemas of {', '.join(self.names)}"
 
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """A persistent query to start: its plan, from Read to Write.
+    """Start a persistent query; `plan` is its plan, from Read to Write.
 
-    `tasks` is how many tasks are to share its groups, None where its statement does not say.
+    `tasks` is how many tasks share its groups; None if its statement does not say.
     """
 
     query: PersistentQuery
@@ -76,52 +76,52 @@ class StartQuery:
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"start query {self.query.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class SetTasks:
-    """A persistent query to stop, and to start again with its state shared by another number of tasks."""
+    """Stop a persistent query, repartition its state to another number of tasks, and start it again."""
 
     id: str
     tasks: int
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"share the state of query {self.id} among {self.tasks} task(s)"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryStep:
-    """A step that is done to the persistent query of that id; a subclass says what."""
+    """A step for the persistent query of that id; subclasses define which."""
 
     id: str
     verb: ClassVar[str]
 
     @property
     def sentence(self) -> str:
-        """What the step does, in words."""
+        """The step in words, for EXPLAIN."""
         return f"{self.verb} query {self.id}"
 
 
 class StopQuery(QueryStep):
-    """A persistent query to stop for good: its checkpoint is deleted too."""
+    """Stop a persistent query for good: its checkpoint is deleted too."""
 
     __slots__ = ()
     verb = "stop"
 
 
 class PauseQuery(QueryStep):
-    """A persistent query to halt, keeping its checkpoint."""
+    """Stop a persistent query, but keep its checkpoint."""
 
     __slots__ = ()
     verb = "pause"
 
 
 class ResumeQuery(QueryStep):
-    """A paused query to start again from its checkpoint."""
+    """Start a paused query again from its checkpoint."""
 
     __slots__ = ()
     verb = "resume"
@@ -133,10 +133,10 @@ Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | QueryChange
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A catalog statement, understood: the catalog after it, the steps in order, the message for the user.
+    """A planned catalog statement: the catalog after it, the steps in order, the message for the user.
 
-    `warning` marks a statement that changed nothing (IF NOT EXISTS of what exists). `path` is the command's id,
-    e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.
+    `warning` marks a statement that changed nothing (IF NOT EXISTS of something that exists). `path` is the command's
+    id, e.g. stream/`S`/create. `query_id` is the persistent query it started, if any.
     """
 
     catalog: Catalog
@@ -158,9 +158,9 @@ class TransientQuery:
 
 @dataclass(frozen=True, slots=True)
 class InsertRow:
-    """INSERT VALUES, understood: constant expressions for the sink's key and value columns in schema order.
+    """A planned INSERT VALUES: constant expressions for the sink's key and value columns in schema order.
 
-    `rowtime` None means now. The expressions refer to no column.
+    `rowtime` None means now. The expressions do not refer to columns.
     """
 
     sink: Source

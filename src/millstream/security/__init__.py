@@ -1,1 +1,1 @@
-"""Who may do what: users and tokens, roles, the right that each statement needs, TLS, the audit log."""
+"""Access control: users and tokens, roles, the rights that each statement needs, TLS, the audit log."""

@@ -1,10 +1,10 @@
-"""The audit log: who sent which statement, from where, and with what end, an entry of JSON for each request.
+"""The audit log: who sent which statement, from where, and with what result; one JSON entry for each request.
 
     {"time": "2026-11-22T04:15:00.123Z", "user": "ann", "from": "10.0.0.7:41234", "path": "/ksql", "statement":
      "DROP STREAM orders;", "status": 403, "error": "user ann lacks the right write …", "ms": 3}
 
-An entry goes to a file, to a topic, or to both. Neither holds up requests or ends them: what cannot be written is
-counted, and the server's health says so.
+An entry is written to a file, to a topic, or to both. Neither delays requests or makes them fail: entries that cannot
+be written are counted, and reported in the server's health.
 """
 
 import json
@@ -24,24 +24,24 @@ from millstream.services.loop import Loop
 
 log = logging.getLogger(__name__)
 LONGEST = 10_000
-# Entries that wait for Kafka at most, and for how long; then new ones are lost.
+# The most entries that wait for Kafka, and the longest time; after that new entries are lost.
 WAITING, WAITING_KB, KEPT_MS = 10_000, 20 * 1024, 24 * 3600 * 1000
 LEAVE_SECONDS = 5.0
 
 
 class AuditSink(Protocol):
-    """A place that entries go to."""
+    """A destination of entries."""
 
     name: str
 
     def write(self, line: str) -> None:
-        """Take an entry. Raises OSError, KafkaException or BufferError where it is lost."""
+        """Write an entry. Raises OSError, KafkaException or BufferError if it is lost."""
 
     def error(self) -> str:
-        """Why entries do not get there now, "" where they do."""
+        """Why entries are not being written; "" if they are."""
 
     def close(self) -> None:
-        """Wait a moment for what is on its way, and end."""
+        """Wait briefly for entries that are being sent, and close."""
 
 
 class AuditLog:
@@ -53,14 +53,14 @@ class AuditLog:
         self.lost = 0
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry, its texts without secrets and not endless; one that is lost is counted. May block."""
+        """Append an entry with secrets removed and long texts cut; a lost one is counted. May block."""
         texts = {name: shown(str(entry[name])) for name in ("statement", "error") if entry.get(name) is not None}
         line = json.dumps({**entry, **texts}, ensure_ascii=False)
         for sink in self._sinks:
             self._errors[sink.name] = self._written(sink, line)
 
     def _written(self, sink: AuditSink, line: str) -> str:
-        """Why an entry is lost, "" where it is not."""
+        """Why an entry is lost; "" if it is not."""
         try:
             sink.write(line)
         except (OSError, ValueError, KafkaException, BufferError) as error:
@@ -74,27 +74,27 @@ class AuditLog:
     def health(self) -> dict[str, Any]:
         """A detail of /healthcheck."""
         errors = {sink.name: self._errors[sink.name] or sink.error() for sink in self._sinks}
-        said = "; ".join(f"{name}: {error}" for name, error in errors.items() if error)
+        message = "; ".join(f"{name}: {error}" for name, error in errors.items() if error)
         return {
-            "isHealthy": not said,
-            **({"errorMessage": said} if said else {}),
+            "isHealthy": not message,
+            **({"errorMessage": message} if message else {}),
             **({"lostEntries": self.lost} if self.lost else {}),
         }
 
     def close(self) -> None:
-        """Let entries that are on their way arrive, for a moment."""
+        """Wait briefly for entries that are being sent."""
         for sink in self._sinks:
             sink.close()
 
 
 class AuditFile:
-    """A file of lines that only its owner reads.
+    """A file of lines that only its owner can read.
 
-    It is renamed to FILE.1 when it has its size, FILE.1 to FILE.2, and the last is deleted.
+    It is renamed to FILE.1 when it reaches its size, FILE.1 to FILE.2, and so on; the last file is deleted.
     """
 
     def __init__(self, path: Path, max_bytes: int, files: int) -> None:
-        """Raises SetupError where the file cannot be written."""
+        """Raises SetupError if the file cannot be written."""
         self.name = f"file {path}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class AuditFile:
         self._handler.handle(logging.LogRecord("audit", logging.INFO, "", 0, line, None, None))
 
     def error(self) -> str:
-        """What is written is there."""
+        """Always "": a line is written before `write` returns."""
         return ""
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class AuditFile:
 
 
 class _StrictHandler(RotatingFileHandler):
-    """Raises what logging would print; each new file is its owner's alone."""
+    """Raises errors that logging would print; new files are readable by their owner only."""
 
     def _open(self) -> Any:
         stream = super()._open()
@@ -130,9 +130,9 @@ class _StrictHandler(RotatingFileHandler):
 
 
 class AuditTopic:
-    """A topic of entries; it is made with one partition where it does not exist.
+    """A topic of entries; it is created with one partition if it does not exist.
 
-    Entries wait in the producer's memory while Kafka is away: a day, and at most 10,000 of them.
+    While Kafka is away, entries wait in the producer's memory: for a day, and at most 10,000 of them.
     """
 
     def __init__(self, topic: str, kafka: KafkaClient, replicas: int) -> None:
@@ -153,15 +153,15 @@ class AuditTopic:
         self._loop.start()
 
     def write(self, line: str) -> None:
-        """Hand an entry to the producer, which sends it later; never waits for Kafka."""
+        """Pass an entry to the producer, which sends it later; never waits for Kafka."""
         self._producer.produce(self._topic, line.encode(errors="surrogatepass"), on_delivery=self._delivered)
 
     def error(self) -> str:
-        """Why entries wait, or were refused."""
+        """Why entries are waiting, or were refused."""
         return self._loop.health().error or self._refused
 
     def close(self) -> None:
-        """Send what waits, for a moment."""
+        """Wait briefly for entries to be sent."""
         self._loop.stop()
         lost = self._producer.flush(LEAVE_SECONDS)
         if lost:
@@ -169,14 +169,14 @@ class AuditTopic:
 
     @contextmanager
     def _with_topic(self) -> Iterator[Callable[[], bool]]:
-        """Make the topic, where it is missing; gives what asks whether Kafka answers."""
+        """Create the topic if it is missing; yields a function that tells if Kafka answers."""
         if not self._kafka.answers():
             raise _no_broker(len(self._producer))
         self._kafka.create(self._topic, 1, self._replicas)
         yield self._kafka.answers
 
     def _poll(self, answers: Callable[[], bool]) -> None:
-        """Serve deliveries for a second. Raises KafkaException where entries wait and no broker answers."""
+        """Handle deliveries for a second. Raises KafkaException if entries wait and no broker answers."""
         self._producer.poll(1)
         if len(self._producer) and not answers():
             raise _no_broker(len(self._producer))
@@ -190,6 +190,6 @@ def _no_broker(waiting: int) -> KafkaException:
 
 
 def shown(statement: str) -> str:
-    """A statement, or an error that quotes one, as the log keeps it: without secrets, and not endless."""
+    """A statement, or an error that quotes one, in the form of the log: without secrets, and cut if it is long."""
     text = masked(statement)
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"

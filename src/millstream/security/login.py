@@ -1,4 +1,4 @@
-"""From the Authorization header of a request to the one who sends it."""
+"""Authentication: from the Authorization header of a request to its user."""
 
 import base64
 import binascii
@@ -16,15 +16,15 @@ BASIC, BEARER, NONE = "BASIC", "BEARER", "NONE"
 
 
 class LoginRefused(Exception):
-    """Why nobody is logged in."""
+    """Why a request has no valid login."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How a server asks who sends a request: by a file of users, by tokens, or by both.
+    """How a server authenticates requests: by a file of users, by tokens, or by both.
 
-    `allowed` are the roles of which one is needed ("*" = any), `open_paths` what needs no login, a `*` at the end for
-    whatever follows.
+    `allowed` has the roles of which a user needs one ("*" = any), `open_paths` the paths that need no login; a `*` at
+    the end of a path matches any continuation.
     """
 
     users: UserFile | None
@@ -43,11 +43,11 @@ class Login:
         return [f'{scheme} realm="{realm}"' for scheme, kind in schemes if kind is not None]
 
     def is_open(self, path: str) -> bool:
-        """Whether a path needs no login."""
+        """True if a path needs no login."""
         return any(path == open or (open.endswith("*") and path.startswith(open[:-1])) for open in self.open_paths)
 
     def is_quick(self, header: str) -> bool:
-        """Whether `principal` answers without computing a hash."""
+        """True if `principal` answers without computing a hash."""
         scheme, _, value = header.partition(" ")
         if scheme.lower() != "basic" or self.users is None:
             return True
@@ -57,14 +57,14 @@ class Login:
             return True
 
     def principal(self, header: str) -> Principal:
-        """Who an Authorization header names; blocks. Raises LoginRefused, SetupError."""
+        """The user that an Authorization header authenticates; blocks. Raises LoginRefused, SetupError."""
         scheme, _, value = header.partition(" ")
         if scheme.lower() == "basic" and self.users is not None:
             name, role_names = self._by_password(self.users, value)
         elif scheme.lower() == "bearer" and self.tokens is not None:
             name, role_names = self._by_token(self.tokens, value)
         else:
-            raise LoginRefused("this server asks for a login")
+            raise LoginRefused("this server requires a login")
         if "*" not in self.allowed and not self.allowed & set(role_names):
             raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
         roles = tuple(self.roles[role] for role in role_names if role in self.roles)
@@ -84,17 +84,17 @@ class Login:
 
 
 def _credentials(value: str) -> tuple[str, str]:
-    """Name and password of what follows `Basic`. Raises LoginRefused."""
+    """Name and password in the value after `Basic`. Raises LoginRefused."""
     try:
         text = base64.b64decode(value.strip(), validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise LoginRefused("the login is no base64 of name:password") from error
+        raise LoginRefused("the login is not base64 of name:password") from error
     name, _, password = text.partition(":")
     return name, password
 
 
 def login_of(settings: Mapping[str, str]) -> Login | None:
-    """The login that a server's settings ask for, None where they ask for none. Raises SetupError."""
+    """The login that a server's settings describe; None if they require none. Raises SetupError."""
     methods = {word.upper() for word in words(settings["authentication.method"])} - {NONE}
     if not methods:
         return None

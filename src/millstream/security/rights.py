@@ -1,4 +1,4 @@
-"""The right that a statement needs, and on which sources and topics: decided from its tree, and only here.
+"""The rights that a statement needs, and on which sources and topics, decided from its tree.
 
 INSERT INTO big SELECT * FROM orders WHERE amount > 10;
 
@@ -15,7 +15,7 @@ from millstream.syntax import tree
 
 
 class Right(Enum):
-    """What a role allows; `value` is how messages and files name it."""
+    """A right that a role can have; `value` is its name in messages and files."""
 
     READ = "read"
     WRITE = "write"
@@ -63,7 +63,7 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A right that a statement needs; `source` and `topic` say on what, None = on nothing in particular."""
+    """A right that a statement needs; `source` and `topic` are its objects, None if it has none."""
 
     right: Right
     source: str | None = None
@@ -71,9 +71,9 @@ class Need:
 
 
 def needs(statement: tree.Statement, catalog: Catalog, topic_prefix: str = "") -> list[Need]:
-    """All that a statement needs; a statement of an unknown class needs the right of an administrator.
+    """All rights that a statement needs; an unknown class of statement needs the administrator's right.
 
-    `topic_prefix` begins the names of topics that CREATE … AS makes (ksql.output.topic.name.prefix).
+    `topic_prefix` is the prefix of topics that CREATE … AS creates (ksql.output.topic.name.prefix).
     """
     right = NEEDED.get(type(statement), Right.ADMIN)
     return [Need(right), *_specific(statement, right, catalog, topic_prefix)]
@@ -122,7 +122,7 @@ def _of_source(right: Right, name: str, catalog: Catalog) -> Iterator[Need]:
 
 
 def _of_queries(right: Right, id: str | None, catalog: Catalog) -> Iterator[Need]:
-    """What a persistent query writes and reads; of all of them where `id` is None."""
+    """The rights for what a persistent query writes and reads; for all queries if `id` is None."""
     for query in catalog.queries.values():
         if id is None or query.id.upper() == id.upper():
             for name in (query.sink, *query.sources):

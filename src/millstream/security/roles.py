@@ -1,4 +1,4 @@
-"""Roles, and who has them: from a role's rights and patterns to yes or no about a statement."""
+"""Roles and users: decides from a role's rights and patterns if a statement is allowed."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ FIELDS = {"rights", "sources", "topics"}
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Rights on the sources and topics whose whole names match one of the patterns."""
+    """Rights on the sources and topics whose complete names match one of the patterns."""
 
     name: str
     rights: frozenset[Right]
@@ -26,7 +26,7 @@ class Role:
     topics: Sequence[re.Pattern[str]] = ANY
 
     def allows(self, need: Need) -> bool:
-        """Whether the role alone gives what is needed."""
+        """True if this role alone grants what is needed."""
         return need.right in self.rights and _fits(need.source, self.sources) and _fits(need.topic, self.topics)
 
 
@@ -44,23 +44,23 @@ ROLES: Mapping[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who sends a request: a user with roles; `topic_prefix` as in rights.needs."""
+    """The sender of a request: a user with roles; `topic_prefix` as in rights.needs."""
 
     name: str
     roles: tuple[Role, ...]
     topic_prefix: str = ""
 
     def has(self, right: Right) -> bool:
-        """Whether one of the roles has a right, on whatever."""
+        """True if one of the roles has the right, on any object."""
         return any(right in role.rights for role in self.roles)
 
     def missing(self, statement: tree.Statement, catalog: Catalog) -> str:
-        """The first right that a statement needs and no role gives, in words; "" where nothing is missing."""
+        """A message about the first right that a statement needs and no role grants; "" if none is missing."""
         unmet = (need for need in needs(statement, catalog, self.topic_prefix) if not self._allowed(need))
         return next((self.refusal(need) for need in unmet), "")
 
     def refusal(self, need: Need) -> str:
-        """What is said to a user who lacks a right."""
+        """The message for a user who lacks a right."""
         about = [f"source {need.source}"] if need.source else []
         about += [f"topic {need.topic}"] if need.topic else []
         on = f" on {' and '.join(about)}" if about else ""
@@ -70,18 +70,18 @@ class Principal:
         return any(role.allows(need) for role in self.roles)
 
 
-# Who sends requests to a server that asks for no login.
+# The user of all requests to a server without login.
 ANYONE = Principal("", (ROLES["admin"],))
 
 
 def read_roles(path: Path | None) -> dict[str, Role]:
-    """The roles that a server knows: its own four, and those of a TOML file, a table each.
+    """A server's roles: its four built-in ones, and those of a TOML file, one table each.
 
         [orders_team]
         rights = ["read", "write"]
         topics = ["orders_.*"]
 
-    Raises SetupError where the file is not such.
+    Raises SetupError if the file is not valid.
     """
     if path is None:
         return dict(ROLES)
@@ -96,9 +96,9 @@ def read_roles(path: Path | None) -> dict[str, Role]:
 def _role(name: str, table: Any) -> Role:
     """A role from its table. Raises ValueError, re.error."""
     if not isinstance(table, dict) or set(table) - FIELDS or "rights" not in table:
-        raise ValueError(f"[{name}] has rights, and where wished sources and topics")
+        raise ValueError(f"[{name}] needs rights, and may have sources and topics")
     if name in ROLES:
-        raise ValueError(f"[{name}] is a role of its own already")
+        raise ValueError(f"[{name}] is a built-in role")
     rights = frozenset(Right(word) for word in _words(table["rights"]))
     return Role(name, rights, _patterns(table.get("sources")), _patterns(table.get("topics")))
 

@@ -12,9 +12,9 @@ VERIFY = {"NONE": ssl.CERT_NONE, "REQUESTED": ssl.CERT_OPTIONAL, "REQUIRED": ssl
 
 
 def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """What a server needs that listens at https://: TLS 1.2 or later, HTTP/2 where the client knows it.
+    """The TLS context of a server at https://: TLS 1.2 or later, HTTP/2 if the client supports it.
 
-    Raises SetupError where a file is missing, or is not what it is to be, or its password another.
+    Raises SetupError if a file is missing or not valid, or its password is wrong.
     """
     own, trusted = settings.get(KEYSTORE), settings.get(TRUSTSTORE)
     clients = (settings.get(CLIENTS) or "NONE").upper()

@@ -1,4 +1,4 @@
-"""Bearer tokens: JWTs that are signed by a key of a JWKS, which is a file or a URL."""
+"""Bearer tokens: JWTs signed by a key of a JWKS, which is a file or a URL."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ import jwt
 
 from millstream.services.errors import SetupError
 
-# No algorithm of a shared secret: whoever checks such a token can make one.
+# No algorithms with a shared secret: the server, which checks a token, could forge it.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 UNREADABLE = (OSError, ValueError, httpx.HTTPError, jwt.PyJWTError)
 KEPT_SECONDS, AGAIN_SECONDS, PATIENCE = 300.0, 30.0, 5.0
@@ -21,7 +21,7 @@ KEPT_SECONDS, AGAIN_SECONDS, PATIENCE = 300.0, 30.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class TokenRules:
-    """Where the keys are, and what a token must say; "" = it is not looked at."""
+    """Where the keys are, and the required claims of a token; "" = not checked."""
 
     keys: str
     issuer: str = ""
@@ -35,10 +35,10 @@ class TokenRefused(Exception):
 
 
 class TokenReader:
-    """Checks tokens. The keys of a URL are read again after five minutes, and for an unknown key after 30 seconds."""
+    """Checks tokens. Keys at a URL are read again after five minutes, and for an unknown key after 30 seconds."""
 
     def __init__(self, rules: TokenRules) -> None:
-        """Raises SetupError where the keys cannot be read."""
+        """Raises SetupError if the keys cannot be read."""
         self._rules, self._lock = rules, threading.Lock()
         try:
             self._keys, self._read = _keys(rules.keys), time.monotonic()
@@ -46,7 +46,7 @@ class TokenReader:
             raise SetupError(f"cannot read the keys at {rules.keys}: {error}") from error
 
     def user(self, token: str) -> tuple[str, tuple[str, ...]]:
-        """The user and the names of the roles in a token; may ask for keys. Raises TokenRefused."""
+        """The user and the names of the roles in a token; may request keys. Raises TokenRefused."""
         rules = self._rules
         try:
             claims = jwt.decode(
@@ -72,7 +72,7 @@ class TokenReader:
         return keys[id] if id in keys else next(iter(keys.values()))
 
     def _refresh(self) -> None:
-        """Read the keys again; those that are there stay where that fails."""
+        """Read the keys again; if that fails, the present keys are kept."""
         self._read = time.monotonic()
         try:
             self._keys = _keys(self._rules.keys)
@@ -89,7 +89,7 @@ def _keys(place: str) -> Mapping[str, jwt.PyJWK]:
 
 
 def _roles(claim: Any) -> tuple[str, ...]:
-    """The names in a claim: a list, or words with blanks or commas between them."""
+    """The names in a claim: a list, or words separated by blanks or commas."""
     if isinstance(claim, str):
         return tuple(claim.replace(",", " ").split())
     return tuple(str(name) for name in claim) if isinstance(claim, list) else ()

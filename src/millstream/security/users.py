@@ -1,8 +1,8 @@
-"""The file of users: a line for each, with roles and the scrypt hash of the password.
+"""The file of users: one line for each, with roles and the scrypt hash of the password.
 
     alice:read,orders_team:scrypt:16384:8:1:c2FsdA==:aGFzaA==
 
-The numbers are scrypt's n, r and p: a later release may raise them, and old lines stay valid.
+The numbers are scrypt's n, r and p: a later release may increase them, and old lines remain valid.
 """
 
 import base64
@@ -20,13 +20,13 @@ from millstream.services.errors import SetupError
 
 N, R, P, LENGTH = 2**14, 8, 1, 32
 NAME = re.compile(r"[^:\s][^:\n]*")
-# How many logins are remembered, so that scrypt runs once for each and not for each request.
+# The number of cached logins, for which scrypt is not computed again.
 REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordHash:
-    """A password as it is kept: scrypt's parameters, a salt, and what scrypt gives."""
+    """A stored password: scrypt's parameters, a salt, and the hash."""
 
     n: int
     r: int
@@ -35,7 +35,7 @@ class PasswordHash:
     key: bytes
 
     def fits(self, password: str) -> bool:
-        """Whether it is the hash of a password; takes tens of milliseconds."""
+        """True if it is the hash of the password; takes tens of milliseconds."""
         return hmac.compare_digest(self.key, _scrypt(password, self.salt, self.n, self.r, self.p))
 
 
@@ -59,14 +59,14 @@ class User:
     password: PasswordHash
 
     def line(self) -> str:
-        """The line."""
+        """The user as a line of the file."""
         p = self.password
         salt, key = (base64.b64encode(part).decode() for part in (p.salt, p.key))
         return f"{self.name}:{','.join(self.roles)}:scrypt:{p.n}:{p.r}:{p.p}:{salt}:{key}\n"
 
 
 def read_users(path: Path) -> dict[str, User]:
-    """The users of a file by name. Raises SetupError where it cannot be read, or a line is none."""
+    """The users of a file by name. Raises SetupError if it cannot be read, or a line is not valid."""
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -85,12 +85,12 @@ def _user(line: str, number: int, path: Path) -> User:
             raise ValueError(f"unknown hash {kind}")
         kept = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
     except ValueError as error:
-        raise SetupError(f"line {number} of {path} is no user: {error}", HINT) from error
+        raise SetupError(f"line {number} of {path} is not a user: {error}", HINT) from error
     return User(name, tuple(roles.split(",")), kept)
 
 
 def write_users(path: Path, users: Mapping[str, User]) -> None:
-    """Replace the file at once by one of these users, which only its owner may read. Raises SetupError."""
+    """Replace the file atomically by one with these users, which only its owner can read. Raises SetupError."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def write_users(path: Path, users: Mapping[str, User]) -> None:
 
 
 def add_user(path: Path, name: str, roles: tuple[str, ...], password: str) -> bool:
-    """Add a user, or replace one; whether there was one of that name. Raises SetupError."""
+    """Add or replace a user; returns True if a user of that name was replaced. Raises SetupError."""
     if not NAME.fullmatch(name) or not password:
         raise SetupError("a user has a name, without ':', and a password")
     users = read_users(path) if path.exists() else {}
@@ -111,7 +111,7 @@ def add_user(path: Path, name: str, roles: tuple[str, ...], password: str) -> bo
 
 
 def remove_user(path: Path, name: str) -> None:
-    """Remove a user. Raises SetupError where there is none."""
+    """Remove a user. Raises SetupError if there is none."""
     users = read_users(path)
     if users.pop(name, None) is None:
         raise SetupError(f"{path} has no user {name}")
@@ -119,10 +119,10 @@ def remove_user(path: Path, name: str) -> None:
 
 
 class UserFile:
-    """The users of a file as it is now: it is read again when it changes."""
+    """The users of a file, which is read again when it changes."""
 
     def __init__(self, path: Path) -> None:
-        """Raises SetupError where the file cannot be read."""
+        """Raises SetupError if the file cannot be read."""
         self._path, self._lock = path, threading.Lock()
         self._secret = secrets.token_bytes(32)
         self._nobody = hashed(secrets.token_hex())
@@ -130,14 +130,14 @@ class UserFile:
         self._users, self._seen = read_users(path), _version(path)
 
     def user(self, name: str, password: str) -> User | None:
-        """The user of that name and password, None where there is none; may take tens of milliseconds.
+        """The user of that name and password; None if there is none. May take tens of milliseconds.
 
-        Raises SetupError where the file has become unreadable.
+        Raises SetupError if the file has become unreadable.
         """
         user, login = self._current().get(name), self._digest(name, password)
         if user is not None and self._known.get(login) == user.password:
             return user
-        # An unknown name takes as long as a wrong password: time does not tell which names there are.
+        # An unknown name takes as long as a wrong password, so that the time does not reveal which names exist.
         fits = (user.password if user else self._nobody).fits(password)
         if user is None or not fits:
             return None
@@ -148,11 +148,12 @@ class UserFile:
         return user
 
     def remembers(self, name: str, password: str) -> bool:
-        """Whether `user` would answer without computing a hash."""
+        """True if `user` would answer without computing a hash."""
         return self._digest(name, password) in self._known
 
     def _digest(self, name: str, password: str) -> bytes:
-        """What stands for a login in memory: with a key of this process, so that no password can be tried on it."""
+        """The cache key of a login, hashed with a key of this process, so that passwords cannot be recovered from
+        it."""
         return hmac.digest(self._secret, f"{name}:{password}".encode(errors="surrogatepass"), "sha256")
 
     def _current(self) -> Mapping[str, User]:
@@ -164,7 +165,7 @@ class UserFile:
 
 
 def _version(path: Path) -> tuple[int, int, int]:
-    """What changes with the file; zeros where it is gone."""
+    """A version of the file that changes with it; zeros if it does not exist."""
     try:
         status = path.stat()
     except OSError:

@@ -1,1 +1,1 @@
-"""REST and WebSocket: requests in, answers out; knocks on the engine only."""
+"""The REST and WebSocket API; it uses the engine through its interface, engine/api.py, only."""

@@ -1,4 +1,4 @@
-"""The server as a value: an engine in, a Starlette application out; a reader finds every path here."""
+"""The server as a value: from an engine to a Starlette application; every path is listed here."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException

@@ -1,4 +1,4 @@
-"""A middleware that writes the audit log: a line for each request that asks for something or is refused."""
+"""A middleware that writes the audit log: a line for each request that contains a statement or is refused."""
 
 import time
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from millstream.security.audit import AuditLog
 
 
 class Audit:
-    """Notes user, address, path, statement, status, error and duration of a request when it has ended."""
+    """Records user, address, path, statement, status, error and duration of a request when it has ended."""
 
     def __init__(self, app: ASGIApp, audit: AuditLog) -> None:
         self._app, self._audit = app, audit
@@ -59,5 +59,5 @@ def _entry(scope: Scope, begin: float, status: int) -> dict[str, Any]:
 
 
 def note(scope: Scope, **facts: str) -> None:
-    """Remember what the log tells of a request: its `statement`, its `error`."""
+    """Add facts for the audit log to a request: its `statement`, its `error`."""
     scope.setdefault("state", {}).update(facts)

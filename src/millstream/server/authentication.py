@@ -1,4 +1,4 @@
-"""A middleware that finds out who sends a request, and what the handlers ask about that."""
+"""A middleware that authenticates requests, and functions for handlers to check rights."""
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
@@ -14,12 +14,12 @@ from millstream.server.codes import FORBIDDEN, UNAUTHORIZED
 from millstream.server.request_safety import refuse
 from millstream.services.errors import SetupError
 
-# A hash takes 16 MB and tens of milliseconds of a processor: wrong passwords do not take more than this.
+# A hash takes 16 MB and tens of milliseconds of processor time: this limits the load by wrong passwords.
 HASHES, TOKENS = 2, 20
 
 
 class Authentication:
-    """Answers 401 where nobody is logged in; else the request's state has a `principal`."""
+    """Answers 401 if a request has no valid login; otherwise the request's state has a `principal`."""
 
     def __init__(self, app: ASGIApp, login: Login | None) -> None:
         self._app, self._login = app, login
@@ -51,14 +51,14 @@ class Authentication:
 
 
 def principal_of(connection: HTTPConnection) -> Principal:
-    """Who sends a request."""
+    """The sender of a request."""
     principal = connection.state.principal
     assert isinstance(principal, Principal)
     return principal
 
 
 def require(connection: HTTPConnection, right: Right) -> None:
-    """Raise RequestFailed 40300 where the one who sends a request lacks a right."""
+    """Raise RequestFailed 40300 if the sender of a request lacks a right."""
     principal = principal_of(connection)
     if not principal.has(right):
         raise RequestFailed(FORBIDDEN, principal.refusal(Need(right)))

@@ -1,4 +1,4 @@
-"""Request bodies: JSON objects in, the engine's Request out."""
+"""Parses request bodies: from JSON objects to the engine's Request."""
 
 import json
 import re
@@ -23,9 +23,9 @@ LARGE = 64 * 1024
 
 
 async def read_object(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object in the body; {} where there is no body.
+    """The JSON object in the body; {} if there is no body.
 
-    Raises RequestFailed: 40000, 40800 where it takes too long to come, 41300 where it is too large, 41500.
+    Raises RequestFailed: 40000, 40800 if it takes too long to arrive, 41300 if it is too large, 41500.
     """
     check_readable(request)
     text, work = await _read(request), work_of(request)
@@ -36,9 +36,9 @@ async def read_object(request: HttpRequest) -> dict[str, Any]:
 
 async def read_request(request: HttpRequest) -> Request:
     """The engine's request in the body. Raises RequestFailed."""
-    asked = to_request(await read_object(request), work_of(request).limits.statement_bytes)
-    note(request.scope, statement=asked.text)
-    return replace(asked, missing_right=principal_of(request).missing)
+    statements = to_request(await read_object(request), work_of(request).limits.statement_bytes)
+    note(request.scope, statement=statements.text)
+    return replace(statements, missing_right=principal_of(request).missing)
 
 
 async def _read(request: HttpRequest) -> bytes:
@@ -56,12 +56,12 @@ async def _read(request: HttpRequest) -> bytes:
 
 
 def too_large(what: str, most: int, setting: str) -> RequestFailed:
-    """The refusal (413) of `what`, which has more bytes than the setting named `setting` allows."""
+    """The error 413 for `what`, which has more bytes than the setting named `setting` allows."""
     return RequestFailed(TOO_LARGE, f"{what} has more than {most} bytes, the most that {setting} allows")
 
 
 def parse_object(text: bytes | str) -> dict[str, Any]:
-    """A JSON object from its text, numbers with a point or an exponent as Decimal. Raises RequestFailed 40000."""
+    """A JSON object from its text, with fractional numbers as Decimal. Raises RequestFailed 40000."""
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
         value = json.loads(decoded, parse_float=Decimal)
@@ -82,7 +82,7 @@ def parse_object(text: bytes | str) -> dict[str, Any]:
 
 
 def _half_a_pair(text: str) -> int | None:
-    """Where JSON text has the escape of one half of a surrogate pair without the other; None where nowhere."""
+    """The position of an escaped half of a surrogate pair without the other half; None if there is none."""
     first: re.Match[str] | None = None
     for escape in _ESCAPE.finditer(text):
         code = int(escape[1] or "0", 16)
@@ -101,7 +101,7 @@ FIRST_HALVES, LAST_HALVES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
     """The engine's request from a body of /ksql or /query (`ksql`) or of /query-stream (`sql`).
 
-    Each path takes the other's names too. Raises RequestFailed 40000, or 41300 where the statements have more than
+    Each path accepts the other's names too. Raises RequestFailed 40000, or 41300 if the statements have more than
     `longest` bytes.
     """
     text = body.get("ksql", body.get("sql"))
@@ -115,7 +115,7 @@ def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
 
 
 def required(body: Mapping[str, Any], name: str) -> str:
-    """A text member that must be there. Raises RequestFailed 40000."""
+    """A required text member. Raises RequestFailed 40000."""
     value = body.get(name)
     if not isinstance(value, str) or not value:
         raise RequestFailed(BAD_REQUEST, f'the request must have a text "{name}"')
@@ -135,7 +135,7 @@ def _text(value: Any) -> str:
 
 def _number(body: Mapping[str, Any], name: str) -> int | None:
     value = body.get(name)
-    # ksqlDB's clients say -1 when they wait for nothing.
+    # ksqlDB's clients send -1 if they wait for nothing.
     if value is None or value == -1:
         return None
     if not isinstance(value, int) or isinstance(value, bool):

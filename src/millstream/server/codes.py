@@ -1,4 +1,4 @@
-"""Error codes: the HTTP status × 100 and a detail."""
+"""Error codes: the HTTP status × 100, plus a detail number."""
 
 BAD_REQUEST = 40000
 UNAUTHORIZED = 40100

@@ -1,7 +1,7 @@
-"""Hypercorn's connections with bounds: how many there are, and how long a client may take to send a request's headers.
+"""Hypercorn's connections with limits: their number, and the time that a client may take to send request headers.
 
-A new connection that finds all places taken gets that of the one that has waited longest for a request; where all have
-a request under way it is answered 503. So clients that connect and send a byte now and then keep nobody out.
+If all places are taken, a new connection replaces the one that has waited longest for a request; if all have a request
+in progress, it is answered 503. So clients that connect and send a byte from time to time do not block others.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ NO_PLACE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Lengt
 
 
 class ConnectionTable:
-    """The connections of one server; of those without a request the one that has waited longest comes first."""
+    """The connections of one server; those without a request are ordered by how long they have waited."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -32,7 +32,7 @@ class ConnectionTable:
         self._closing: set[asyncio.Task[None]] = set()
 
     def admit(self, connection: "BoundedConnection") -> bool:
-        """Give a connection a place; False where there is none to be had."""
+        """Give a connection a place; False if there is none."""
         if len(self._open) >= self._most and not self._make_room():
             return False
         self._open.add(connection)
@@ -40,7 +40,7 @@ class ConnectionTable:
         return True
 
     def update(self, connection: "BoundedConnection", idle: bool) -> None:
-        """Note whether a connection waits for a request."""
+        """Record if a connection waits for a request."""
         self._idle.pop(connection, None)
         if idle and connection in self._open:
             self._idle[connection] = None
@@ -72,16 +72,16 @@ class BoundedConfig(Config):  # type: ignore[misc,unused-ignore]
 
     @property
     def ssl_enabled(self) -> bool:
-        """Whether the listener speaks TLS."""
+        """True if the listener uses TLS."""
         return self.tls is not None
 
     def create_ssl_context(self) -> SSLContext | None:
-        """The context that the server's owner asked for."""
+        """The TLS context from the server's settings."""
         return self.tls
 
 
 class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
-    """A connection that has a place in the table, and a deadline for the headers of each request."""
+    """A connection with a place in the table, and a deadline for the headers of each request."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
@@ -101,12 +101,12 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
             self._table.remove(self)
 
     async def evict(self) -> None:
-        """Close a connection without a request, for another."""
+        """Close a connection without a request, to make room for another."""
         with suppress(OSError):
             await self._initiate_server_close()
 
     async def protocol_send(self, event: Event) -> None:
-        """Hypercorn's; notes besides whether a request is under way."""
+        """Overrides hypercorn's method to record if a request is in progress."""
         if isinstance(event, Updated):
             self._served = self._served or not event.idle
             self._table.update(self, event.idle)
@@ -120,7 +120,7 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
         await self.protocol.handle(Closed())
 
     async def _watch_header(self) -> None:
-        """Start the deadline with the first byte of a request on a connection that has served others."""
+        """Start the deadline at the first byte of a request on a connection that has served others."""
         begun = self._has_part_of_a_header()
         if begun and not self._header_begun:
             self._header_begun = True
@@ -146,5 +146,5 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
 
 
 def install() -> None:
-    """Have hypercorn use it: there is no other door than the name under which it looks the class up."""
+    """Make hypercorn use this class, by replacing the name under which it looks it up: there is no other way."""
     hypercorn.asyncio.run.TCPServer = BoundedConnection  # type: ignore[misc,assignment,attr-defined,unused-ignore]

@@ -1,4 +1,4 @@
-"""What the requests of one server share: its engine, the threads that call it, and the queries under way."""
+"""What the requests of one server share: its engine, the threads that call it, and the running queries."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,13 +13,13 @@ from millstream.server.options import RequestLimits
 
 T = TypeVar("T")
 AT_ONCE = 200
-# Statements may wait for minutes (ASSERT … TIMEOUT): what a supervisor asks has threads of its own, and so has
-# the end of queries, and the parsing of large bodies, of which one at a time is enough for memory.
+# Statements may wait for minutes (ASSERT … TIMEOUT). So there are separate threads for health checks, for ending
+# queries, and for parsing large bodies, which is limited to one at a time to limit memory.
 QUICK, ENDING, LARGE = 16, 50, 1
 
 
 class ServerContext:
-    """An engine whose methods block, as the event loop uses it."""
+    """An engine, whose methods block, for use in an event loop."""
 
     def __init__(
         self,
@@ -33,19 +33,19 @@ class ServerContext:
         self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
 
     async def run(self, call: Callable[[], T]) -> T:
-        """The result of a blocking call, made in a thread; at most `at_once` at a time, streamed rows apart."""
+        """The result of a blocking call in a thread; at most `at_once` at a time, not counting streamed rows."""
         return await _in_thread(call, self._statements)
 
     async def run_quick(self, call: Callable[[], T]) -> T:
-        """The same for what must be answered however many statements wait."""
+        """The same for a call that must be answered even if many statements wait."""
         return await _in_thread(call, self._quick)
 
     async def run_ending(self, call: Callable[[], T]) -> T:
-        """The same for the end of a query."""
+        """The same for ending a query."""
         return await _in_thread(call, self._ending)
 
     async def run_large(self, call: Callable[[], T]) -> T:
-        """The same for what needs much memory."""
+        """The same for a call that needs much memory."""
         return await _in_thread(call, self._large)
 
 
@@ -54,7 +54,7 @@ async def _in_thread(call: Callable[[], T], limiter: CapacityLimiter) -> T:
 
 
 def work_of(connection: HTTPConnection) -> ServerContext:
-    """The Work of the server that a request came to."""
+    """The ServerContext of the server that received a request."""
     work = connection.app.state.work
     assert isinstance(work, ServerContext)
     return work

@@ -1,4 +1,4 @@
-"""Errors as the API tells them: a JSON body with a code whose first three digits are the HTTP status."""
+"""Errors in the API's form: a JSON body with a code whose first three digits are the HTTP status."""
 
 import logging
 from typing import Any
@@ -19,7 +19,7 @@ RETRY_AFTER = {NOT_READY: "10"}
 
 
 def body(error: RequestFailed) -> dict[str, Any]:
-    """The JSON object of an error: a statement_error if a statement is at fault, else a generic_error."""
+    """The JSON object of an error: a statement_error if a statement caused it, else a generic_error."""
     body = {"@type": "generic_error", "error_code": error.code, "message": without_stack(error.message)}
     if not error.statement and not error.entities:
         return body
@@ -28,17 +28,17 @@ def body(error: RequestFailed) -> dict[str, Any]:
 
 
 def failure(error: Exception) -> RequestFailed:
-    """Any exception as the RequestFailed that the client is told; what nobody foresaw is logged and a 50000."""
+    """Any exception as a RequestFailed for the client; an unexpected one is logged and becomes a 50000."""
     if isinstance(error, RequestFailed):
         return error
     if isinstance(error, RecursionError):
         return RequestFailed(BAD_REQUEST, "the request nests too deeply to be read")
-    log.error("a request failed in a way nobody foresaw", exc_info=error)
+    log.error("a request failed unexpectedly", exc_info=error)
     return RequestFailed(SERVER_ERROR, str(error) or type(error).__name__)
 
 
 def without_stack(message: str) -> str:
-    """A message without the lines of a Java stack: of what py4j says, the exception and its words.
+    """A message without the lines of a Java stack: from py4j's text, the exception and its message.
 
     An error occurred while calling o7.run.              java.lang.OutOfMemoryError: Java heap space
     : java.lang.OutOfMemoryError: Java heap space   →
@@ -58,14 +58,14 @@ def respond(error: Exception) -> Response:
 
 
 async def on_failure(request: Request, error: Exception) -> Response:
-    """Starlette's handler of RequestFailed and of whatever else a handler raised."""
+    """Starlette's handler of RequestFailed and of all other exceptions of handlers."""
     refusal = failure(error)
     note(request.scope, error=without_stack(refusal.message))
     return respond(refusal)
 
 
 async def on_http(_: Request, error: Exception) -> Response:
-    """Starlette's handler of its own refusals: no such path, wrong method."""
+    """Starlette's handler of its own errors: no such path, wrong method."""
     assert isinstance(error, HTTPException)
     refused = respond(RequestFailed(error.status_code * 100, error.detail))
     refused.headers.update(error.headers or {})
@@ -73,5 +73,5 @@ async def on_http(_: Request, error: Exception) -> Response:
 
 
 async def on_disconnect(_: Request, __: Exception) -> Response:
-    """The client left before its request was whole: nobody is there to be answered."""
+    """The client disconnected before its request was complete: there is nobody to answer."""
     return Response(status_code=400)

@@ -1,4 +1,4 @@
-"""A blocking iterator read by a thread of its own, and given to the event loop as its items come."""
+"""Reads a blocking iterator in a thread, and passes its items to the event loop as they arrive."""
 
 import asyncio
 import threading
@@ -11,9 +11,9 @@ AHEAD = 1000
 
 
 class Feed(Generic[T]):
-    """The items of `source` (None = nothing came, look whether to stop); `close` ends it and frees what it holds.
+    """The items of `source` (None = nothing arrived, check whether to stop); `close` ends it and frees its resources.
 
-    The thread reads at most `ahead` items more than were taken, so a slow client slows the query, not the server.
+    The thread reads at most `ahead` items in advance, so that a slow client slows down the query, not the server.
     """
 
     def __init__(self, source: Iterable[T | None], close: Callable[[], None], ahead: int = AHEAD) -> None:
@@ -25,7 +25,7 @@ class Feed(Generic[T]):
         threading.Thread(target=self._read, name="rows", daemon=True).start()
 
     async def batches(self) -> AsyncIterator[list[T]]:
-        """Whatever has come, as soon as something has; ends with the source, or raises what it raised."""
+        """Yields the items that have arrived since the last batch; ends with the source, or raises its exception."""
         while not (self._ended and not self._waiting):
             await self._arrived.wait()
             self._arrived.clear()
@@ -35,7 +35,7 @@ class Feed(Generic[T]):
             raise self._error
 
     def stop(self) -> None:
-        """Let the thread end, and close the source: blocks, may be called from any thread and more than once."""
+        """End the thread, and close the source: blocks, may be called from any thread and more than once."""
         with self._room:
             self._stopped = True
             self._room.notify_all()
@@ -66,7 +66,7 @@ class Feed(Generic[T]):
             self._source.close()
 
     def _put(self, item: T | None) -> bool:
-        """Hand over an item once there is room; whether more are wanted."""
+        """Pass an item on once there is room; True if more items are needed."""
         with self._room:
             self._room.wait_for(lambda: self._stopped or len(self._waiting) < self._ahead)
             if item is not None and not self._stopped:
@@ -79,12 +79,12 @@ class Feed(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
-            # The loop is closed: the server is gone, and with it whoever waited.
+            # The event loop is closed: the server has stopped, and nobody waits for items.
             self._stopped = True
 
 
 class Feeds:
-    """The feeds that a server has running, so that its shutdown can end them."""
+    """The running feeds of a server, so that its shutdown can end them."""
 
     def __init__(self) -> None:
         self._running: set[Feed[Any]] = set()
@@ -93,20 +93,20 @@ class Feeds:
     def open(
         self, source: Iterable[T | None], close: Callable[[], None], query_id: str = "", owner: str = ""
     ) -> Feed[T]:
-        """Start a feed; whoever takes its items calls `finish` at the end. `owner` is the user whose query it is."""
+        """Start a feed; the consumer calls `finish` at the end. `owner` is the user whose query it is."""
         feed = Feed(source, close)
         self._owners[feed] = query_id, owner
         self._running.add(feed)
         return feed
 
     def finish(self, feed: Feed[Any]) -> None:
-        """Stop a feed and forget it; blocks."""
+        """Stop a feed and remove it; blocks."""
         self._running.discard(feed)
         self._owners.pop(feed, None)
         feed.stop()
 
     def owner(self, query_id: str) -> str | None:
-        """The user whose query it is; None where none of that id is read here."""
+        """The user whose query it is; None if no query of that id is read here."""
         return next((owner for id, owner in list(self._owners.values()) if id == query_id), None)
 
     def fail_all(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""How a query's answer is written: the three shapes of /query and /query-stream, and the lines of PRINT."""
+"""The text forms of a query's answer: the three forms of /query and /query-stream, and the lines of PRINT."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Row = list[Any]
 
 
 class Framing(Protocol):
-    """One shape of an answer; each method gives the text to send at that moment."""
+    """One form of an answer; each method returns the text to send at that point."""
 
     def start(self) -> str:
         """The text before the first item."""
         ...
 
     def items(self, batch: Sequence[Any]) -> str:
-        """The text of items that follow each other."""
+        """The text of consecutive items."""
         ...
 
     def end(self) -> str:
@@ -27,13 +27,14 @@ class Framing(Protocol):
         ...
 
     def error(self, error: RequestFailed) -> str:
-        """The text that ends the answer in place of end()."""
+        """The text that ends the answer with an error, instead of end()."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectFraming:
-    """/query: one JSON array of {"header"}, {"row"}… and {"finalMessage"} or {"errorMessage"}, an element a line."""
+    """/query: one JSON array of {"header"}, {"row"}… and {"finalMessage"} or {"errorMessage"}, one element on each
+    line."""
 
     rows: Rows
 
@@ -79,7 +80,7 @@ class ArrayFraming:
 
 @dataclass(frozen=True, slots=True)
 class LineFraming:
-    """/query-stream's default: the metadata object on the first line, then an array a line."""
+    """/query-stream's default: the metadata object on the first line, then one array on each line."""
 
     rows: Rows
 
@@ -92,7 +93,7 @@ class LineFraming:
         return "".join(dumps(row) + "\n" for row in batch)
 
     def end(self) -> str:
-        """Nothing: the last row is the last line."""
+        """Empty: the last row is the last line."""
         return ""
 
     def error(self, error: RequestFailed) -> str:
@@ -102,10 +103,10 @@ class LineFraming:
 
 @dataclass(frozen=True, slots=True)
 class PrintFraming:
-    """PRINT: the topic's records as text, a line each."""
+    """PRINT: the topic's records as text, one on each line."""
 
     def start(self) -> str:
-        """Nothing: the first record is the first line."""
+        """Empty: the first record is the first line."""
         return ""
 
     def items(self, batch: Sequence[str]) -> str:
@@ -113,7 +114,7 @@ class PrintFraming:
         return "".join(line + "\n" for line in batch)
 
     def end(self) -> str:
-        """Nothing."""
+        """Empty: the last record is the last line."""
         return ""
 
     def error(self, error: RequestFailed) -> str:
@@ -122,16 +123,16 @@ class PrintFraming:
 
 
 def header(rows: Rows) -> dict[str, Any]:
-    """What /query says before the rows."""
+    """The header object of /query, before the rows."""
     return {"queryId": rows.query_id, "schema": rows.schema}
 
 
 def metadata(rows: Rows) -> dict[str, Any]:
-    """What /query-stream says before the rows."""
+    """The metadata object of /query-stream, before the rows."""
     return {"queryId": rows.query_id, "columnNames": list(rows.names), "columnTypes": [str(t) for t in rows.types]}
 
 
 def row_object(row: Row) -> dict[str, Any]:
-    """A row as /query and the WebSocket tell it."""
-    gone = {"tombstone": True} if isinstance(row, Tombstone) else {}
-    return {"columns": row, **gone}
+    """A row in the form of /query and the WebSocket."""
+    tombstone = {"tombstone": True} if isinstance(row, Tombstone) else {}
+    return {"columns": row, **tombstone}

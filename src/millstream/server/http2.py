@@ -1,4 +1,4 @@
-"""Hypercorn's HTTP/2 with two holes mended: data for streams that have ended, and connections that end."""
+"""Fixes two faults of hypercorn's HTTP/2: data for streams that have ended, and connections that end."""
 
 import h2.events
 import hypercorn.protocol
@@ -9,13 +9,13 @@ from hypercorn.protocol.h2 import H2Protocol
 class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
     """HTTP/2 on one connection.
 
-    Hypercorn 0.18 raises KeyError where data comes for a stream that it has answered already, or refuses because
-    it is stopping: that ends the connection with all streams on it, and the stopping server with an error. And where
-    a connection ends before an answer has gone out, whoever writes the answer waits for good.
+    Hypercorn 0.18 raises KeyError if data arrives for a stream that it has answered already, or refuses because it is
+    stopping: that ends the connection with all its streams, and the stopping server with an error. And if a connection
+    ends before a response was sent, the task that writes the response waits forever.
     """
 
     async def handle(self, event: Event) -> None:
-        """As hypercorn does, and release whoever waits to write to a connection that has closed."""
+        """Does what hypercorn does, and releases tasks that wait to write to a connection that has closed."""
         await super().handle(event)
         if isinstance(event, Closed):
             for buffer in list(self.stream_buffers.values()):
@@ -31,5 +31,5 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
 
 
 def install() -> None:
-    """Have hypercorn use it: there is no other door than the name under which it looks the class up."""
+    """Make hypercorn use this class, by replacing the name under which it looks it up: there is no other way."""
     hypercorn.protocol.H2Protocol = PatchedHttp2  # type: ignore[misc,attr-defined,unused-ignore]

@@ -1,4 +1,4 @@
-"""/inserts-stream: rows come in as lines of an open request, and acknowledgements go out beside them."""
+"""/inserts-stream: rows arrive as lines of an open request, and acknowledgements are sent meanwhile."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ READ_AHEAD = 50
 
 
 async def inserts(request: HttpRequest) -> Response:
-    """POST /inserts-stream: {"target": …} on the first line, then a row a line; an ack for each row."""
+    """POST /inserts-stream: {"target": …} on the first line, then one row on each line; an ack for each row."""
     media = accepted(request, (DELIMITED, JSON))
     check_readable(request)
     work = work_of(request)
@@ -47,10 +47,10 @@ async def _open(line: bytes, missing_right: MissingRight, work: ServerContext) -
 
 
 class InputLines:
-    """The lines of a request body as they come, many at once where many have come.
+    """The lines of a request body as they arrive, several at once if several have arrived.
 
-    Raises RequestFailed 41300 at a line that is too long, 40800 where one that has begun does not end in time, or
-    none comes for as long as a connection may be idle.
+    Raises RequestFailed 41300 at a line that is too long; 40800 if a line that has begun is not completed in time, or
+    if none arrives for as long as a connection may be idle.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes], limits: RequestLimits) -> None:
@@ -59,14 +59,14 @@ class InputLines:
         self._too_long = False
 
     async def first(self) -> bytes:
-        """The first line that is not empty, b"" if there is none."""
+        """The first line that is not empty; b"" if there is none."""
         async for lines in self:
             self._waiting = lines[1:]
             return lines[0]
         return b""
 
     async def __aiter__(self) -> AsyncIterator[list[bytes]]:
-        """Whatever whole lines have come, without the empty ones; the last needs no newline."""
+        """Yields the complete lines that have arrived, without empty ones; the last line needs no newline."""
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             yield waiting
@@ -89,11 +89,11 @@ class InputLines:
             with anyio.fail_after(seconds):
                 return await anext(self._pieces, None)
         except TimeoutError as error:
-            raise RequestFailed(TOO_SLOW, f"no line came within {seconds:g} s") from error
+            raise RequestFailed(TOO_SLOW, f"no line arrived within {seconds:g} s") from error
 
 
 class Acks(Response):
-    """Rows written as they come, each answered {"status":"ok","seq":n} or {"status":"error",…}."""
+    """Writes rows as they arrive, and answers each with {"status":"ok","seq":n} or {"status":"error",…}."""
 
     def __init__(self, inserter: Inserter, lines: InputLines, media: str, work: ServerContext) -> None:
         super().__init__(media_type=media, headers=HEADERS)
@@ -102,9 +102,9 @@ class Acks(Response):
         self._as_array, self._sequence = media == JSON, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer until the request ends or the client leaves."""
+        """Answer until the request ends or the client disconnects."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        # A client may wait for the answer's headers before it sends rows, and they leave with the first piece.
+        # A client may wait for the response's headers before it sends rows; they are sent with the first piece.
         await send(part("[" if self._as_array else ""))
         try:
             await self._pass_on(send)
@@ -115,7 +115,7 @@ class Acks(Response):
         await send(LAST)
 
     async def _pass_on(self, send: Send) -> None:
-        """Read on while rows are being written, so that those that come meanwhile are written together."""
+        """Reads lines while rows are being written, so that lines that arrive meanwhile are written together."""
         into, out = anyio.create_memory_object_stream[list[bytes]](READ_AHEAD)
         refusal: RequestFailed | None = None
         async with anyio.create_task_group() as group:
@@ -138,7 +138,7 @@ class Acks(Response):
             await send(part("".join(map(self._ack, outcomes))))
 
     def _ack(self, outcome: RequestFailed | None) -> str:
-        """One acknowledgement, and what separates it from the one before."""
+        """One acknowledgement, preceded by the separator from the one before."""
         seq, self._sequence = self._sequence, self._sequence + 1
         if outcome is None:
             text = dumps({"status": "ok", "seq": seq})
@@ -150,7 +150,7 @@ class Acks(Response):
 
 
 def _arrived_lines(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[bytes]:
-    """The lines that have come already."""
+    """The lines that have arrived already."""
     lines: list[bytes] = []
     with suppress(anyio.WouldBlock, anyio.EndOfStream):
         while len(lines) < AT_ONCE:
@@ -159,7 +159,7 @@ def _arrived_lines(arriving: MemoryObjectReceiveStream[list[bytes]]) -> list[byt
 
 
 def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed | None]:
-    """Write lines as rows, and say for each what became of it; blocks."""
+    """Write lines as rows, and return for each None or its error; blocks."""
     parsed = [_row(line) for line in lines]
     outcomes = iter(_insert_all(inserter, [row for row in parsed if not isinstance(row, RequestFailed)]))
     return [row if isinstance(row, RequestFailed) else next(outcomes) for row in parsed]

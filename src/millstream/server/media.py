@@ -1,4 +1,4 @@
-"""Content types: what the API speaks, and which of them a client asked for."""
+"""Content types: the API's types, and their choice by a request's headers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,12 +11,12 @@ JSON = "application/json"
 KSQL = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 READABLE = (JSON, KSQL, DELIMITED, "application/octet-stream")
-# What curl says where it is told nothing, and what a web page can send to another origin without asking.
+# curl's default for a body, and a type that a web page can send to another origin without permission.
 FORM = "application/x-www-form-urlencoded"
 
 
 def accepted(request: Request, offers: Sequence[str]) -> str:
-    """The offer that the Accept header likes best, the first where it does not care; RequestFailed 406 if none."""
+    """The offer that the Accept header prefers, the first if it has no preference; RequestFailed 406 if none fits."""
     header = request.headers.get("accept") or "*/*"
     ranges = list(_ranges(header))
     best = max(offers, key=lambda offer: _liking(offer, ranges))
@@ -28,10 +28,10 @@ def accepted(request: Request, offers: Sequence[str]) -> str:
 
 
 def check_readable(request: Request) -> None:
-    """Raise RequestFailed 415 where the body's Content-Type says that it is no JSON.
+    """Raise RequestFailed 415 if the body's Content-Type is not JSON.
 
-    A body without a type is read, and what curl puts there by itself, unless a browser sent it: a form of another
-    page may have that type.
+    A body without a type is accepted, and so is curl's default type, unless a browser sent it: a form of a page of
+    another origin can have that type.
     """
     media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if media_type in READABLE or (media_type == FORM and not _from_browser(request)):
@@ -58,7 +58,7 @@ def _number(text: str) -> float:
 
 
 def _liking(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """The quality that the most exact of the ranges gives the offer, 0 for none."""
+    """The quality that the most specific of the ranges gives the offer; 0 if none matches."""
     exactness = {offer: 3, offer.partition("/")[0] + "/*": 2, "*/*": 1}
     fitting = [(exactness[media], quality) for media, quality in ranges if media in exactness]
     return max(fitting)[1] if fitting else 0

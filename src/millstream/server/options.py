@@ -1,4 +1,4 @@
-"""What the owner of a server decides about its REST API, read from the server's settings."""
+"""The options of a server's REST API, read from the server's settings."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How much a client may send, and how long it may take: bytes and seconds."""
+    """Limits of requests: bytes and seconds."""
 
     body_bytes: int = 10 * MIB
     statement_bytes: int = MIB
@@ -38,8 +38,8 @@ class RequestLimits:
 class WebAccess:
     """Which web pages may call the server.
 
-    `origins` is a pattern of origins ("" = none but its own), `hosts` are names that a Host header may have besides
-    those that no web page can make its own; None = any, which is safe where a login is asked for.
+    `origins` is a pattern of origins ("" = only its own); `hosts` are the names that a Host header may contain in
+    addition to those that no web page can take over; None = any, which is safe if a login is required.
     """
 
     origins: str = ""
@@ -50,7 +50,7 @@ class WebAccess:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """All that a server needs to know besides its engine and its address."""
+    """A server's options besides its engine and its address."""
 
     limits: RequestLimits = field(default_factory=RequestLimits)
     web: WebAccess = field(default_factory=WebAccess)
@@ -60,7 +60,7 @@ class ServerOptions:
 
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
-    """The options that a server's properties ask for. Raises SetupError for a value that makes no sense."""
+    """The options from a server's properties. Raises SetupError for a value that is not valid."""
     try:
         settings = effective(checked(properties))
     except SettingRefused as refused:
@@ -72,7 +72,7 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
 
 
 def _audit(settings: Mapping[str, str]) -> AuditLog | None:
-    """The audit log, None where none is asked for. Raises SetupError."""
+    """The audit log; None if none is configured. Raises SetupError."""
     file, topic = settings["millstream.audit.file"], settings["millstream.audit.topic"]
     sinks: list[AuditSink] = []
     if file:
@@ -84,7 +84,7 @@ def _audit(settings: Mapping[str, str]) -> AuditLog | None:
 
 
 def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
-    """Raises SetupError where a setting of Kafka's clients is wrong."""
+    """The audit log's topic. Raises SetupError if a setting of Kafka's clients is wrong."""
     try:
         kafka = KafkaClient(of_engine(settings))
         return AuditTopic(topic, kafka, int(settings["ksql.internal.topic.replicas"]))
@@ -95,9 +95,9 @@ def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
 
 
 def of_engine(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties without those of the REST server's TLS, which has the names that Kafka's clients have.
+    """Properties without the TLS settings of the REST server, which have the same names as those of Kafka's clients.
 
-    ksqlDB has one ssl.… for both: Kafka's clients get them where they speak TLS.
+    ksqlDB uses the same ssl.… settings for both: Kafka's clients get them if they use TLS.
     """
     of_kafka = properties.get("security.protocol", "").upper().endswith("SSL")
     own = ("ssl.client.auth",) if of_kafka else ("ssl.",)
@@ -123,13 +123,13 @@ def _web(settings: Mapping[str, str], login: Login | None) -> WebAccess:
         origins=_pattern(settings["access.control.allow.origin"]),
         methods=words(settings["access.control.allow.methods"]),
         headers=words(settings["access.control.allow.headers"]),
-        # A browser keeps a login for the name that it was given for: another name for this server has none.
+        # A browser stores a login for one host name: under another name of this server it has none.
         hosts=None if login and not hosts else hosts,
     )
 
 
 def _pattern(text: str) -> str:
-    """One pattern of `*`, or of origins and patterns with commas between them. Raises SetupError."""
+    """One pattern: `*`, or a list of origins and patterns separated by commas. Raises SetupError."""
     parts = [".*" if word == "*" else _origin(word) for word in words(text)]
     return "|".join(f"(?:{part})" for part in parts)
 

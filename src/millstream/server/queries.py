@@ -1,4 +1,4 @@
-"""/query, /query-stream and /close-query: the answers that go on."""
+"""/query, /query-stream and /close-query: streamed answers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ async def query(request: HttpRequest) -> Response:
 
 
 async def query_stream(request: HttpRequest) -> Response:
-    """POST /query-stream: rows as arrays; a PRINT only where lines are accepted."""
+    """POST /query-stream: rows as arrays; a PRINT only if the client accepts lines."""
     media = accepted(request, tuple(QUERY_STREAM))
     statement, work = await read_request(request), work_of(request)
     if media != DELIMITED and await work.run(lambda: work.engine.is_print(statement)):
@@ -60,12 +60,12 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Printing:
-    """A PRINT under way."""
+    """A running PRINT."""
 
     lines: Iterator[str | None]
 
     def close(self) -> None:
-        """Nothing to do: the thread that reads the lines stops at the next line or tick."""
+        """No effect: the thread that reads the lines stops at the next line or at the next None."""
 
 
 def start(query: Request, work: ServerContext) -> Rows | Printing:

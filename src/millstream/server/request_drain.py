@@ -1,4 +1,4 @@
-"""A middleware that reads each request to its end before the answer ends."""
+"""A middleware that reads each request to its end before the response ends."""
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -7,23 +7,23 @@ DRAIN_SECONDS = 10
 
 
 class RequestDrain:
-    """Drops what is left of a request's body when its answer is ready, for a while.
+    """Reads and drops the rest of a request's body, for a limited time, when its response is ready.
 
-    A client in the middle of sending hears a refusal this way: a connection cut under it may swallow the answer.
+    So a client that is still sending receives an error response; if the connection were closed, it might lose it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As any ASGI application."""
+        """Implements an ASGI application."""
         exchange = _Exchange(receive, send)
         whole = scope["type"] == "http"
         await (self._app(scope, exchange.receive, exchange.send) if whole else self._app(scope, receive, send))
 
 
 class _Exchange:
-    """One request and its answer; `_read` once nothing of the request is left."""
+    """One request and its response; `_read` is True once the request was read to its end."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send, self._read = receive, send, False

@@ -1,11 +1,11 @@
-"""A middleware that refuses what web pages of other origins send.
+"""A middleware that refuses requests of web pages of other origins.
 
-A page in a browser can make the browser send requests to a server on the same machine or network. Three headers give
-it away, and a page cannot change them:
+A page can make a browser send requests to a server on the same machine or network. Three headers, which the page cannot
+change, reveal it:
 
-    Host: evil.example           a name whose owner made it point to this machine (DNS rebinding)
-    Origin: http://evil.example  a request, or a WebSocket, of a page that did not come from this server
-    Content-Type: text/plain     what a page may send without asking first (server/media.py)
+    Host: evil.example           a name whose owner has pointed it to this machine (DNS rebinding)
+    Origin: http://evil.example  a request, or a WebSocket, of a page that another server has served
+    Content-Type: text/plain     a type that a page may send without permission (server/media.py)
 """
 
 import ipaddress
@@ -25,14 +25,14 @@ LOCAL = "localhost"
 
 
 class RequestSafety:
-    """Answers 403 to a request or WebSocket whose Host or Origin is another's."""
+    """Answers 403 to a request or WebSocket with a foreign Host or Origin."""
 
     def __init__(self, app: ASGIApp, web: WebAccess) -> None:
         self._app, self._web = app, web
         self._own_names = {LOCAL, socket.gethostname().lower(), *(web.hosts or ())}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As any ASGI application."""
+        """Implements an ASGI application."""
         refusal = self._refusal(Headers(scope=scope), scope) if scope["type"] in ("http", "websocket") else ""
         if refusal:
             await refuse(RequestFailed(FORBIDDEN, refusal), scope, receive, send)
@@ -40,7 +40,7 @@ class RequestSafety:
             await self._app(scope, receive, send)
 
     def _refusal(self, headers: Headers, scope: Scope) -> str:
-        """Why the request is refused, "" where it is not."""
+        """Why the request is refused; "" if it is not."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if host and not self._is_ours(host):
             return f"this server is not {host}: millstream.allowed.hosts names the hosts that it answers to"
@@ -52,7 +52,7 @@ class RequestSafety:
         return f"a page of {origin} may not call this server: access.control.allow.origin names those that may"
 
     def _is_ours(self, host: str) -> bool:
-        """Whether no web page can have made this host point here: an address, or a name that no DNS sells."""
+        """True if no web page can have pointed this host here: an address, or a name that is not in the public DNS."""
         if self._web.hosts is None:
             return True
         name = _name(host)
@@ -77,7 +77,7 @@ def _is_address(name: str) -> bool:
 async def refuse(
     error: RequestFailed, scope: Scope, receive: Receive, send: Send, headers: Iterable[tuple[str, str]] = ()
 ) -> None:
-    """Answer a request, or a WebSocket before it is accepted, with an error."""
+    """Answer a request, or a WebSocket that is not accepted yet, with an error."""
     response = respond(error)
     for name, value in headers:
         response.headers.append(name, value)

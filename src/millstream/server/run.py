@@ -26,15 +26,15 @@ GRACE_SECONDS = 5.0
 PING_SECONDS = 2.0
 STREAMS = 2000
 MANY = 2**31
-# Clients of a WebSocket have nothing to say but that they leave.
+# Clients of a WebSocket send nothing but its close.
 SOCKET_MESSAGE_BYTES = 64 * 1024
 LOGGING = logging.getLogger("millstream.server")
 
 
 class Server:
-    """An engine served on `host`:`port` by a thread of this process; also a context manager.
+    """An engine, served on `host`:`port` by a thread of this process; also a context manager.
 
-    Port 0 takes a free one, which `port` then tells.
+    Port 0 means any free port; `port` is then the actual one.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where clients on this machine reach it."""
+        """The URL for clients on this machine."""
         host = {"0.0.0.0": "localhost", "::": "localhost", "127.0.0.1": "localhost"}.get(self.host, self.host)
         return f"{'https' if self._options.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def start(self) -> None:
-        """Listen, and return when requests are answered. Raises SetupError: the port is busy, no such address."""
+        """Listen, and return when requests are answered. Raises SetupError: the port is in use, no such address."""
         listening = listen(self.host, self.port)
         self.port = listening.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=[listening.detach()], name="server", daemon=True)
@@ -61,7 +61,7 @@ class Server:
         self._ready.wait()
 
     def stop(self) -> None:
-        """End running queries with a word to their clients, let other requests finish for a while, and stop."""
+        """End running queries with a message to their clients, let other requests finish for a while, and stop."""
         self._app.state.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
         self._stop.set()
         if self._thread is not None:
@@ -88,7 +88,7 @@ def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, start
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address. Raises SetupError: in use, or not of this machine."""
+    """A socket that listens on an address. Raises SetupError: in use, or not an address of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if port and family == socket.AF_INET:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
@@ -119,7 +119,7 @@ def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
     config.graceful_timeout = GRACE_SECONDS
     config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
     config.websocket_max_message_size = SOCKET_MESSAGE_BYTES
-    # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for that.
+    # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for the ping.
     config.websocket_ping_interval = PING_SECONDS
     config.include_server_header = False
     return config

@@ -1,4 +1,4 @@
-"""The GET paths: what the server is, how it fares, and what became of a command."""
+"""The GET paths: the server's identity and health, and the status of commands."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from millstream.server.text import dumps
 
 
 def root(_: HttpRequest) -> Response:
-    """GET /: where to look."""
+    """GET /: redirects to /info."""
     return RedirectResponse("/info", 307)
 
 
@@ -45,7 +45,7 @@ async def status(request: HttpRequest) -> Response:
 
 
 async def is_valid_property(request: HttpRequest) -> Response:
-    """GET /is_valid_property/name: true, or an error that says why a session may not set it."""
+    """GET /is_valid_property/name: true, or an error that says why a session cannot set it."""
     work, name = work_of(request), request.path_params["name"]
     return _json(request, await work.run(lambda: work.engine.is_valid_property(name)))
 
@@ -57,13 +57,13 @@ async def cluster_status(request: HttpRequest) -> Response:
 
 
 async def metadata(request: HttpRequest) -> Response:
-    """GET /v1/metadata: the version, and the identity as /v1/metadata/id has it."""
+    """GET /v1/metadata: the version, and the identity as in /v1/metadata/id."""
     facts = await _server_facts(request)
     return _json(request, {"version": facts["version"], "clusterId": _identity(facts)})
 
 
 async def metadata_id(request: HttpRequest) -> Response:
-    """GET /v1/metadata/id: which Kafka cluster and which service this is."""
+    """GET /v1/metadata/id: the ids of the Kafka cluster and of the service."""
     return _json(request, _identity(await _server_facts(request)))
 
 
@@ -75,12 +75,12 @@ async def ready(request: HttpRequest) -> Response:
 
 
 def live(_: HttpRequest) -> Response:
-    """GET /chc/live: that this answers is the answer."""
+    """GET /chc/live: 200, if the server can answer at all."""
     return Response("{}", media_type=JSON)
 
 
 async def _health(work: ServerContext) -> dict[str, Any]:
-    """The engine's health, and the audit log's, where there is one."""
+    """The engine's health, with the audit log's, if there is one."""
     health = await work.run_quick(work.engine.health)
     if work.audit is None:
         return health

@@ -26,13 +26,14 @@ REASON_BYTES = 120  # a close frame carries 123
 
 
 async def socket_query(socket: WebSocket) -> None:
-    """GET /ws/query?request={"ksql": …}: the schema, then a message a row; closed as "done", or with the error."""
+    """GET /ws/query?request={"ksql": …}: the schema, then one message for each row; closes as "done", or with an
+    error."""
     await socket.accept()
     work = work_of(socket)
     try:
-        asked = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
-        note(socket.scope, statement=asked.text)
-        query = replace(asked, missing_right=principal_of(socket).missing)
+        statements = to_request(parse_object(socket.query_params.get("request", "{}")), work.limits.statement_bytes)
+        note(socket.scope, statement=statements.text)
+        query = replace(statements, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
     except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
         note(socket.scope, error=failure(error).message)

@@ -1,4 +1,4 @@
-"""/ksql and /ksql/terminate: statements whose answers are whole when they are sent."""
+"""/ksql and /ksql/terminate: statements whose answers are sent complete."""
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -15,7 +15,7 @@ from millstream.server.text import dumps
 
 
 async def statements(request: HttpRequest) -> Response:
-    """POST /ksql: carry out statements, and answer an array with the entity of each."""
+    """POST /ksql: execute statements, and answer with an array of their entities."""
     media = accepted(request, (KSQL, JSON))
     query, work = await read_request(request), work_of(request)
     entities = await work.run(lambda: work.engine.execute(query))

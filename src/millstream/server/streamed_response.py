@@ -1,4 +1,4 @@
-"""A response that is written while the query runs, and ends with the query or with the client."""
+"""A response that is written while the query runs, and ends with the query or when the client disconnects."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,12 +14,12 @@ from millstream.server.errors import failure
 from millstream.server.feed import Feed
 from millstream.server.framing import Framing
 
-# Whoever stands between us and the client is asked to pass each row on as it comes.
+# Proxies should pass each row on as it arrives.
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class StreamedResponse(Response):
-    """The items of a feed in a framing; the feed is finished when the last is sent or the client has left."""
+    """The items of a feed in a framing; the feed is finished after the last item or when the client disconnects."""
 
     def __init__(self, feed: Feed[Any], framing: Framing, media: str, work: ServerContext) -> None:
         super().__init__(media_type=media, headers=HEADERS)
@@ -27,7 +27,7 @@ class StreamedResponse(Response):
         self._feed, self._framing, self._work = feed, framing, work
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the end, or until the client leaves."""
+        """Write until the end, or until the client disconnects."""
         try:
             await first_of(lambda: _gone(receive), lambda: self._write(scope, send))
         finally:
@@ -53,7 +53,7 @@ LAST: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
 def part(text: str) -> Message:
-    """A piece of a body that goes on."""
+    """A piece of a body that is not its end."""
     return {"type": "http.response.body", "body": text.encode(), "more_body": True}
 
 

@@ -1,4 +1,4 @@
-"""Values as the JSON text that goes over the wire, written by orjson; a DECIMAL keeps every digit that it has."""
+"""Values as JSON text for responses, written by orjson; a DECIMAL keeps all its digits."""
 
 import base64
 import math
@@ -12,7 +12,7 @@ WHOLE = range(-(2**63), 2**64)
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON of a value: a Decimal with every digit it has, bytes in base64, NaN and infinities as text."""
+    """Compact JSON of a value: a Decimal with all its digits, bytes in base64, NaN and infinities as text."""
     try:
         text = orjson.dumps(value, default=_encoded)
     except orjson.JSONEncodeError:
@@ -24,7 +24,7 @@ def dumps(value: Any) -> str:
 
 
 def _encoded(value: object) -> Any:
-    """What orjson asks for where it meets a type that it does not know. Raises TypeError."""
+    """orjson's callback for types that it does not know. Raises TypeError."""
     if isinstance(value, Decimal):
         return orjson.Fragment(_digits(value)) if value.is_finite() else str(value)
     if isinstance(value, bytes | bytearray):
@@ -33,13 +33,14 @@ def _encoded(value: object) -> Any:
 
 
 def _digits(value: Decimal) -> str:
-    """A number as text: in plain digits unless that would take very many."""
+    """A number as text: in plain digits unless there are very many."""
     return f"{value:f}" if abs(value.adjusted()) < MANY_DIGITS else str(value)
 
 
 def _encodable(value: Any) -> Any:
-    """A value without what orjson refuses or loses: NaN, integers of more than 64 bits, names that are no text,
-    halves of surrogate pairs.
+    """A value without what orjson refuses or loses.
+
+    That is NaN, integers of more than 64 bits, names that are not text, and halves of surrogate pairs.
     """
     if isinstance(value, dict):
         return {_encodable(str(name)): _encodable(inner) for name, inner in value.items()}

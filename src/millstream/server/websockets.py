@@ -1,6 +1,6 @@
-"""Hypercorn's WebSockets without compression: clients have nothing to say but that they leave.
+"""Hypercorn's WebSockets without compression: clients send nothing but the close.
 
-A message of 500 KB may be 500 MB of zeros when it is unpacked, and its size is looked at after that.
+A compressed message of 500 KB may unpack to 500 MB of zeros, and its size is only checked afterwards.
 """
 
 import hypercorn.protocol.ws_stream
@@ -8,22 +8,22 @@ from wsproto.extensions import Extension
 
 
 class NoExtension(Extension):
-    """Stands where hypercorn puts permessage-deflate, and is never agreed on."""
+    """Replaces hypercorn's permessage-deflate, and is never agreed on."""
 
     name = "none"
 
     def enabled(self) -> bool:
-        """Whether both sides have agreed on it."""
+        """False: it is never agreed on."""
         return False
 
     def offer(self) -> bool:
-        """What a client would say."""
+        """The offer of a client."""
         return False
 
     def accept(self, offer: str) -> None:
-        """What the server says to a client that offers it."""
+        """The server's answer to a client that offers it."""
 
 
 def install() -> None:
-    """Have hypercorn use it: there is no other door than the name under which it looks the class up."""
+    """Make hypercorn use this class, by replacing the name under which it looks it up: there is no other way."""
     hypercorn.protocol.ws_stream.PerMessageDeflate = NoExtension  # type: ignore[assignment,misc,attr-defined,unused-ignore]

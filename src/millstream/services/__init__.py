@@ -1,4 +1,4 @@
-"""What runs beside the engine: jar files, and the broker and registry processes made of them."""
+"""What runs beside the engine: downloaded jar files, and the broker and registry processes that use them."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def shipped(name: str) -> Path:
-    """The path of `jars.lock` or `jvm`, which are shipped with millstream: in the wheel, else the checkout.
+    """The path of `jars.lock` or `jvm`, which are part of millstream: in the wheel, or else in the checkout.
 
-    Raises FileNotFoundError when neither has it.
+    Raises FileNotFoundError if neither contains it.
     """
     for home in (PACKAGE / "_shipped", PACKAGE.parents[1]):
         if (home / name).exists():

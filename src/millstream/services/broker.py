@@ -33,15 +33,15 @@ SETTINGS: Mapping[str, object] = {
     "share.coordinator.state.topic.min.isr": 1,
     "share.coordinator.state.topic.num.partitions": 1,
     "group.initial.rebalance.delay.ms": 0,
-    # After a crash the node must wait until the controller has forgotten its former self.
+    # After a crash the node cannot register until its old session has expired at the controller.
     "broker.session.timeout.ms": 4000,
     "broker.heartbeat.interval.ms": 1000,
     "auto.create.topics.enable": "false",
-    # Event time is whatever the data says: neither old nor future records may be refused or deleted.
+    # Record times are arbitrary event times: neither old nor future records may be refused or deleted.
     "log.retention.ms": -1,
     "log.message.timestamp.before.max.ms": FOREVER,
     "log.message.timestamp.after.max.ms": FOREVER,
-    # A topic that is deleted should be gone for those who look next.
+    # Delete the files of a deleted topic soon.
     "log.segment.delete.delay.ms": 1000,
     "message.max.bytes": 8 * 1024 * 1024,
 }
@@ -56,7 +56,7 @@ rootLogger.appenderRef.out.ref = OUT
 
 
 class BrokerProcess(Service):
-    """A broker; see Service for `data`, `port`, `host` and `heap`. `settings` are Kafka's own and outrank ours."""
+    """A broker; see Service for `data`, `port`, `host` and `heap`. `settings` are Kafka's own and override ours."""
 
     name = "broker"
     title = "the Kafka broker"
@@ -75,11 +75,11 @@ class BrokerProcess(Service):
 
     @property
     def bootstrap(self) -> str:
-        """What clients call bootstrap.servers."""
+        """The value for clients' bootstrap.servers."""
         return self.address
 
     def command(self, progress: Progress | None) -> list[str | Path]:
-        """As Service.command; the first time it formats the storage folder."""
+        """See Service.command; the first time, this formats the storage folder."""
         program, files = java(), jars.fetch("broker", progress)
         classpath = os.pathsep.join(map(str, files))
         self._write_settings()
@@ -108,7 +108,7 @@ class BrokerProcess(Service):
         if (self.home / "storage" / "meta.properties").exists():
             return
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # In one word: an id may begin with a minus.
+        # As one argument, because an id may begin with a minus.
         tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={name}", "-c", str(self._properties)]
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         done = subprocess.run([command, *quick, "-cp", classpath, *tool], capture_output=True, text=True)
@@ -117,7 +117,7 @@ class BrokerProcess(Service):
             raise SetupError(f"Kafka could not format {self.home / 'storage'}; it said:\n    {output}")
 
     def answers(self) -> bool:
-        """Whether a client gets the list of brokers."""
+        """True if a client gets the list of brokers."""
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             return bool(client.list_topics(timeout=1).brokers)

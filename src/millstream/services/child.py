@@ -1,4 +1,4 @@
-"""A JVM as child process: its output in a log file, and never alive without its parent."""
+"""A JVM as a child process: its output is written to a log file, and it ends when its parent ends."""
 
 import contextlib
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from millstream.services.errors import SetupError
 
-# The shell stands between us and the child and reads a pipe that only we hold open. When we close it, or
-# die in whatever way, it reads the end and asks the child to stop; when the child ends, so does the shell.
+# The shell between us and the child reads a pipe whose other end only we hold open. When we close it, or die for any
+# reason, the shell reads the end of the pipe and terminates the child; when the child ends, so does the shell.
 GUARD = """
 exec 3<&0
 "$@" 3<&- </dev/null &
@@ -32,7 +32,7 @@ TROUBLE = re.compile(r"\b(ERROR|FATAL)\b|^(Exception in thread |Caused by: |[\w.
 
 
 class Child:
-    """One child process; `name` is what messages call it, `log` the file that its output is appended to."""
+    """One child process; `name` is its name in messages, `log` the file that its output is appended to."""
 
     def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
         self.name, self.command, self.log = name, [str(word) for word in command], log
@@ -41,18 +41,19 @@ class Child:
 
     @property
     def running(self) -> bool:
-        """Whether the process was started and has not ended."""
+        """True if the process was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def group(self) -> int:
-        """The process group of the child and of all that it has started; SetupError before the start."""
+        """The process group of the child and of everything it has started. Raises SetupError before the start."""
         if self._process is None:
             raise SetupError(f"{self.name} does not run")
         return self._process.pid
 
     def start(self, hold: Sequence[int] = ()) -> None:
-        """Start the process, which keeps the file descriptors `hold` open; it does not see our terminal's Ctrl-C."""
+        """Start the process, which keeps the file descriptors `hold` open; it does not receive our terminal's
+        Ctrl-C."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LONG_LOG:
             self.log.replace(self.log.with_suffix(".log.old"))
@@ -68,7 +69,7 @@ class Child:
             )
 
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
-        """Return once `ready()`; SetupError if the child ends first or takes too long. It is stopped on any error."""
+        """Return once `ready()`. Raises SetupError if the child ends first or takes too long; any error stops it."""
         deadline = time.monotonic() + patience
         try:
             while not ready():
@@ -82,7 +83,7 @@ class Child:
             raise
 
     def stop(self) -> None:
-        """Ask the child to end and wait for it; a child that does not obey is killed with all it started."""
+        """Terminate the child and wait for it; if that takes too long, it is killed with everything it has started."""
         if self._process is None or self._process.stdin is None:
             return
         self._process.stdin.close()
@@ -99,13 +100,13 @@ class Child:
             self._process.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the child and all that it started; nothing happens where it has ended."""
+        """Send a signal to the child and everything it has started; no effect if it has ended."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
     def said(self) -> str:
-        """What the child wrote to its log since this start."""
+        """The child's output since this start."""
         with open(self.log, "rb") as output:
             output.seek(self._log_start)
             return output.read().decode(errors="replace")
@@ -116,5 +117,5 @@ class Child:
 
 
 def error_lines(lines: Sequence[str]) -> Sequence[str]:
-    """The few lines of a log that tell why a process ended: its errors, else its last words."""
+    """The few lines of a log that explain why a process ended: its errors, else its last lines."""
     return [line for line in lines if TROUBLE.search(line)][:TAIL] or lines[-TAIL:]

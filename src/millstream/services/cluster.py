@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine: a master and workers, each a process of its own, from pyspark's jars."""
+"""A standalone Spark cluster on this machine: a master and workers, each a separate process, from pyspark's jars."""
 
 import socket
 from contextlib import ExitStack
@@ -37,12 +37,12 @@ class SparkCluster:
 
     @property
     def master(self) -> str:
-        """What Spark calls `spark.master`."""
+        """The value for `spark.master`."""
         return f"spark://{self._host}:{self._port}"
 
     @property
     def settings(self) -> dict[str, str]:
-        """The server's properties by which its queries run here."""
+        """The server's properties for running queries on this cluster."""
         log = shipped("jvm") / "log4j2.properties"
         return {
             "millstream.spark.master": self.master,
@@ -64,7 +64,7 @@ class SparkCluster:
             self._started = started.pop_all()
 
     def stop(self) -> None:
-        """End the processes, and with them the executors."""
+        """End the processes, which ends the executors too."""
         self._started.close()
 
     def __enter__(self) -> Self:
@@ -90,7 +90,7 @@ class SparkCluster:
         home = spark_home()
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-Dspark.worker.cleanup.enabled=true"]
         path = f"{home / 'jars'}/*"
-        # A worker starts executors by what these say.
+        # A worker starts executors with these variables.
         places = [f"SPARK_HOME={home}", f"JAVA_HOME={java().resolve().parents[1]}"]
         environment = ["env", *places, f"SPARK_SCALA_VERSION={_scala_version(home)}"]
         command = [*environment, str(java()), *options, "-cp", path, f"{DEPLOY}.{program}", *words]
@@ -98,7 +98,7 @@ class SparkCluster:
 
 
 def spark_home() -> Path:
-    """The folder of pyspark, which has Spark's jars. Raises SetupError."""
+    """The folder of pyspark, which contains Spark's jars. Raises SetupError."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise SetupError("pyspark is not installed")
@@ -106,7 +106,7 @@ def spark_home() -> Path:
 
 
 def _scala_version(home: Path) -> str:
-    """The Scala that Spark is built for, as 2.13. Raises SetupError."""
+    """The Scala version that Spark is built for, such as 2.13. Raises SetupError."""
     for jar in (home / "jars").glob("scala-library-*.jar"):
         return ".".join(jar.stem.removeprefix("scala-library-").split(".")[:2])
     raise SetupError(f"{home} has no Scala library")

@@ -1,8 +1,8 @@
-"""What can be missing on the machine: each error is a sentence and a way out."""
+"""Errors about what is missing on the machine, each with a hint."""
 
 
 class SetupError(Exception):
-    """A part could not be fetched or started: `fact` (what is wrong) and `hint` (what to do about it)."""
+    """A component could not be downloaded or started: `fact` is what is wrong, `hint` what to do about it."""
 
     def __init__(self, fact: str, hint: str = "") -> None:
         self.fact, self.hint = fact, hint

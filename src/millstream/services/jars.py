@@ -1,4 +1,4 @@
-"""Fetches the files of jars.lock from a Maven repository into the user cache: parallel, resumed, checked."""
+"""Downloads the files of jars.lock from a Maven repository into the user cache: in parallel, resumable, verified."""
 
 import fcntl
 import hashlib
@@ -31,7 +31,7 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where files come from and go to, and who hears of the bytes that arrived."""
+    """The repository and the folder of downloads, and the callback for bytes that have arrived."""
 
     client: httpx.Client
     repository: str
@@ -46,18 +46,18 @@ def cache_folder() -> Path:
 
 
 def repository() -> str:
-    """The Maven repository's URL with a closing slash: $MILLSTREAM_MAVEN_REPOSITORY, else Ivy's own default.
+    """The Maven repository's URL with a closing slash: $MILLSTREAM_MAVEN_REPOSITORY, else Ivy's default.
 
-    Raises SetupError when pyspark, whose jars hold Ivy, is not installed.
+    Raises SetupError if pyspark, whose jars contain Ivy, is not installed.
     """
     mirror = os.environ.get(MIRROR)
     return mirror.rstrip("/") + "/" if mirror else _default_repository()
 
 
 def fetch(group: str, progress: Progress | None = None) -> list[Path]:
-    """The files of one group of jars.lock, in its order, downloaded where the cache lacks them.
+    """The files of one group of jars.lock, in its order, downloaded if the cache lacks them.
 
-    Raises SetupError when a file cannot be had or is not what the lock says.
+    Raises SetupError if a file cannot be downloaded or does not match the lock.
     """
     artifacts = [artifact for artifact in lock.read() if group in artifact.groups]
     if not artifacts:
@@ -66,7 +66,7 @@ def fetch(group: str, progress: Progress | None = None) -> list[Path]:
 
 
 def fetch_all(title: str, artifacts: Sequence[Artifact], progress: Progress | None = None) -> list[Path]:
-    """The cached paths of `artifacts`, downloaded where missing, shown under `title`; errors as in `fetch`."""
+    """The cached paths of `artifacts`, downloaded if missing, with progress under `title`; errors as in `fetch`."""
     folder = cache_folder() / "jars"
     if _missing(folder, artifacts):
         with one_process(folder):
@@ -84,7 +84,7 @@ def _is_whole(path: Path, artifact: Artifact) -> bool:
 
 @contextmanager
 def one_process(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder of the cache: of two processes that want the same files, one waits for the other's."""
+    """Hold the lock of a folder of the cache: of two processes that need the same files, one waits for the other."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -97,7 +97,7 @@ def _download(missing: Sequence[Artifact], folder: Path, progress: Progress) -> 
     size, stop = sum(artifact.size for artifact in missing), threading.Event()
     with progress.showing(len(missing), size) as arrived, _client() as client:
         source = _Source(client, repository(), folder, arrived, stop)
-        # The largest first: the small ones fill the other threads meanwhile.
+        # The largest first: other threads download the small ones meanwhile.
         _all_or_first_error(source, sorted(missing, key=lambda artifact: -artifact.size))
 
 
@@ -106,18 +106,18 @@ def _all_or_first_error(source: _Source, queue: Sequence[Artifact]) -> None:
         try:
             for done in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
                 done.result()
-        except BaseException:  # Ctrl-C too: else leaving the pool waits for the whole queue
+        except BaseException:  # also KeyboardInterrupt: otherwise leaving the pool waits for the whole queue
             source.stop.set()
             raise
 
 
 def _client() -> httpx.Client:
-    # The system's certificates, not certifi's: a company's own mirror is signed by what the machine trusts.
+    # The system's certificates instead of certifi's: a company's own mirror is signed by an authority of the machine.
     return httpx.Client(verify=ssl.create_default_context(), follow_redirects=True, timeout=30)
 
 
 def _one(source: _Source, artifact: Artifact) -> None:
-    """Bring one file into the folder, unless the whole was stopped; then what has arrived is kept."""
+    """Download one file into the folder; if all downloads were stopped, its partial content is kept."""
     part = source.folder / (artifact.name + ".part")
     _bring(source, artifact, part)
     if not source.stop.is_set():
@@ -126,7 +126,7 @@ def _one(source: _Source, artifact: Artifact) -> None:
 
 
 def _bring(source: _Source, artifact: Artifact, part: Path) -> None:
-    """Download into `part`, going on where an earlier attempt, or run, was cut off."""
+    """Download into `part`, continuing where an earlier attempt, or run, was interrupted."""
     url = source.repository + artifact.path
     _count_what_is_there(source, artifact, part)
     for attempt in range(1, ATTEMPTS + 1):
@@ -191,7 +191,7 @@ def _unreachable(artifact: Artifact, repository: str, error: Exception) -> Setup
 
 @cache
 def _default_repository() -> str:
-    """Maven's central repository as Ivy names it, read from the Ivy jar among pyspark's own."""
+    """Maven's central repository as in Ivy's settings, read from the Ivy jar of pyspark."""
     spec = find_spec("pyspark")
     homes = spec.submodule_search_locations if spec else None
     for ivy in [path for home in homes or () for path in Path(home).glob("jars/ivy-*.jar")]:

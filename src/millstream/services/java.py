@@ -21,7 +21,7 @@ INSTALL = (
 def java() -> Path:
     """The `java` command: $JAVA_HOME's, else the one on PATH.
 
-    Raises SetupError when there is none or it is older than 17.
+    Raises SetupError if there is none or it is older than 17.
     """
     command = _command()
     number = version(command)
@@ -31,12 +31,12 @@ def java() -> Path:
 
 
 def version(command: Path) -> int:
-    """The major version of a `java` command; SetupError when it does not run."""
+    """The major version of a `java` command. Raises SetupError if it does not run."""
     release = command.resolve().parents[1] / "release"
     text = release.read_text() if release.is_file() else _version_text(command)
     matched = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
     if not matched:
-        raise SetupError(f"{command} does not say which Java it is", INSTALL)
+        raise SetupError(f"{command} does not print its Java version", INSTALL)
     return int(matched[1])
 
 

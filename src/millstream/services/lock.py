@@ -1,4 +1,4 @@
-"""jars.lock: which file each process needs, where it lives in a Maven repository, and what it must be."""
+"""jars.lock: the files that each process needs, their paths in a Maven repository, and their hashes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ class Artifact:
 
     @property
     def path(self) -> str:
-        """Where a Maven repository keeps it, relative to the repository's root."""
+        """Its path in a Maven repository, relative to the repository's root."""
         group, artifact, version, _, _ = self._parts()
         return f"{group.replace('.', '/')}/{artifact}/{version}/{self.name}"
 

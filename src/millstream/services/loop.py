@@ -1,13 +1,13 @@
-"""Background loops: a short step again and again, on a thread of its own, that survives what the step raises.
+"""Background loops: a short step that is repeated on a thread of its own and survives the step's exceptions.
 
     with open_consumer() as consumer:      resource()
         while not closing:
             poll(consumer)                 step(consumer)
 
-A step that raises ends neither the thread nor the server: the resource is closed, opened anew after a pause that grows
-from 0.1 to 5 seconds, and the loop goes on. `health` says since when it has been failing and why; the server's health
-check shows it, and a watchdog (`Loops.fatal`) ends the process where mending has failed for too long. What is away and
-comes back by itself (Kafka, the registry: an *outage*) is waited for without end.
+A step that raises ends neither the thread nor the server: the resource is closed, opened again after a pause that grows
+from 0.1 to 5 seconds, and the loop continues. `health` says since when it has been failing and why; the server's health
+check shows it, and a watchdog (`Loops.fatal`) ends the process if a loop has failed for too long. For something outside
+that comes back by itself (Kafka, the registry: an *outage*) a loop waits without limit.
 """
 
 import logging
@@ -23,16 +23,16 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-# A loop that fails for so many seconds, not for an outage, will not mend itself; nor one whose step does not return.
+# A loop that fails for so many seconds, other than by an outage, will not recover; nor one whose step does not return.
 HOPELESS_AFTER = 60.0
 STUCK_AFTER = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class LoopHealth:
-    """How a loop is: `error` is "" where it works, `seconds` since when it has failed or its step has not returned.
+    """A loop's state: `error` is "" if it works; `seconds` is how long it has failed or its step has not returned.
 
-    `fatal`: only a new process will mend it.
+    `fatal`: recovery needs a new process.
     """
 
     error: str = ""
@@ -41,10 +41,10 @@ class LoopHealth:
 
 
 class Loop(Generic[R]):
-    """One loop: `step` is called with what `resource` opens, again and again, until `stop`.
+    """A background loop: `step` is called repeatedly with the resource that `resource` opens, until `stop`.
 
-    `step` returns within about a second, so that a stop need not wait. `outages` are the exceptions that say that
-    something outside is away, `hopeless` those that no further try will mend. `clock` gives monotonic seconds.
+    `step` returns within about a second, so that a stop need not wait. `outages` are the exceptions for something
+    outside that is away, `hopeless` those after which no retry can succeed. `clock` returns monotonic seconds.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Loop(Generic[R]):
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the step in hand return, and end the thread; waits for it."""
+        """Let the current step return, and end the thread; waits for it."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join()
 
     @property
     def stopping(self) -> bool:
-        """Whether `stop` was called."""
+        """True if `stop` was called."""
         return self._closing.is_set()
 
     def health(self) -> LoopHealth:
-        """How the loop is now."""
+        """The loop's current state."""
         now, error, since = self._clock(), self._error, self._failing_since
         if self._closing.is_set():
             return LoopHealth()
@@ -110,7 +110,7 @@ class Loop(Generic[R]):
                 pause = min(2 * pause, LONGEST_PAUSE)
 
     def _failed(self, error: Exception) -> None:
-        # What goes on failing in the same way is logged once.
+        # Repeated failures of the same kind are logged once.
         first = self._error is None or _sentence(self._error) != _sentence(error)
         if self._failing_since is None:
             self._failing_since = self._clock()
@@ -128,7 +128,7 @@ class Loops:
         self._loops: dict[str, Loop[Any]] = {}
 
     def add(self, *loops: Loop[Any]) -> None:
-        """Watch these too."""
+        """Watch these loops too."""
         self._loops.update({loop.name: loop for loop in loops})
 
     def health(self) -> dict[str, LoopHealth]:
@@ -136,7 +136,7 @@ class Loops:
         return {name: loop.health() for name, loop in self._loops.items()}
 
     def fatal(self) -> str:
-        """Which loop only a new process will mend, and why; "" where there is none."""
+        """Which loop needs a new process to recover, and why; "" if there is none."""
         hopeless = ((name, health) for name, health in self.health().items() if health.fatal)
         return next((f"{name}: {health.error}, for {health.seconds:.0f} s" for name, health in hopeless), "")
 
@@ -147,7 +147,7 @@ def no_resource() -> AbstractContextManager[None]:
 
 
 def attempt(what: str, call: Callable[[], T]) -> T | Exception:
-    """The result of a call, or what it raised, logged as `what`: for one of many that must not stop the others."""
+    """The result of a call, or its exception, logged as `what`: for one of many calls that must not stop the others."""
     try:
         return call()
     except Exception as error:

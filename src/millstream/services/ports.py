@@ -1,4 +1,4 @@
-"""Ports on this machine: which are free, and a clear word when one is not."""
+"""Ports on this machine: finds free ones, and explains an error when one is in use."""
 
 import errno
 import random
@@ -6,17 +6,17 @@ import socket
 
 from millstream.services.errors import SetupError
 
-# Below the range that outgoing connections take theirs from, so that a port found free stays so.
+# Below the range of outgoing connections, so that a free port stays free.
 UNUSED = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """A port on which no process listens now."""
     return next(port for port in random.sample(UNUSED, len(UNUSED)) if is_free("127.0.0.1", port))
 
 
 def check_free(host: str, port: int, what: str, setting: str) -> None:
-    """Raise SetupError unless `what` could listen on the port; `setting` names how to choose another."""
+    """Raises SetupError unless `what` could listen on the port; `setting` is the setting for another port."""
     if not is_free(host, port):
         raise SetupError(
             f"port {port} is in use, so {what} cannot listen on it",
@@ -25,7 +25,7 @@ def check_free(host: str, port: int, what: str, setting: str) -> None:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there; SetupError when this machine has no such address."""
+    """True if a server could listen there. Raises SetupError if this machine has no such address."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: a port whose last connections are still closing counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

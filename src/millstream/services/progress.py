@@ -1,4 +1,4 @@
-"""How a download shows itself: a bar on a terminal, two quiet lines elsewhere, nothing when asked."""
+"""Progress of downloads: a bar on a terminal, two lines elsewhere, or nothing."""
 
 import sys
 import threading
@@ -13,10 +13,10 @@ from rich.console import Console
 
 
 class Progress(Protocol):
-    """Shows the arrival of `files` files, `size` bytes in all; it yields what is told of the bytes."""
+    """Shows the progress of a download."""
 
     def showing(self, files: int, size: int) -> AbstractContextManager[Callable[[int], None]]:
-        """A context for one download of `files` files, `size` bytes in all: it yields what is called with bytes."""
+        """A context for one download of `files` files, `size` bytes in all; yields a callback for arrived bytes."""
         ...
 
 
@@ -49,7 +49,7 @@ class Lines:
 
     @contextmanager
     def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
-        """Say what is fetched, and how long it took if it worked."""
+        """Print what is downloaded, and at the end, if it succeeded, how long it took."""
         start = time.monotonic()
         print(f"fetching {self.title}: {_count(files)}, {size / 1e6:.1f} MB", file=sys.stderr, flush=True)
         yield lambda arrived: None
@@ -57,7 +57,7 @@ class Lines:
 
 
 class Counter:
-    """Shows nothing and remembers the bytes, for those who draw their own."""
+    """Shows nothing, but counts the bytes, for callers with their own display."""
 
     def __init__(self) -> None:
         self.arrived = 0
@@ -65,7 +65,7 @@ class Counter:
 
     @contextmanager
     def showing(self, files: int, size: int) -> Iterator[Callable[[int], None]]:
-        """Count what arrives."""
+        """Count the bytes that arrive."""
         yield self._add
 
     def _add(self, arrived: int) -> None:

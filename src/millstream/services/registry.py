@@ -27,11 +27,11 @@ class RegistryProcess(Service):
 
     @property
     def url(self) -> str:
-        """What clients call schema.registry.url."""
+        """The value for clients' schema.registry.url."""
         return f"http://{self.address}{API}"
 
     def command(self, progress: Progress | None) -> list[str | Path]:
-        """As Service.command; the first time it downloads 109 MB."""
+        """See Service.command; the first time, this downloads 109 MB."""
         program = unpacked(jars.fetch("registry", progress)[0])
         settings = {
             "quarkus.http.host": self.host,
@@ -48,7 +48,7 @@ class RegistryProcess(Service):
         return [java(), *limits, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", runner]
 
     def answers(self) -> bool:
-        """Whether the list of subjects is given."""
+        """True if the registry returns its list of subjects."""
         try:
             return httpx.get(f"{self.url}/subjects", timeout=2).is_success
         except httpx.TransportError:
@@ -56,7 +56,7 @@ class RegistryProcess(Service):
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder that a .tar.gz of the cache is unpacked into, beside `jars`; unpacked now if it is not there."""
+    """The folder of an unpacked .tar.gz of the cache, beside `jars`; it is unpacked if the folder does not exist."""
     folder = jars.cache_folder() / archive.name.removesuffix(".tar.gz")
     if not folder.is_dir():
         _unpack(archive, folder)
@@ -64,7 +64,7 @@ def unpacked(archive: Path) -> Path:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack beside `folder` and rename, so that it is whole or absent, whoever else unpacks it meanwhile."""
+    """Unpack beside `folder` and rename, so that it is complete or absent, even if other processes unpack it too."""
     beside = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
     with tarfile.open(archive) as files:
         files.extractall(beside, filter="data")

@@ -1,4 +1,4 @@
-"""What the broker and the registry have in common: a child that listens on a port and keeps its data in a folder."""
+"""The common part of broker and registry: a child process with a port and a data folder."""
 
 import fcntl
 import time
@@ -15,14 +15,14 @@ from millstream.services.errors import SetupError
 from millstream.services.ports import check_free, free_port
 from millstream.services.progress import Progress
 
-# A server that was killed leaves its children a moment behind; a new one waits for them this long.
+# The children of a killed server end a moment later; a new server waits for them this long.
 LEAVING = 5.0
 
 
 class Service(ABC):
-    """A part with data under `data`/`name`, a log under `data`/logs, and an address; also a context manager.
+    """A service with data under `data`/`name`, a log under `data`/logs, and an address; also a context manager.
 
-    `port` 0 takes a free one; `heap` is Java's -Xmx.
+    `port` 0 means any free one; `heap` is Java's -Xmx.
     """
 
     name: str
@@ -34,24 +34,24 @@ class Service(ABC):
         self._child: Child | None = None
 
     def start(self, progress: Progress | None = None) -> None:
-        """Fetch and start what is not yet, and return when clients are answered.
+        """Download what is missing, start the process, and return when it answers clients.
 
-        Raises SetupError: busy port or folder, no Java, no network, or a process that does not come up.
+        Raises SetupError: port or folder in use, no Java, no network, or a process that does not start.
         """
         with claimed(self.home) as lock:
             check_free(self.host, self.port, self.title, self.port_setting)
             self._child = Child(self.title, self.command(progress), self.log)
-            # The child holds our folder's lock until it is really gone, whatever becomes of us.
+            # The child holds the lock of its folder until it has ended, even if this process dies before it.
             self._child.start(hold=[lock])
         self._child.wait_until(self.answers)
 
     @abstractmethod
     def command(self, progress: Progress | None) -> list[str | Path]:
-        """Make all ready that the process needs, and give its command line; errors as in `start`."""
+        """Prepare what the process needs, and return its command line; errors as in `start`."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether a client that asks is answered."""
+        """True if the service answers a client."""
 
     @property
     def address(self) -> str:
@@ -60,7 +60,7 @@ class Service(ABC):
 
     @property
     def home(self) -> Path:
-        """The folder of this part's own files."""
+        """The folder of this service's files."""
         return self.data / self.name
 
     @property
@@ -70,11 +70,11 @@ class Service(ABC):
 
     @property
     def running(self) -> bool:
-        """Whether the process is alive."""
+        """True if the process is running."""
         return self._child is not None and self._child.running
 
     def stop(self) -> None:
-        """Stop the process cleanly; nothing happens if it does not run."""
+        """Stop the process cleanly; no effect if it is not running."""
         if self._child:
             self._child.stop()
 
@@ -84,7 +84,7 @@ class Service(ABC):
             self._child.kill()
 
     def signal(self, number: Signals) -> None:
-        """Send a signal to the process: SIGSTOP freezes it, SIGCONT thaws it."""
+        """Send a signal to the process, for example SIGSTOP to freeze it and SIGCONT to resume it."""
         if self._child:
             self._child.signal(number)
 
@@ -98,7 +98,7 @@ class Service(ABC):
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[int]:
-    """The folder's lock as a file descriptor; SetupError when a process that stays has it."""
+    """The folder's lock as a file descriptor. Raises SetupError if another process keeps it."""
     folder.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + LEAVING
     with open(folder / ".lock", "w") as handle:

@@ -1,4 +1,4 @@
-"""A place in a statement's tokens: looking ahead, taking what is expected, and saying what was expected instead."""
+"""A position in a statement's tokens: look ahead, take expected tokens, and report what was expected instead."""
 
 from collections.abc import Callable, Container, Sequence
 from typing import NoReturn, TypeVar
@@ -19,15 +19,15 @@ from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
 
-# Reserved words that open or close a clause: in the wrong place they are not taken for an unquoted column name.
+# Reserved words that begin or end a clause: in the wrong place they are not taken for an unquoted column name.
 _CLAUSES = "SELECT FROM WHERE GROUP HAVING WINDOW LIMIT ON WITH VALUES AS BY WHEN THEN ELSE END AND OR"
 _CLAUSE = frozenset(_CLAUSES.split())
-# How many levels of parentheses, calls and constructors, and of types, may stand inside each other.
+# The deepest nesting of parentheses, calls and constructors, and of types.
 NESTING = 64
 
 
 class Cursor:
-    """The tokens of one statement and how far they are read; it remembers what was tried at the present token."""
+    """The tokens of one statement and the position in them; it records what was expected at the current token."""
 
     __slots__ = ("_index", "_nesting", "_tokens", "_tried")
 
@@ -37,17 +37,17 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The present token."""
+        """The current token."""
         return self._tokens[self._index]
 
     @property
     def span(self) -> Span:
-        """Where the present token begins."""
+        """The position of the current token in the text."""
         return self._tokens[self._index].span
 
     @property
     def index(self) -> int:
-        """How many tokens were taken."""
+        """The number of tokens that were taken."""
         return self._index
 
     def back(self, index: int) -> None:
@@ -56,11 +56,11 @@ class Cursor:
         self._tried.clear()
 
     def ahead(self, distance: int) -> Token:
-        """The token `distance` further on; the last one (of kind END) beyond the end."""
+        """The token `distance` after the current one; the last token (of kind END) beyond the end."""
         return self._tokens[min(self._index + distance, len(self._tokens) - 1)]
 
     def take(self) -> Token:
-        """The present token; the next one becomes present."""
+        """Return the current token, and move to the next one."""
         token = self._tokens[self._index]
         if token.kind is not TokenKind.END:
             self._index += 1
@@ -68,15 +68,15 @@ class Cursor:
         return token
 
     def at(self, *keys: str) -> bool:
-        """Whether these words or symbols come next, one after the other."""
+        """True if these words or symbols come next."""
         return all(self.ahead(i).key == key for i, key in enumerate(keys))
 
     def at_any(self, keys: Container[str]) -> bool:
-        """Whether one of `keys` comes next."""
+        """True if one of `keys` comes next."""
         return self._tokens[self._index].key in keys
 
     def accept(self, *keys: str) -> bool:
-        """Take these words or symbols if they all come next; else remember that they could have."""
+        """Take these words or symbols if all of them come next; otherwise record that they were possible."""
         if not self.at(*keys):
             self._tried.append(_shown(keys))
             return False
@@ -85,7 +85,7 @@ class Cursor:
         return True
 
     def expect(self, *keys: str) -> Token:
-        """Take these words or symbols; gives the first of their tokens. SqlSyntaxError where something else comes."""
+        """Take these words or symbols; returns the first token. Raises SqlSyntaxError if another one comes."""
         first = self.token
         for key in keys:
             if self.token.key != key:
@@ -94,11 +94,11 @@ class Cursor:
         return first
 
     def accept_kind(self, kind: TokenKind) -> Token | None:
-        """Take a token of that kind if it comes next."""
+        """Take a token of that kind if it comes next; None otherwise."""
         return self.take() if self.token.kind is kind else None
 
     def expect_kind(self, kind: TokenKind, what: str = "") -> Token:
-        """Take a token of that kind; `what` names it in the error."""
+        """Take a token of that kind; `what` describes it in the error."""
         if self.token.kind is not kind:
             self.fail(what or kind.value)
         return self.take()
@@ -115,14 +115,14 @@ class Cursor:
         return self.take().value
 
     def list_of(self, item: Callable[["Cursor"], T]) -> tuple[T, ...]:
-        """One or more items with commas between them."""
+        """One or more items separated by commas."""
         items = [item(self)]
         while self.accept(","):
             items.append(item(self))
         return tuple(items)
 
     def nested(self, item: Callable[["Cursor"], T]) -> T:
-        """An item one level further in. SqlSyntaxError beyond NESTING levels."""
+        """An item, one nesting level deeper. Raises SqlSyntaxError beyond NESTING levels."""
         self._nesting += 1
         if self._nesting > NESTING:
             raise too_deep(f"this nests more than {NESTING} levels deep", self.span)
@@ -138,7 +138,7 @@ class Cursor:
         return items
 
     def fail(self, *expected: str) -> NoReturn:
-        """Refuse the present token: SqlSyntaxError that names it and what was expected."""
+        """Raise SqlSyntaxError with the current token and what was expected instead."""
         token, alternatives_tried = self.token, [*self._tried, *expected]
         if token.kind is TokenKind.VARIABLE:
             hint = f"DEFINE {token.value} = '…'; makes it known"

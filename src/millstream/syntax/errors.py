@@ -1,4 +1,4 @@
-"""What can be wrong with statement text: one error type, with a place, a fact and a hint."""
+"""Errors in statement text: one exception with position, fact and hint, and hints for common mistakes."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -9,7 +9,7 @@ FEW = 8
 _NAME_IT = "CREATE a stream or table AS the inner query and select from that"
 SUBQUERY = f"there are no subqueries: {_NAME_IT}"
 _BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same key"
-# What people bring along from other dialects of SQL, and what to do instead: first words, and clauses.
+# Statements and clauses of other SQL dialects, with the alternative here: by first word, and by clause.
 FOREIGN_STATEMENTS = {
     "WITH": f"a query has no WITH: {_NAME_IT}",
     "UPDATE": _BY_KEY,
@@ -28,7 +28,7 @@ FOREIGN_CLAUSES = {
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
     "CROSS": "there is no CROSS JOIN: sources are joined ON equal columns",
 }
-# What the language has, met at a wrong place.
+# Clauses of the language in a wrong place.
 MISPLACED = {
     "WITH": "WITH (…) stands behind the name, before AS",
     "=": "equality is written =, and comparisons do not chain: a = b AND b = c",
@@ -40,16 +40,16 @@ MISPLACED = {
 
 
 class SqlSyntaxError(StatementError):
-    """Text that the grammar does not accept, or that cannot be cut into tokens."""
+    """Text that the grammar does not accept, or that has no valid tokens."""
 
 
 def too_deep(fact: str, at: Span) -> SqlSyntaxError:
-    """The error of a statement that has more levels than can be handled."""
+    """The error for a statement with too many levels."""
     return SqlSyntaxError(fact, at, "split it: CREATE a stream for an inner part")
 
 
 def alternatives(expected: Sequence[str]) -> str:
-    """The alternatives as `a, b or c`; "" for none, or for more than a reader wants."""
+    """The alternatives as `a, b or c`; "" for none, or for too many."""
     distinct = list(dict.fromkeys(expected))
     if not distinct or len(distinct) > FEW:
         return ""

@@ -1,4 +1,4 @@
-"""Expressions as statement text, with the parentheses that they need and no others."""
+"""Expressions as statement text, with only the necessary parentheses."""
 
 from decimal import Decimal
 from functools import singledispatch
@@ -7,24 +7,24 @@ from millstream.model.names import identifier, literal, quoted
 from millstream.model.types import STRING
 from millstream.syntax import tree
 
-# How strongly each kind of expression holds together; a looser one inside a stronger one needs parentheses.
+# The precedence of each kind of expression; one with lower precedence inside another needs parentheses.
 _ANY, _OR, _AND, _NOT, _PREDICATE, _VALUE, _SUM, _PRODUCT, _SIGN, _ZONE, _PRIMARY = range(11)
 _ARITHMETIC = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT}
 _PREDICATES = (tree.Comparison, tree.IsNull, tree.Between, tree.InList, tree.Like)
 
 
 def expression_text(e: tree.Expression) -> str:
-    """`e` as statement text, which parses back to an equal expression."""
+    """`e` as statement text that parses back to an equal expression."""
     return _text(e, _ANY)
 
 
 def value_text(e: tree.Expression) -> str:
-    """`e` where only a value may stand, as in GROUP BY: predicates get parentheses."""
+    """`e` where the grammar expects a value, as in GROUP BY: predicates get parentheses."""
     return _text(e, _VALUE)
 
 
 def primary_text(e: tree.Expression) -> str:
-    """`e` as something that `->` may follow."""
+    """`e` in a form that `->` may follow."""
     return _text(e, _PRIMARY)
 
 
@@ -77,7 +77,7 @@ def _(e: tree.Literal) -> str:
 
 
 def _scientific(number: float) -> str:
-    """With an exponent, for that is what makes a number a DOUBLE: 1E3, 1.5E-7."""
+    """With an exponent, which makes a number a DOUBLE: 1E3, 1.5E-7."""
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     first, rest = digits[0], "".join(map(str, digits[1:]))
     power = int(exponent) + len(rest)
@@ -128,7 +128,7 @@ def _(e: tree.Concatenation) -> str:
 
 
 def _chain(e: tree.Logical | tree.Arithmetic | tree.Concatenation) -> str:
-    """`a + b + c` without recursion on the left side, where thousands of operands may hang."""
+    """`a + b + c`, without recursion on the left side, which may have thousands of operands."""
     strength, parts = _strength(e), []
     left: tree.Expression = e
     while isinstance(left, (tree.Logical, tree.Arithmetic, tree.Concatenation)) and _strength(left) == strength:

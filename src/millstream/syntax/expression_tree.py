@@ -1,4 +1,4 @@
-"""Expressions of the tree, and what every node has: frozen values that know their place and nothing else."""
+"""The tree's expressions, and the base class of all nodes: frozen values with their position in the text."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntaxNode(TreeNode["SyntaxNode"]):
-    """Anything in the tree; `span` is where it begins."""
+    """Any node of the tree; `span` is where its text begins."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -21,7 +21,7 @@ class SyntaxNode(TreeNode["SyntaxNode"]):
 
 @dataclass(frozen=True, slots=True)
 class Expression(SyntaxNode):
-    """Anything that has a value."""
+    """Any node that has a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Literal(Expression):
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef(Expression):
-    """`name` or `source.name`; of three names `part` is the one in the middle: `source.ROWKEY.name`.
+    """`name` or `source.name`; with three names `part` is the middle one: `source.ROWKEY.name`.
 
-    That of `ROWKEY.name` the source may be a part is for analysis to find out (analysis/views.py).
+    In `ROWKEY.name` the source may actually be a part; analysis/views.py decides that.
     """
 
     name: str
@@ -74,9 +74,9 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Unit(Expression):
-    """A bare time unit as an argument, as in DATEADD(DAYS, 1, d): MILLISECONDS … DAYS, MONTHS, YEARS; in the plural.
+    """A bare time unit as an argument, as in DATEADD(DAYS, 1, d): MILLISECONDS … DAYS, MONTHS, YEARS; always plural.
 
-    The singulars DAY, HOUR, MINUTE, SECOND, MONTH and YEAR may be columns and are read as such (ColumnRef).
+    The singulars DAY, HOUR, MINUTE, SECOND, MONTH and YEAR may be columns and are parsed as such (ColumnRef).
     """
 
     name: str
@@ -111,7 +111,7 @@ class Sign(Expression):
 class Comparison(Expression):
     """`left operator right`; the operator is one of = <> < <= > >=, IS DISTINCT FROM, IS NOT DISTINCT FROM.
 
-    `!=` reads as `<>`.
+    `!=` is parsed as `<>`.
     """
 
     operator: str
@@ -182,7 +182,7 @@ class When(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Case(Expression):
-    """`CASE [operand] WHEN … THEN … [ELSE …] END`; searched form where `operand` is None."""
+    """`CASE [operand] WHEN … THEN … [ELSE …] END`; the searched form if `operand` is None."""
 
     whens: tuple[When, ...]
     otherwise: Expression | None = None

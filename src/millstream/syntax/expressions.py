@@ -1,7 +1,7 @@
-"""Expressions: from `a OR b`, which binds least, to names and constants, which bind most.
+"""Parses expressions: from `a OR b`, which binds least, to names and constants, which bind most.
 
-A *value* is what comparison operators stand between; a *predicate* (a = b, x IS NULL, …) is not a value, so
-`a = b = c` is refused and `(a = b) = c` is not.
+A *value* is an operand of comparison operators; a *predicate* (a = b, x IS NULL, …) is not a value, so `a = b = c` is
+refused and `(a = b) = c` is not.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from millstream.syntax.types import sql_type
 
 T = TypeVar("T")
 
-# How strongly the operators between values bind; all associate to the left.
+# The precedence of the operators between values; all associate to the left.
 _STRENGTH = {"||": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 _COMPARE = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-# Bare units are words that cannot be columns; DAY, HOUR and other singulars can, and read as columns.
+# Words for bare units that cannot be columns; DAY, HOUR and other singulars can, and are parsed as columns.
 _UNITS = {"MILLISECOND": "MILLISECONDS"} | {
     u: u for u in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS", "MONTHS", "YEARS")
 }
@@ -110,7 +110,7 @@ _TESTS = {"BETWEEN": _between, "IN": _in, "LIKE": _like}
 
 
 def value(c: Cursor, at_least: int = 1) -> tree.Expression:
-    """A value whose operators bind at least as strongly as `at_least`."""
+    """A value whose operators have at least the precedence `at_least`."""
     left = _operand(c)
     while (strength := _STRENGTH.get(c.token.key, 0)) >= at_least:
         operator = c.take().key
@@ -136,7 +136,7 @@ def _operand(c: Cursor) -> tree.Expression:
 
 
 def primary(c: Cursor) -> tree.Expression:
-    """A constant, name, call, constructor or parenthesised expression, with the `[i]` and `->f` behind it."""
+    """A constant, name, call, constructor or parenthesised expression, with the `[i]` and `->f` that follow it."""
     base = _simple(c)
     while True:
         if c.at("["):
@@ -222,7 +222,7 @@ def _struct(c: Cursor) -> tree.Expression:
 
 
 def _enclosed(c: Cursor, item: Callable[[Cursor], T], closing: str) -> tuple[T, ...]:
-    """What stands between a word's opening bracket and `closing`; it may be nothing."""
+    """The items between a word's opening bracket and `closing`; possibly none."""
     c.take()
     c.take()
     items = () if c.at(closing) else c.list_of(item)
@@ -242,7 +242,7 @@ def _field(c: Cursor) -> tuple[str, tree.Expression]:
     return name, expression(c)
 
 
-# By the word that opens them and the symbol behind it; "" where any token may follow.
+# By the word that begins them and the symbol after it; "" if any token may follow.
 _FORMS: dict[tuple[str, str], Callable[[Cursor], tree.Expression]] = {
     ("(", ""): _parenthesised,
     ("CASE", ""): _case,

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION: the declaration in SQL, the block that holds the text in another language."""
+"""Parses CREATE FUNCTION: the declaration in SQL, and the block with text in another language."""
 
 from millstream.model.errors import Span
 from millstream.syntax import tree
@@ -40,7 +40,7 @@ def _parameter(c: Cursor) -> tree.FunctionParameter:
 
 
 def _strict(c: Cursor) -> bool:
-    """Whether nulls are passed by; the clause may come before LANGUAGE or behind it."""
+    """True if nulls are not passed to the function; the clause may come before or after LANGUAGE."""
     if c.accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
         return True
     c.accept("CALLED", "ON", "NULL", "INPUT")

@@ -1,4 +1,4 @@
-"""The expressions of GROUP BY and PARTITION BY: expressions, and `STRUCT<a, b>` of the structured-keys RFC."""
+"""Parses the expressions of GROUP BY and PARTITION BY, including `STRUCT<a, b>` of the structured-keys RFC."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from millstream.syntax.expressions import primary, value
 
 @dataclass(frozen=True, slots=True)
 class KeyExpressions:
-    """The expressions, the names that AS gives them (() where none has one), and whether they are inside STRUCT<…>."""
+    """The expressions, their names by AS (() if none has one), and True if they are inside STRUCT<…>."""
 
     expressions: tuple[tree.Expression, ...]
     names: tuple[str | None, ...] = ()
@@ -25,7 +25,7 @@ class _Field:
 
 
 def keys(c: Cursor) -> KeyExpressions:
-    """`a, b`, `(a, b)`, `STRUCT<a, b>` or `STRUCT<a, b> AS name`; SqlSyntaxError where a field needs a name.
+    """`a, b`, `(a, b)`, `STRUCT<a, b>` or `STRUCT<a, b> AS name`. Raises SqlSyntaxError if a field needs a name.
 
     The parentheses of `(a)` and `(a) + 1` belong to the expression.
     """
@@ -58,7 +58,7 @@ def _alias(c: Cursor) -> str | None:
 
 
 def _keys(fields: tuple[_Field, ...]) -> KeyExpressions:
-    """A struct with a name is one field of the key, so the key is a record."""
+    """A named struct is one field of the key, so that the key is a record."""
     nested = len(fields) == 1 and fields[0].name is not None and isinstance(fields[0].expression, tree.StructOf)
     return _key_expressions(fields, nested)
 
@@ -112,7 +112,7 @@ def _name(field: _Field) -> str:
 
 
 def _at_row(c: Cursor) -> bool:
-    """Whether the parentheses that come next enclose no expression or several."""
+    """True if the next parentheses enclose no expression, or several."""
     if not c.at("(") or c.ahead(1).key == ")":
         return c.at("(")
     depth, distance = 0, 0

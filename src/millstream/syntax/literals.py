@@ -1,4 +1,4 @@
-"""Constants in statement text: numbers with the type that their spelling gives them, strings, booleans, NULL."""
+"""Parses constants: numbers, whose type depends on their spelling, strings, booleans, NULL."""
 
 import decimal
 import math
@@ -15,14 +15,14 @@ LITERALS = "NULL, TRUE, FALSE, a number or a string"
 
 
 def at_number(c: Cursor) -> bool:
-    """Whether a number comes next; a minus before it belongs to it."""
+    """True if a number comes next; a minus before it is part of it."""
     if c.token.kind in NUMBERS:
         return True
     return c.at("-") and c.ahead(1).kind in NUMBERS and not c.ahead(1).text.startswith("-")
 
 
 def number(c: Cursor) -> tree.Literal:
-    """The number that comes next (`at_number`), of the type that its spelling gives it."""
+    """The number that comes next (`at_number`), with the type by its spelling."""
     at = c.span
     sign = "-" if c.accept("-") else ""
     token = c.take()
@@ -38,7 +38,7 @@ def literal(c: Cursor) -> tree.Literal:
 
 
 def optional_literal(c: Cursor) -> tree.Literal | None:
-    """The constant that comes next, if one does."""
+    """The constant that comes next, if any."""
     if at_number(c):
         return number(c)
     token = c.token

@@ -1,4 +1,4 @@
-"""Statement text to trees: whole scripts statement by statement, single statements, expressions, types."""
+"""Parses statement text to trees: scripts statement by statement, single statements, expressions, types."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from millstream.syntax.variables import substituted
 
 T = TypeVar("T")
 NO_VARIABLES: Mapping[str, str] = {}
-# How many levels a statement's tree may have: what comes after the parser goes down a tree by recursion.
+# The most levels of a statement's tree: later stages traverse it by recursion.
 DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A statement and its source text: from its first word to its semicolon, variables replaced."""
+    """A statement and its source text, from its first word to its semicolon, with variables replaced."""
 
     statement: tree.Statement
     text: str
@@ -33,7 +33,7 @@ class Parsed:
 def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES) -> Iterator[Parsed]:
     """The statements of `text`, each parsed only when the iterator reaches it.
 
-    `variables` is looked at anew for each statement, so that a DEFINE that was carried out holds for the next.
+    `variables` is read for each statement, so that an executed DEFINE applies to the next statement. Raises
     SqlSyntaxError at the first statement that the grammar does not accept.
     """
     for piece in _pieces(tokens(text, file)):
@@ -41,27 +41,27 @@ def split(text: str, file: str = "", variables: Mapping[str, str] = NO_VARIABLES
 
 
 def count(text: str) -> int:
-    """How many statements a text has. SqlSyntaxError where a token is none."""
+    """The number of statements in a text. Raises SqlSyntaxError at an invalid token."""
     return sum(1 for _ in _pieces(tokens(text)))
 
 
 def parse(text: str, file: str = "") -> list[tree.Statement]:
-    """All statements of `text`, each ended by a semicolon; SqlSyntaxError where the grammar does not accept one."""
+    """All statements of `text`, each ending with a semicolon. Raises SqlSyntaxError if one is not valid."""
     return [parsed.statement for parsed in split(text, file)]
 
 
 def parse_one(text: str, file: str = "") -> tree.Statement:
-    """The one statement that `text` is, with or without its semicolon."""
+    """The only statement in `text`, with or without its semicolon."""
     return _whole(text, _one_statement, file)
 
 
 def parse_expression(text: str) -> tree.Expression:
-    """The expression that `text` is."""
+    """The expression in `text`."""
     return _whole(text, expression)
 
 
 def parse_type(text: str) -> SqlType:
-    """The type that `text` is; a name that is no type of the language stays Named."""
+    """The type in `text`; an unknown name becomes a CustomType."""
     return _whole(text, sql_type)
 
 
@@ -71,12 +71,12 @@ def parse_columns(text: str) -> tuple[tree.ColumnDef, ...]:
 
 
 def parse_function_header(text: str) -> tree.FunctionHeader:
-    """How a function is called: `(a INT, b STRING) -> STRING`."""
+    """The signature of a function: `(a INT, b STRING) -> STRING`."""
     return _whole(text, header)
 
 
 def _pieces(all_tokens: Iterator[Token]) -> Iterator[list[Token]]:
-    """The tokens of each statement, its semicolon or the end of the text last; stray semicolons are left out."""
+    """The tokens of each statement, up to its semicolon or the end of the text; additional semicolons are left out."""
     piece: list[Token] = []
     for token in all_tokens:
         piece.append(token)
@@ -124,7 +124,7 @@ def _whole(text: str, read: Callable[[Cursor], T], file: str = "") -> T:
 
 
 def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:
-    """What `read` reads; text that nests beyond the stack is the author's error, not a crash."""
+    """The result of `read`; text that is nested too deeply for the stack is a syntax error, not a crash."""
     begin = cursor.span
     try:
         return read(cursor)
@@ -133,7 +133,7 @@ def _guarded(read: Callable[[Cursor], T], cursor: Cursor) -> T:
 
 
 def _check_depth(root: SyntaxNode, tokens_read: int) -> None:
-    """Refuse a tree of more than DEPTH levels: a chain of operators is as deep as it is long. Raises SqlSyntaxError."""
+    """Raises SqlSyntaxError for a tree of more than DEPTH levels: a chain of operators is as deep as it is long."""
     if tokens_read <= DEPTH:
         return
     level: list[SyntaxNode] = [root]

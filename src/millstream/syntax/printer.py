@@ -9,12 +9,12 @@ from millstream.syntax.expression_text import expression_text, primary_text, val
 
 
 def to_sql(node: tree.SyntaxNode | SqlType) -> str:
-    """`node` as text; a statement comes without its semicolon. TypeError for what is not of the tree."""
+    """`node` as text; a statement without its semicolon. Raises TypeError for other objects."""
     return str(node) if isinstance(node, SqlType) else _text(node)
 
 
 def _words(*parts: str) -> str:
-    """The parts that are not empty, a blank between them."""
+    """The parts that are not empty, separated by blanks."""
     return " ".join(filter(None, parts))
 
 

@@ -1,4 +1,4 @@
-"""Queries: SELECT … FROM … and its clauses, joins, windows and durations."""
+"""Parses queries: SELECT … FROM … and its clauses, joins, windows and durations."""
 
 from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
@@ -79,7 +79,7 @@ def _item(c: Cursor) -> tree.SelectItem:
 
 
 def _fields(c: Cursor, begin: int) -> tree.SelectItem:
-    """`struct->*`: only a primary expression may stand before the arrow, so that `a + b->*` is refused."""
+    """`struct->*`: only a primary expression may precede the arrow, so that `a + b->*` is refused."""
     c.back(begin)
     at, struct = c.span, primary(c)
     if not c.at("->", "*"):
@@ -89,7 +89,7 @@ def _fields(c: Cursor, begin: int) -> tree.SelectItem:
 
 
 def _alias(c: Cursor) -> str | None:
-    """A name without AS. EMIT and PARTITION are names too, unless they begin their clause."""
+    """A name without AS. EMIT and PARTITION can be names too, unless they begin their clause."""
     clause = c.at("EMIT", "CHANGES") or c.at("EMIT", "FINAL") or c.at("PARTITION", "BY")
     return c.take().value if c.token.is_name and not clause else None
 
@@ -152,7 +152,7 @@ def _within(c: Cursor) -> tree.Within:
 def _window(c: Cursor) -> tree.WindowClause:
     at = c.span
     if c.token.is_name and c.ahead(1).key != "(":
-        c.take()  # a window may be named; nothing can refer to the name
+        c.take()  # a window may have a name, which nothing can refer to
     kind = next((k for k in tree.WindowKind if c.accept(k.value)), None) or c.fail()
     c.expect("(")
     if kind is not tree.WindowKind.SESSION:

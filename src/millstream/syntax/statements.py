@@ -1,4 +1,4 @@
-"""Statements: one reader for each first word, and the clauses that statements share."""
+"""Parses statements: one function for each first word, and the clauses that statements share."""
 
 from collections.abc import Callable
 from typing import NoReturn
@@ -32,7 +32,7 @@ def _no_statement(c: Cursor) -> NoReturn:
     c.fail("a statement")
 
 
-# ---------------------------------------------------------------- parts that statements share
+# ---------------------------------------------------------------- shared clauses
 
 
 def columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
@@ -60,7 +60,7 @@ def _optional_columns(c: Cursor) -> tuple[tree.ColumnDef, ...]:
 
 
 def _properties(c: Cursor) -> tuple[tree.Property, ...]:
-    """`WITH (name = constant, …)`, or () where there is no WITH; the names are upper-cased."""
+    """`WITH (name = constant, …)`, or () if there is no WITH; names are upper-cased."""
     properties = c.in_parentheses(_property) if c.accept("WITH") else ()
     return tuple(tree.Property(p.name.upper(), p.value, span=p.span) for p in properties)
 
@@ -76,7 +76,7 @@ def _kind(c: Cursor) -> tree.SourceKind:
 
 
 def _as_written(c: Cursor, what: str) -> str:
-    """The name of something outside, such as a topic, bare or as a string: the case of a bare one is kept."""
+    """The name of something outside, such as a topic, unquoted or as a string: an unquoted one keeps its case."""
     if not c.token.is_name:
         return c.string(what)
     token = c.take()

@@ -1,4 +1,4 @@
-"""Statement text cut into tokens, lazily and with their places; comments and blanks are left out."""
+"""Splits statement text into tokens with their positions, lazily; comments and blanks are left out."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from millstream.syntax.errors import SqlSyntaxError
 
 
 class TokenKind(Enum):
-    """What sort of token; `value` is how messages name it."""
+    """The kind of a token; `value` is its name in messages."""
 
     WORD = "a word"
     NAME = "a name"
@@ -27,10 +27,10 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token: `key` is what the grammar matches (upper-cased word or symbol, "" for the rest).
+    """A token: `key` is what the grammar matches (an upper-cased word, or a symbol; "" for other tokens).
 
-    `value` is what it stands for: the unquoted text of a string or quoted name, a word upper-cased.
-    `text` is how it is written; `start` and `end` bound what it replaces in the source.
+    `value` is its meaning: the unquoted text of a string or quoted name, or the word in upper case.
+    `text` is its spelling; `start` and `end` delimit its source text.
     """
 
     kind: TokenKind
@@ -43,7 +43,7 @@ class Token:
 
     @property
     def is_name(self) -> bool:
-        """Whether it can stand as an identifier."""
+        """True if it can be an identifier."""
         return self.kind is TokenKind.NAME or (self.kind is TokenKind.WORD and self.value not in RESERVED)
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Token:
 
 NUMBERS = frozenset({TokenKind.INTEGER, TokenKind.DECIMAL, TokenKind.FLOAT})
 CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
-# Words that have a meaning somewhere in the grammar and may be names all the same.
+# Keywords of the grammar that may also be names.
 _SOFT = """
     ADD ALTER ANALYZE ARRAY ASSERT CHANGES COLUMN COLUMNS DATE DAY DEFINE EMIT ESCAPE EXPLAIN FINAL FUNCTION
     FUNCTIONS GRACE HEADER HEADERS HOUR ID IF INTEGER INTERVAL KEY MAP MINUTE MONTH PARTITION PARTITIONS PAUSE
@@ -65,7 +65,7 @@ _SOFT = """
 """
 SOFT = frozenset(_SOFT.split())
 
-# The order matters: a longer token comes before the shorter one it starts with.
+# The order matters: a longer token comes before a shorter one that is its prefix.
 _TOKEN = re.compile(
     r"""
       (?P<blank> [\s]+ | --[^\r\n]* | /\*.*?\*/ )
@@ -92,7 +92,7 @@ _UNCLOSED = {
 
 
 def tokens(text: str, file: str = "") -> Iterator[Token]:
-    """The tokens of `text`, the last one of kind END; SqlSyntaxError where none can be read, when it is reached."""
+    """The tokens of `text`, the last one of kind END. Raises SqlSyntaxError when it reaches an invalid one."""
     position, line, line_start = 0, 1, 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -124,7 +124,7 @@ def _token(group: str, text: str, span: Span, start: int) -> Token:
 
 
 def unquoted(text: str) -> str:
-    """What a quoted token stands for: its quotes taken off and those inside undoubled."""
+    """The meaning of a quoted token: without its quotes, and with doubled quotes inside undoubled."""
     quote = text[0]
     return text[1:-1].replace(quote * 2, quote)
 

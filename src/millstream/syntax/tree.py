@@ -1,7 +1,7 @@
-"""The typed tree that a statement's text becomes: frozen values that know their place and nothing else.
+"""The typed tree of a statement: frozen values with their position in the text.
 
-Equality ignores places, so that a test can compare `parse(print(tree))` with `tree`.
-Names are as the language reads them: unquoted ones upper-cased, quoted ones as written.
+Equality ignores positions, so that a test can compare `parse(print(tree))` with `tree`.
+Names are in the language's form: unquoted ones upper-cased, quoted ones as written.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from millstream.syntax.expression_tree import TypedText as TypedText
 from millstream.syntax.expression_tree import Unit as Unit
 from millstream.syntax.expression_tree import When as When
 
-# The names that the two sides of a record have in statements.
+# The names of the two sides of a record in statements.
 PARTS = ("ROWKEY", "ROWVALUE")
 
 # ---------------------------------------------------------------- queries
@@ -105,7 +105,7 @@ class SelectFields(SelectItem):
 
 @dataclass(frozen=True, slots=True)
 class FromSource(SyntaxNode):
-    """A source in FROM, with its alias where one is given."""
+    """A source in FROM, with its alias if it has one."""
 
     name: str
     alias: str | None = None
@@ -148,10 +148,10 @@ class Emit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SelectQuery(SyntaxNode):
-    """SELECT …; `group_by`/`partition_by` are None where the clause is absent.
+    """SELECT …; `group_by`/`partition_by` are None if the clause is absent.
 
-    `key_names` are the names that the clause gives its expressions with AS, None or () where it gives none;
-    `structured` says that they are written STRUCT<…>, the key's own fields. `emit` None is a pull query (or unstated).
+    `key_names` are the clause's names for its expressions by AS, None or () if it has none; `structured`: they are
+    written as STRUCT<…>, the key's own fields. `emit` is None for a pull query (or unspecified).
     """
 
     items: tuple[SelectItem, ...]
@@ -178,7 +178,7 @@ class Statement(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Property(SyntaxNode):
-    """`name = value` in WITH; the name upper-cased for sources, as written for connectors. `value` is a Literal."""
+    """`name = value` in WITH; the name is upper-cased for sources, unchanged for connectors. `value` is a Literal."""
 
     name: str
     value: Literal
@@ -192,7 +192,7 @@ class SourceKind(Enum):
 
 
 class ColumnMark(Enum):
-    """The mark behind a column's type."""
+    """The mark after a column's type."""
 
     KEY = "KEY"
     PRIMARY_KEY = "PRIMARY KEY"
@@ -214,7 +214,7 @@ class ColumnDef(SyntaxNode):
 class CreateSource(Statement):
     """CREATE [OR REPLACE] [SOURCE] STREAM|TABLE [IF NOT EXISTS] name [(columns)] [WITH (…)].
 
-    `columns` () = none given.
+    `columns` is () if there are none.
     """
 
     kind: SourceKind
@@ -251,7 +251,7 @@ class InsertInto(Statement):
 class InsertValues(Statement):
     """INSERT INTO target [(columns)] VALUES (values). `columns` () = all.
 
-    Where a column is qualified by its side, `parts` has ROWKEY, ROWVALUE or None for each.
+    If columns are qualified by their side, `parts` has ROWKEY, ROWVALUE or None for each.
     """
 
     target: str
@@ -262,7 +262,7 @@ class InsertValues(Statement):
 
 @dataclass(frozen=True, slots=True)
 class QueryStatement(Statement):
-    """A SELECT as a statement: push where `query.emit` is set, else pull."""
+    """A SELECT as a statement: a push query if `query.emit` is set, else a pull query."""
 
     query: SelectQuery
 
@@ -311,7 +311,7 @@ class TakeSavepoint(Statement):
 
 
 class QueryVerb(Enum):
-    """What can be done to a running query."""
+    """The commands for a running query."""
 
     TERMINATE = "TERMINATE"
     PAUSE = "PAUSE"
@@ -320,7 +320,7 @@ class QueryVerb(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ControlQuery(Statement):
-    """TERMINATE | PAUSE | RESUME id; `query` None = ALL."""
+    """TERMINATE | PAUSE | RESUME id; `query` None means ALL."""
 
     verb: QueryVerb
     query: str | None
@@ -335,7 +335,7 @@ class Explain(Statement):
 
 
 class Listing(Enum):
-    """What SHOW/LIST can list."""
+    """What SHOW and LIST can list."""
 
     STREAMS = "STREAMS"
     TABLES = "TABLES"
@@ -353,7 +353,7 @@ class Listing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW|LIST [ALL] what [EXTENDED]; `all` only of TOPICS."""
+    """SHOW|LIST [ALL] what [EXTENDED]; `all` only with TOPICS."""
 
     what: Listing
     extended: bool = False
@@ -427,7 +427,7 @@ class FunctionParameter(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class FunctionHeader(SyntaxNode):
-    """`(name type, …) -> type`: how a function in a file is called."""
+    """`(name type, …) -> type`: the signature of a function in a file."""
 
     parameters: tuple[FunctionParameter, ...]
     returns: SqlType
@@ -435,7 +435,7 @@ class FunctionHeader(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Block(SyntaxNode):
-    """`$$ text $$`: text of another language; its place is that of the first $$."""
+    """`$$ text $$`: text in another language; its position is that of the first $$."""
 
     text: str
 
@@ -497,7 +497,7 @@ class UnsetProperty(Statement):
 
 @dataclass(frozen=True, slots=True)
 class RunScript(Statement):
-    """RUN SCRIPT 'file' (the shell's)."""
+    """RUN SCRIPT 'file' (a command of the shell)."""
 
     path: str
 

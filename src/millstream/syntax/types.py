@@ -1,4 +1,4 @@
-"""Types in statement text: `INT`, `DECIMAL(4, 2)`, `ARRAY<STRUCT<a INT>>`, names of custom types."""
+"""Parses types: `INT`, `DECIMAL(4, 2)`, `ARRAY<STRUCT<a INT>>`, names of custom types."""
 
 from collections.abc import Callable
 
@@ -11,8 +11,8 @@ from millstream.syntax.tokens import TokenKind
 def sql_type(c: Cursor, inner: Callable[[Cursor], SqlType] | None = None) -> SqlType:
     """The type that comes next; INT and VARCHAR become INTEGER and STRING, an unknown name becomes a CustomType.
 
-    `inner` reads the types inside an ARRAY, MAP or STRUCT, this function where it is not given. SqlSyntaxError where
-    no type comes.
+    `inner` parses the types inside an ARRAY, MAP or STRUCT; by default this function does. Raises SqlSyntaxError if no
+    type comes next.
     """
     read_type = c.nested(lambda c: _simple(c, inner or sql_type))
     levels, at = 0, c.span
@@ -37,7 +37,7 @@ def _simple(c: Cursor, inner: Callable[[Cursor], SqlType]) -> SqlType:
 
 
 def _ignored_parameter(c: Cursor) -> None:
-    """VARCHAR(20) is read for the sake of other dialects; the length has no meaning."""
+    """Skips the length in VARCHAR(20), which other dialects have; it has no meaning here."""
     if not c.accept("STRING"):
         c.expect_kind(TokenKind.INTEGER)
 

@@ -1,8 +1,7 @@
-"""Session variables: `${name}` in statement text, replaced where an identifier or a literal may stand.
+"""Session variables: `${name}` in statement text, replaced where an identifier or a literal is allowed.
 
-A value replaces one token and is one token, so it can bring in no clause and no keyword.
-Inside a string literal `${name}` is replaced as text; a name that is not defined stays there as it is,
-and `$${name}` is the text `${name}`.
+A value replaces one token and must be one token, so it cannot add a clause or a keyword. Inside a string literal
+`${name}` is replaced as text; an undefined name remains there unchanged, and `$${name}` is the text `${name}`.
 """
 
 import re
@@ -14,16 +13,16 @@ from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.tokens import CONSTANTS, NUMBERS, SOFT, Token, TokenKind, tokens
 
 _IN_STRING = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
-# Of the values that are put into one statement; a session keeps no more of them either.
+# The most characters of the values used in one statement, and of all values of a session.
 LONGEST = 2**20
 _NAMES_AND_LITERALS = frozenset({TokenKind.WORD, TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 _OPERANDS = frozenset({TokenKind.NAME, TokenKind.STRING}) | NUMBERS
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with each variable replaced by its value; names of variables are compared without case.
+    """`text` with each variable replaced by its value; names of variables are case-insensitive.
 
-    SqlSyntaxError where a variable is not defined, or where its value is not one identifier or literal.
+    Raises SqlSyntaxError if a variable is not defined, or its value is not one identifier or literal.
     """
     parts, end = [], 0
     for token in substituted(tokens(text), variables):
@@ -33,10 +32,10 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
 
 
 def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) -> Iterator[Token]:
-    """The tokens, each variable replaced by the token that its value is; places stay those of the source.
+    """The tokens with each variable replaced by the token of its value; positions remain those of the source.
 
-    SqlSyntaxError where the values together have more than LONGEST characters: a variable may be made of others, twice
-    of each, and so on.
+    Raises SqlSyntaxError if the values have more than LONGEST characters in all: nested definitions grow
+    exponentially.
     """
     before, left = None, LONGEST
     for token in source_tokens:
@@ -48,7 +47,7 @@ def substituted(source_tokens: Iterable[Token], variables: Mapping[str, str]) ->
 
 
 def _names(token: Token) -> list[str]:
-    """The variables that stand in a token."""
+    """The variables in a token."""
     if token.kind is TokenKind.VARIABLE:
         return [token.value]
     in_string = token.kind is TokenKind.STRING and "${" in token.value
@@ -80,7 +79,7 @@ def _value(name: str, variables: Mapping[str, str]) -> str | None:
 
 
 def _token(variable: Token, before: Token | None, value: str) -> Token:
-    """The one token that `value` is; what may be a keyword becomes a quoted name."""
+    """The single token of `value`; a possible keyword becomes a quoted name."""
     try:
         value_tokens = list(tokens(value))[:-1]
     except SqlSyntaxError as e:
@@ -108,7 +107,7 @@ def _token(variable: Token, before: Token | None, value: str) -> Token:
 
 
 def _is_operand(token: Token | None) -> bool:
-    """Whether a minus behind this token would subtract."""
+    """True if a minus after this token would be a subtraction."""
     return token is not None and (token.is_name or token.kind in _OPERANDS or token.key in (")", "]"))
 
 

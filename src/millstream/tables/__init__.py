@@ -1,1 +1,1 @@
-"""Tables kept for reading: their topics, followed into stores of bytes that pull queries look rows up in."""
+"""Materialised tables: their topics are read into stores of bytes, in which pull queries look up rows by key."""

@@ -1,4 +1,4 @@
-"""Pull queries on tables: keys computed, rows found in the store, each put through the plan in the driver's JVM."""
+"""Pull queries on tables: compute keys, read rows from the store, and apply the plan to each in the driver's JVM."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal as Number
@@ -22,13 +22,13 @@ _PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 
 class NoSuchKey(ValueError):
-    """A constant that no key of the column's type equals."""
+    """A constant that cannot equal any key of the column's type."""
 
 
 def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
     """The rows of a pull query, as pipeline.as_records writes them, at most as many as its LIMIT.
 
-    Raises EvaluationFailed where a constant of the WHERE cannot be computed.
+    Raises EvaluationFailed if a constant of the WHERE cannot be computed.
     """
     answer, keys = bounded.answering(pulled.plan), keys_of(pulled.source)
     changes = _rows_of(pulled, store, bounded, keys)
@@ -37,7 +37,7 @@ def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
 
 
 def _batches(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
-    """Few rows first, so that a small LIMIT costs little, then many at a time."""
+    """Small batches first, so that a small LIMIT is cheap, then large ones."""
     changes = iter(changes)
     yield tuple(islice(changes, BATCH // 10))
     while some := tuple(islice(changes, BATCH)):
@@ -50,7 +50,7 @@ def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
 
 
 def _rows_of(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
-    """The rows that the accesses reach, each once: several may reach the same key, in other windows or in the same."""
+    """The distinct rows of all accesses, which may overlap in keys and windows."""
     if len(pulled.accesses) == 1:
         yield from _reached(pulled.accesses[0], pulled.source, store, bounded, keys)
         return
@@ -76,7 +76,7 @@ def _reached(access: Access, source: Source, store: Store, bounded: Bounded, key
 
 
 def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[Change]:
-    """All rows in the order of their keys' bytes, as ksqlDB's store has them: negative numbers come last."""
+    """All rows in the order of their keys' bytes, as in ksqlDB's store: negative numbers come last."""
     if not keys.signed:
         return store.between(None, None, windows)
     zero = (SIGN_BIT, True), (SIGN_BIT, False)
@@ -87,7 +87,7 @@ def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[C
 
 
 def _lookup(access: KeyLookup, source: Source, bounded: Bounded, keys: StoreKeys) -> list[bytes]:
-    """The keys that are asked for, as they are stored, each once; those that cannot be are left out."""
+    """The distinct keys to look up, as they are stored; constants that cannot be keys are left out."""
     columns = source.schema.key
     values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, columns, strict=True)]
     names = [c.name for c in columns]
@@ -115,11 +115,11 @@ def _fitting(constants: Sequence[TypedExpression], type: SqlType, bounded: Bound
 
 
 def _as_key(value: Any, type: SqlType) -> Any:
-    """A constant as a key's value. Raises NoSuchKey."""
+    """A constant converted to a key's value. Raises NoSuchKey."""
     if value is None:
         raise NoSuchKey("NULL is no key")
     if type in _WIDTHS:
-        # NaN is not within the bounds, and int() takes no infinity.
+        # NaN is outside the bounds, and int() does not accept infinity.
         if not -_WIDTHS[type] <= value < _WIDTHS[type] or value != int(value):
             raise NoSuchKey(f"{value} is no {type}")
         return int(value)
@@ -134,7 +134,7 @@ def _as_key(value: Any, type: SqlType) -> Any:
 def _between(
     access: KeyRange, source: Source, bounded: Bounded, keys: StoreKeys
 ) -> tuple[tuple[bytes, bool] | None, tuple[bytes, bool] | None]:
-    """The lowest and highest stored key that the limits allow, as Store.between takes them."""
+    """The lowest and highest stored key within the limits, in the form of Store.between's arguments."""
     column = source.schema.key[0]
     lows: list[tuple[bytes, bool]] = []
     highs: list[tuple[bytes, bool]] = []
@@ -142,7 +142,7 @@ def _between(
         try:
             key = _stored({column.name: _as_key(value, column.type)}, source, keys)
         except NoSuchKey:
-            # Nothing is left out by this limit here; the plan asks it of each row.
+            # This limit excludes nothing here; the plan checks it for each row.
             continue
         if key is not None:
             (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
@@ -171,7 +171,7 @@ def _inclusive(limits: Sequence[tuple[KeyBound, int]], where: ColumnPlace) -> tu
 
 
 def _values(constants: Sequence[TypedExpression], bounded: Bounded) -> list[Any]:
-    """What constant expressions come to; Spark is asked only for those that are more than a literal."""
+    """The values of constant expressions; Spark evaluates only those that are not literals."""
     values = [_literal(c) for c in constants]
     open = [i for i, value in enumerate(values) if value is _UNKNOWN]
     if open:
@@ -184,7 +184,7 @@ _UNKNOWN = object()
 
 
 def _literal(meaning: TypedExpression) -> Any:
-    """The value of a literal, or of one as a wider number; _UNKNOWN of anything else."""
+    """The value of a literal, or of a literal widened to another number type; _UNKNOWN for anything else."""
     if isinstance(meaning, TypedCast) and isinstance(meaning.operand, Constant) and _number(meaning.operand.value):
         return meaning.operand.value if meaning.type in (BIGINT, DOUBLE) or _decimal(meaning.type) else _UNKNOWN
     plain = isinstance(meaning, Constant) and (meaning.type in _PLAIN or _decimal(meaning.type))

@@ -1,4 +1,4 @@
-"""Keys as a store orders them: the window cut off, and numbers so that their bytes sort as they do."""
+"""The form of keys in a store: without the window, and with numbers encoded so that their bytes sort correctly."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from millstream.formats.windowed_keys import with_window, without_window
 from millstream.model.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
 _WHOLE = (INTEGER, BIGINT)
-# The least stored key that is no negative number begins with it.
+# The smallest stored key that is not a negative number begins with this byte.
 SIGN_BIT = b"\x80"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreKeys:
-    """How one table's keys are stored: `ordered` is the type by which their bytes sort, None where they do not."""
+    """How one table's keys are stored: `ordered` is the type by which their bytes sort; None if they do not sort."""
 
     windowed: Windowed | None
     ordered: SqlType | None
 
     @property
     def signed(self) -> bool:
-        """Whether the keys are numbers, which are stored with their sign turned over."""
+        """True if the keys are numbers, which are stored with an inverted sign bit."""
         return self.ordered in (*_WHOLE, DOUBLE)
 
     @property
     def inverted(self) -> bool:
-        """Whether negative keys are stored in the opposite order of their own bytes."""
+        """True if negative keys are stored in the opposite order of their own bytes."""
         return self.ordered == DOUBLE
 
     def cut(self, key: bytes) -> tuple[bytes, int, int]:
-        """A record's key as it is stored, and its window's start and end in epoch ms (0 without).
+        """A record's key in its stored form, and its window's start and end in epoch ms (0 without a window).
 
-        Raises ValueError where it is too short to have a window.
+        Raises ValueError if it is too short to contain a window.
         """
         if self.windowed is None:
             return self.stored(key), 0, 0
@@ -39,16 +39,16 @@ class StoreKeys:
         return self.stored(bare), start, end
 
     def joined(self, stored: bytes, start: int, end: int) -> bytes:
-        """The record's key again."""
+        """The record's key, from its stored form and window."""
         key = self._turned(stored, back=True)
         return key if self.windowed is None else with_window(key, self.windowed, start, end)
 
     def stored(self, key: bytes) -> bytes:
-        """The bytes of a key without window as they are stored."""
+        """The stored form of a key without window."""
         return self._turned(key)
 
     def _turned(self, key: bytes, back: bool = False) -> bytes:
-        """Whole numbers with their sign turned over, doubles also with the other bits of negative ones."""
+        """Whole numbers with an inverted sign bit; for negative doubles the other bits are inverted too."""
         if not key or not self.signed:
             return key
         negative = (key[0] < 0x80) if back else (key[0] >= 0x80)
@@ -58,7 +58,7 @@ class StoreKeys:
 
 
 def keys_of(source: Source) -> StoreKeys:
-    """How the keys of a table are stored. Only KAFKA's keys sort by their bytes."""
+    """The stored form of a table's keys. Only keys of the format KAFKA sort by their bytes."""
     only = source.schema.key[0].type if len(source.schema.key) == 1 else None
     sorts = source.key.format == "KAFKA" and only in (*_WHOLE, DOUBLE, STRING, BYTES)
     return StoreKeys(source.windowed, only if sorts else None)

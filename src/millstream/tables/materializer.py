@@ -1,7 +1,7 @@
-"""Follows the topics of tables into their stores: one consumer and one thread for all tables of a server.
+"""Reads the topics of tables into their stores, with one consumer and one thread for all tables of a server.
 
-A SOURCE table is followed from when it is made, any other from when it is first asked for: no work is done for a table
-that nobody reads. The store remembers its place in the topic, so that a restart goes on from there.
+A SOURCE table is read from its creation on, any other from its first pull query on: no work is done for a table that is
+never queried. The store records its position in the topic, so that a restart continues there.
 """
 
 import hashlib
@@ -30,14 +30,14 @@ RETRY = 1.0
 
 
 class TableNotReady(Exception):
-    """A table whose store has not read its topic to the end yet, or cannot; the text says how far it is."""
+    """A table whose store has not read its topic to the end yet, or cannot; the message says how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaterializedTable:
-    """A table that may be asked for.
+    """A table that may be queried.
 
-    `eager`: it is followed even before. `keep_ms` is how long windows are kept, in stream time, None for ever.
+    `eager`: it is read before its first query. `keep_ms` is how long windows are kept, in stream time; None: for ever.
     """
 
     source: Source
@@ -47,7 +47,7 @@ class MaterializedTable:
 
 @dataclass(frozen=True, slots=True)
 class TopicReader:
-    """What the materializer needs of Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka."""
+    """The materializer's access to Kafka: a consumer, a topic's ends by partition, a topic's id; see engine.kafka."""
 
     reader: Callable[[], AbstractContextManager[Consumer]]
     ends: Callable[[str], Mapping[int, int]]
@@ -56,14 +56,14 @@ class TopicReader:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why a table is not followed, and when (monotonic seconds) that is tried again."""
+    """Why a table is not being read, and when to try again (monotonic seconds)."""
 
     why: str
     retry_at: float
 
 
 class _FollowedTopic:
-    """A table being followed: its store, and the place of each partition."""
+    """A table that is being read: its store, and the position in each partition."""
 
     def __init__(self, table: MaterializedTable, store: Store) -> None:
         self.table, self.store = table, store
@@ -73,14 +73,14 @@ class _FollowedTopic:
 
 
 class Materializer:
-    """The stores of a server's tables. Any thread may ask for one; one thread of its own reads the topics.
+    """The stores of a server's tables. `store` is thread-safe; a thread of the materializer reads the topics.
 
-    `want` and `store` only note which tables are to be followed; each turn of the thread makes what is followed agree
-    with that, so that nothing is lost where Kafka or the disk is away for a while.
+    `want` and `store` only record which tables should be read; each step of the thread changes what is read
+    accordingly, so that nothing is lost while Kafka or the disk is not available.
     """
 
     def __init__(self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None]) -> None:
-        """`folder` is where the stores are; `skipped` (topic, partition, offset, why) hears of unusable records."""
+        """`folder` contains the stores; `skipped` (topic, partition, offset, why) is called for unusable records."""
         self._folder, self._topics, self._skipped = folder, topics, skipped
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
@@ -93,26 +93,26 @@ class Materializer:
         self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))
 
     def start(self) -> None:
-        """Start the thread; before, nothing is read."""
+        """Start the thread; nothing is read before."""
         self.loop.start()
 
     def close(self) -> None:
-        """Stop reading; the stores stay."""
+        """Stop reading; the stores are kept."""
         self.loop.stop()
         for followed in self._followed.values():
             followed.store.close()
 
     def want(self, tables: Sequence[MaterializedTable]) -> None:
-        """From now on these tables may be asked for and no others; stores of others are removed."""
+        """From now on these tables may be queried and no others; the stores of others are removed."""
         with self._changed:
             desired = self._desired = {table.source.name: table for table in tables}
             self._requested = {n: t for n, t in self._requested.items() if desired.get(n) == t}
         self._wake.set()
 
     def store(self, table: MaterializedTable) -> Store:
-        """A table's store, once it has all that its topic has now.
+        """A table's store, once it contains everything that is in its topic now.
 
-        Raises TableNotReady where that takes too long, KafkaException where Kafka does not answer.
+        Raises TableNotReady if that takes too long, KafkaException if Kafka does not answer.
         """
         ends, deadline = self._topics.ends(table.source.topic), time.monotonic() + PATIENCE
         with self._changed:
@@ -142,7 +142,7 @@ class Materializer:
 
     @contextmanager
     def _consumer(self) -> Iterator[Consumer]:
-        """A consumer at the places that the stores have."""
+        """A consumer at the positions recorded in the stores."""
         with self._topics.reader() as consumer:
             topics = {followed.table.source.topic for followed in self._followed.values()}
             for topic in topics:
@@ -160,7 +160,7 @@ class Materializer:
             self._take([first, *consumer.consume(BATCH, 0)])
 
     def _reconcile(self, consumer: Consumer) -> None:
-        """Follow what is to be followed, and nothing else."""
+        """Start and stop reading tables, so that exactly the desired ones are read."""
         with self._changed:
             desired, requested = self._desired, dict(self._requested)
         if desired is None:
@@ -177,7 +177,7 @@ class Materializer:
                 self._try_to_follow(table, consumer)
 
     def _try_to_follow(self, table: MaterializedTable, consumer: Consumer) -> None:
-        """Follow a table; what is wrong with it (no topic, a corrupt store) must not keep others back."""
+        """Start reading a table; an error (no topic, a corrupt store) must not affect other tables."""
         name = table.source.name
         try:
             self._follow(table, consumer)
@@ -189,7 +189,7 @@ class Materializer:
                 remove(self._path(table.source))
 
     def _sweep(self, tables: list[MaterializedTable]) -> None:
-        """Remove the stores of all but these tables, where that has not been done: most turns find them unchanged."""
+        """Remove the stores of all other tables, if the tables have changed since the last call."""
         if tables != self._swept:
             files = {self._path(table.source).name for table in tables}
             for path in self._folder.glob("*.sqlite"):
@@ -205,12 +205,12 @@ class Materializer:
         followed.store.close()
 
     def _path(self, source: Source) -> Path:
-        """A file for each table over each topic; what is in it is checked by `_identity`."""
+        """The file for a table over a topic; `_identity` checks its contents."""
         named = hashlib.sha256(f"{source.name}\0{source.topic}".encode()).hexdigest()[:20]
         return self._folder / f"{named}.sqlite"
 
     def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:
-        """Follow a table, and partitions that its topic has got since."""
+        """Start reading a table, or new partitions of its topic."""
         source = table.source
         followed = self._followed.get(source.name)
         known = self._partitions.get(source.topic)
@@ -227,7 +227,7 @@ class Materializer:
         self._notify()
 
     def _assign(self, topic: str, consumer: Consumer) -> None:
-        """Read each partition of a topic from the lowest place that a table over it has."""
+        """Read each partition of a topic from the lowest position of all tables over it."""
         lowest: dict[int, int] = {}
         for followed in self._followed.values():
             if followed.table.source.topic == topic:
@@ -241,7 +241,7 @@ class Materializer:
                 consumer.seek(at)
 
     def _identity(self, source: Source) -> dict[str, str]:
-        """What a store is of: another topic of the same name, or keys stored otherwise, make it worthless."""
+        """What a store depends on: after a change of the topic's id or of the keys' form it must be rebuilt."""
         return {"topic": self._topics.identity(source.topic), "keys": repr(keys_of(source)), "headers": _named(source)}
 
     def _take(self, messages: Sequence[Message]) -> None:
@@ -306,7 +306,7 @@ class Materializer:
 
 
 def _corrupt(failure: Exception) -> bool:
-    """Whether a file is no SQLite database any more; that the disk is full or a file is locked is another matter."""
+    """True if a file is not a valid SQLite database any more, but not for a full disk or a locked file."""
     return isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError)
 
 

@@ -1,4 +1,4 @@
-"""One table's rows as bytes in an SQLite file, with the place in its topic up to which they are (design/010)."""
+"""One table's rows as bytes in an SQLite file, with the positions in its topic that they reflect (design/010)."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from pathlib import Path
 
 LOG = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
-# Windows of one key are found side by side, in order of time.
+# The windows of one key are stored next to each other, in order of time.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS rows (key BLOB, since INTEGER, until INTEGER, value BLOB, time INTEGER, headers TEXT,
     PRIMARY KEY (key, since, until)) WITHOUT ROWID;
@@ -25,7 +25,8 @@ _SELECT = "SELECT key, since, until, value, time, headers FROM rows"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A record of the changelog: `key` as the store orders it, the window's bounds (0 without), value None = gone."""
+    """A record of the changelog: `key` in its stored form, the window's bounds (0 without); a None value is a
+    deletion."""
 
     key: bytes
     start: int
@@ -37,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WindowBounds:
-    """What windows' starts and ends have to be within, both inclusive, in epoch ms; None = no bound."""
+    """Bounds of windows' starts and ends, inclusive, in epoch ms; None = no bound."""
 
     start: tuple[int | None, int | None] = (None, None)
     end: tuple[int | None, int | None] = (None, None)
@@ -47,12 +48,12 @@ ALL = WindowBounds()
 
 
 class Store:
-    """The rows of one table. One thread changes it, any number read; what they read is as of one moment."""
+    """The rows of one table. One thread writes, any number read, each from a consistent snapshot."""
 
     def __init__(self, path: Path, identity: Mapping[str, str]) -> None:
-        """Open the store at `path`; one that is of another `identity`, or corrupt, is emptied first.
+        """Open the store at `path`; one with another `identity`, or a corrupt one, is emptied first.
 
-        Raises sqlite3.OperationalError where the file cannot be opened or written.
+        Raises sqlite3.OperationalError if the file cannot be opened or written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
@@ -68,10 +69,10 @@ class Store:
             self._reset(identity)
 
     def _connect(self) -> tuple[sqlite3.Connection, dict[str, str]]:
-        """A connection that writes, and the identity of what is stored. Raises sqlite3.DatabaseError."""
+        """A connection for writing, and the identity in the file. Raises sqlite3.DatabaseError."""
         writer = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
         try:
-            # Write-ahead: readers never wait. What a crash takes is read again from the topic.
+            # Write-ahead log: readers never wait. What is lost in a crash is read again from the topic.
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = NORMAL")
             writer.executescript(_SCHEMA)
@@ -97,16 +98,16 @@ class Store:
         remove(self._path)
 
     def places(self) -> dict[int, int]:
-        """The offset of the next record of each partition that the store has seen."""
+        """The offset of the next record of each partition that was read."""
         with self._reading() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
 
     def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> None:
-        """Take over changes in order and the places after them, all or nothing.
+        """Write changes in order, and the positions after them, atomically.
 
-        Of windows those that began more than `keep_ms` before the newest row go, now and then.
-        Raises sqlite3.OperationalError where the file cannot be written (the disk is full), sqlite3.DatabaseError where
-        it is corrupt.
+        From time to time, windows that began more than `keep_ms` before the newest row are deleted. Raises
+        sqlite3.OperationalError if the file cannot be written (the disk is full), sqlite3.DatabaseError if it is
+        corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
         writer.execute("BEGIN")
@@ -123,24 +124,24 @@ class Store:
                 self._expire(last, keep_ms)
             writer.execute("COMMIT")
         except BaseException:
-            # SQLite may have rolled back by itself, as it does where the disk is full.
+            # SQLite may have rolled back by itself, as it does if the disk is full.
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             raise
 
     def _expire(self, now: int, keep_ms: int) -> None:
-        """Remove old windows: a pass over all rows, so only when a tenth of the time that they are kept has gone by."""
+        """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept."""
         if now - self._expired > keep_ms // 10:
             self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
             self._expired = now
 
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         with self._reading() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def of(self, keys: Sequence[bytes], bounds: WindowBounds = ALL) -> Iterator[Change]:
-        """The rows of keys, in the order of the keys given."""
+        """The rows of keys, in the order of the given keys."""
         where, values = _conditions(bounds)
         with self._reading() as reader:
             reader.execute("BEGIN")
@@ -154,9 +155,9 @@ class Store:
         bounds: WindowBounds = ALL,
         downwards: bool = False,
     ) -> Iterator[Change]:
-        """The rows whose keys are between two, each with whether it is itself meant; None = no bound.
+        """The rows whose keys are between two keys, each with a flag if it is included; None = no bound.
 
-        They come in the order of their keys, the greatest first if `downwards`, and of their windows.
+        Ordered by key, the greatest first if `downwards`, then by window.
         """
         where, values = _conditions(bounds)
         values_of_limits: list[bytes] = []

@@ -10,7 +10,7 @@ STARTS = "|starts_with"
 
 
 def subset(expected: Json, actual: Json) -> bool:
-    """Whether all that `expected` says is so in `actual`, which may say more; `name|starts_with` asks for a prefix."""
+    """True if `actual` contains everything in `expected`, and possibly more; `name|starts_with` expects a prefix."""
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(_member(name, value, actual) for name, value in expected.items())
     if isinstance(expected, list):
@@ -26,7 +26,7 @@ def _member(name: str, value: Any, actual: dict[str, Json]) -> bool:
 
 
 def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) -> str | None:
-    """The first difference between answers of /query; rows that are not `ordered` may come in any order."""
+    """The first difference between answers of /query; if not `ordered`, rows may come in any order."""
     want, got = (list(expected), list(actual)) if ordered else (_sorted(expected), _sorted(actual))
     for i in range(max(len(want), len(got))):
         one, other = want[i] if i < len(want) else None, got[i] if i < len(got) else None
@@ -40,7 +40,7 @@ def _marked(item: Json) -> bool:
 
 
 def _sorted(items: Sequence[Json]) -> list[Json]:
-    """The header first, rows by their text, then the rest."""
+    """The items in a fixed order: the header first, rows by their text, then the rest."""
     place = {"header": 0, "row": 1}
     return sorted(items, key=lambda item: (min(place.get(name, 2) for name in item), _key(item)))
 

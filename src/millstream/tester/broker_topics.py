@@ -1,4 +1,4 @@
-"""Topics of a real broker: created, written record by record, and read to their ends."""
+"""Topics of a real broker: create them, write records one by one, and read them to their ends."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ PATIENCE = 60.0
 
 
 class BrokerTopics:
-    """A client of the broker at `bootstrap`, that writes with Spark's producer; any thread may use it."""
+    """A client of the broker at `bootstrap` that writes with Spark's producer; thread-safe."""
 
     def __init__(self, bootstrap: str, spark: Session, watcher: Consumer) -> None:
         self.bootstrap, self._spark, self._watcher = bootstrap, spark, watcher
@@ -23,11 +23,11 @@ class BrokerTopics:
         self._partitions: dict[str, int] = {}
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic. Raises KafkaException."""
+        """Create a topic. Raises KafkaException."""
         self._kafka.create(topic, partitions)
 
     def write(self, topic: str, record: Record) -> None:
-        """Write a record and wait until the broker has it."""
+        """Write a record and wait for the acknowledgement."""
         sink.put(self._spark, topic, record, self._kafka.client)
 
     def ends(self, topic: str) -> Mapping[int, int]:
@@ -37,11 +37,11 @@ class BrokerTopics:
         return {p: self._watcher.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in range(count)}
 
     def count(self, topic: str) -> int:
-        """How many records were written to a topic."""
+        """The number of records written to a topic."""
         return sum(self.ends(topic).values())
 
     def read(self, topic: str) -> list[Record]:
-        """The records that a topic has now. Raises TimeoutError where the broker does not give them."""
+        """The present records of a topic. Raises TimeoutError if the broker does not return them."""
         ends, deadline = self.ends(topic), time.monotonic() + PATIENCE
         count, records = sum(ends.values()), list[Record]()
         with self._kafka.reader() as reader:
@@ -49,7 +49,7 @@ class BrokerTopics:
             while len(records) < count:
                 records += [_record(m) for m in reader.consume(count - len(records), 0.1) if m.error() is None]
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"{topic} gave {len(records)} of {count} records in {PATIENCE:.0f} s")
+                    raise TimeoutError(f"{topic} returned {len(records)} of {count} records in {PATIENCE:.0f} s")
         return records
 
 

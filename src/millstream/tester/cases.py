@@ -15,7 +15,7 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class CaseRecord:
-    """A record as a case writes it: JSON views of key and value. `timestamp` None where a case does not care."""
+    """A record in a case: JSON views of key and value. `timestamp` None means that any time is correct."""
 
     topic: str
     key: Json = None
@@ -27,7 +27,7 @@ class CaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class CaseTopic:
-    """A topic that is there before the statements run."""
+    """A topic that exists before the statements run."""
 
     name: str
     partitions: int = 4
@@ -37,9 +37,9 @@ class CaseTopic:
 
 @dataclass(frozen=True, slots=True)
 class ConformanceCase:
-    """One case. `rejected` is what the refusal is about, None where the statements must be accepted.
+    """One case. `rejected` describes the expected refusal; None if the statements must be accepted.
 
-    Of REST cases `responses` are what the statements answer, in order; `waits`: inputs come when the push query runs.
+    In REST cases `responses` are the statements' answers, in order; `waits`: inputs follow the start of the push query.
     """
 
     id: str
@@ -57,12 +57,12 @@ class ConformanceCase:
 
     @property
     def title(self) -> str:
-        """The case's file and name, as reports and ledgers have it."""
+        """The case's file and name, as in reports and ledgers."""
         return f"{self.file} :: {self.name}"
 
 
 def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
-    """The cases of files and folders, in order. Raises ValueError naming the file that is no case file."""
+    """The cases of files and folders, in order. Raises ValueError with the name of an invalid file."""
     for path in paths:
         for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
             yield from _file(file)
@@ -72,7 +72,7 @@ def _file(path: Path) -> Iterator[ConformanceCase]:
     try:
         tests = json.loads(path.read_text(), parse_float=Decimal)["tests"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no case file: {error}") from error
+        raise ValueError(f"{path} is not a case file: {error}") from error
     for number, test in enumerate(tests):
         yield _case(test, path.name, number)
 

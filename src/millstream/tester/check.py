@@ -1,4 +1,4 @@
-"""Compares what a case expects with what came out; says the first difference so that one can see it."""
+"""Compares a case's expectations with the results, and reports differences in readable form."""
 
 import json
 from base64 import b64encode
@@ -20,7 +20,7 @@ from millstream.tester.schema_id_records import decode
 
 
 def differences(case: ConformanceCase, played: PlayResult) -> Iterator[str]:
-    """Every difference between the case and what it left behind, as text; none where it passes."""
+    """All differences between the case and its results, as text; none if it passes."""
     for topic in dict.fromkeys(r.topic for r in case.outputs):
         expected = [r for r in case.outputs if r.topic == topic]
         actual = sorted(played.records.get(topic, ()), key=lambda p: p.order)
@@ -42,7 +42,7 @@ def _topic(
 
 
 def shown(placed: PlacedRecord, sink: Source | None, played: PlayResult) -> CaseRecord:
-    """A record as a case writes one: its key and value decoded in the sink's formats, windows and headers apart."""
+    """A record in the form of a case: key and value decoded in the sink's formats, windows and headers separate."""
     record = placed.record
     columns = sink.schema if sink else None
     bare, window = _unwindowed(record.key, sink)
@@ -84,7 +84,7 @@ def _equal(want: CaseRecord, got: CaseRecord, timed: bool) -> bool:
 
 
 def _same_row(want: Json, got: Json) -> bool:
-    """Whether two rows are equal; a column that is null on one side may be absent on the other."""
+    """True if two rows are equal; a column that is null in one may be absent in the other."""
     if isinstance(want, dict) and isinstance(got, dict):
         return same(_filled(want), _filled(got))
     return same(want, got)
@@ -139,12 +139,12 @@ def _formats(expected: dict[str, Any], source: Source) -> Iterator[str]:
 
 
 def _written(expected: dict[str, Any], played: PlayResult) -> Iterator[str]:
-    """How a topic is written, where a source stands over it: a query's own topics are nobody's business."""
+    """Differences in the formats of a topic, if a source is declared over it; a query's internal topics are ignored."""
     source = next((s for s in played.catalog.sources.values() if s.topic == expected["name"]), None)
     if source is None:
         return
     partitions = played.topics[source.topic].partitions
-    # Cases assume that the topics of sinks are there before, with four partitions whatever the sources have.
+    # Cases assume that the topics of sinks exist, with four partitions whatever the sources have.
     if source.created_by is None and expected.get("partitions") not in (None, partitions):
         yield f"{source.topic} has {partitions} partitions, not {expected['partitions']}"
     yield from _formats({k: v for k, v in expected.items() if k in ("keyFormat", "valueFormat")}, source)

@@ -1,4 +1,4 @@
-"""What cases are played live on: a broker, one Spark for all, and an engine for each case."""
+"""The environment for live cases: a broker, one Spark for all, and an engine for each case."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,22 +13,22 @@ from millstream.tester.broker_topics import BrokerTopics, wired
 from millstream.tester.script import Script
 
 SLOTS = 256
-# Topics of windows are kept for as long as their windows, and the times of cases are long ago: nobody should look. The
-# cleaner looks too, where a topic is compacted.
+# The topics of windows are kept as long as their windows, and the records of cases have old times: retention would
+# delete them. So would the cleaner of a compacted topic.
 KEEP_RECORDS = {"log.retention.check.interval.ms": 2**53, "log.cleaner.enable": "false"}
 SERVER = {
     "auto.offset.reset": "earliest",
     "millstream.server.id": "tester",
-    # A case's records are in the order of one task, also those of different groups.
+    # With one task a case's records are processed in order, also those of different groups.
     "millstream.tasks": "1",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LiveEnvironment:
-    """What cases are played on: a broker, one Spark for all of them, and a folder for their checkpoints.
+    """The environment of live cases: a broker, one Spark for all of them, and a folder for their checkpoints.
 
-    `batch` is how long the queries' batches last: how often they save what they have.
+    `batch` is the duration of the queries' batches, which is how often they write checkpoints.
     """
 
     wire: BrokerTopics
@@ -37,7 +37,8 @@ class LiveEnvironment:
     batch: str = "2 seconds"
 
     def engine(self, script: Script) -> MillstreamEngine:
-        """An engine for one case, with a catalog of its own; again, it goes on from its checkpoints."""
+        """An engine for one case, with a catalog of its own; a second one for the same case resumes from its
+        checkpoints."""
         own = {
             "bootstrap.servers": self.wire.bootstrap,
             "ksql.service.id": script.name,

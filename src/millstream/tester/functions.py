@@ -1,7 +1,7 @@
-"""The functions of ksqlDB's own tests, which its harness loads from its test jar and its product does not have.
+"""The functions of ksqlDB's own tests, which are in its test jar and not in its product.
 
-Declared as the library declares its own, so that cases that call them are about the language and not about them.
-What each does is what the cases say of it.
+They are declared like the library's functions, so that cases that call them test the language. Their behaviour is
+derived from the cases.
 """
 
 import operator
@@ -44,7 +44,7 @@ _SCALAR, _TABLE, _AGGREGATE = FunctionKind.SCALAR, FunctionKind.TABLE, FunctionK
 
 @dataclass(frozen=True, slots=True)
 class TestFunction(UserFunction):
-    """A function of the catalog that is declared already."""
+    """A function of the catalog that is declared from the start."""
 
     function: Function = field(kw_only=True)
 
@@ -66,11 +66,11 @@ def _always(accumulator: Accumulator) -> Accumulating:
     return lambda types, constants, settings: accumulator
 
 
-# ---------------------------------------------------------------- functions of a row
+# ---------------------------------------------------------------- functions of single rows
 
 
 def _unless(condition: str, value: str, kind: str) -> str:
-    """The value, or a failure where the condition holds."""
+    """The value, or a failure if the condition is true."""
     return f"if({condition}, ms_fail('boom!', '{kind}'), {value})"
 
 
@@ -106,7 +106,7 @@ _CALLED = (
 
 
 def _texts(inner: str) -> Lowering:
-    """Each argument, or the value that `inner` finds in it, as text."""
+    """Each argument, or the value that `inner` extracts from it, as text."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
         items = (cast(inner.format(text), _inside(t), STRING) for text, t in zip(texts, types, strict=True) if t)
@@ -165,7 +165,7 @@ def _sum_of_fields() -> Accumulator:
 
 
 def _lengths(rows: slice, numbers: slice, texts: slice) -> Accumulating:
-    """The sum of numbers and of the lengths of texts in `rows`, and once that of the `numbers` and `texts` behind."""
+    """The sum of numbers and text lengths in `rows`, plus, once, the constants in `numbers` and `texts`."""
 
     def accumulator_of(
         types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]
@@ -196,7 +196,7 @@ def _length(i: int, t: SqlType) -> OperatorExpression:
 
 
 def _whole_rows(types: Sequence[SqlType], constants: Sequence[object], settings: Mapping[str, str]) -> Accumulator:
-    """The first argument of each row that has them all."""
+    """The first argument of each row whose arguments are all present."""
     type = f"array<{spark_type(types[0])}>"
     complete = reduce(operator.and_, (argument(i).is_not_null() for i in range(len(types))))
     add = if_(complete, call("array_append", STATE, argument(0)), STATE)

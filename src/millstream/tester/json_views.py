@@ -1,6 +1,6 @@
-"""The JSON view of bytes: how a case writes keys and values, to bytes and back, by format.
+"""The JSON view of bytes: how a case writes keys and values, converted to bytes and back, by format.
 
-This is the tester's own reading of the formats, on purpose not the engine's codec: the two check each other.
+It is deliberately a second implementation of the formats, separate from the engine's codec: they check each other.
 """
 
 import base64
@@ -20,7 +20,7 @@ _KAFKA = {INTEGER: ">i", BIGINT: ">q", DOUBLE: ">d"}
 
 
 def dumps(view: Any) -> str:
-    """JSON text of a view; a Decimal keeps its digits as the case file has them."""
+    """JSON text of a view; a Decimal keeps its digits from the case file."""
     if isinstance(view, dict):
         return "{" + ",".join(f"{json.dumps(str(k))}:{dumps(v)}" for k, v in view.items()) + "}"
     if isinstance(view, list):
@@ -31,7 +31,7 @@ def dumps(view: Any) -> str:
 
 
 def to_bytes(view: Any, serde: Serde, columns: Sequence[Column]) -> bytes | None:
-    """The bytes of a record's side as the case writes it; None for null."""
+    """The bytes of a record's side from a case; None for null."""
     if view is None:
         return None
     if serde.format == "JSON":
@@ -53,7 +53,7 @@ def _kafka_bytes(view: Any, column: Column) -> bytes:
 
 
 def to_view(data: bytes | None, serde: Serde, columns: Sequence[Column]) -> Any:
-    """The JSON view of bytes that a sink wrote; a ValueError where they are not in its format."""
+    """The JSON view of bytes that a sink wrote. Raises ValueError if they are not in its format."""
     if data is None:
         return None
     if serde.format == "JSON":
@@ -72,7 +72,7 @@ def _kafka_view(data: bytes, column: Column) -> Any:
 
 
 def windowed(key: bytes | None, window: Any) -> bytes | None:
-    """A key with the window of a case's record behind it."""
+    """A key followed by the window of a case's record."""
     if key is None or window is None:
         return key
     is_session = str(window["type"]).lower() == "session"
@@ -81,7 +81,7 @@ def windowed(key: bytes | None, window: Any) -> bytes | None:
 
 
 def unwindowed(key: bytes | None, window: Windowed | None) -> tuple[bytes | None, Any]:
-    """A key's bytes and the window behind them; a ValueError where they are too few to hold one."""
+    """A key's bytes and the window after them. Raises ValueError if there are too few bytes for a window."""
     if key is None or window is None:
         return key, None
     bare, start, end = without_window(key, window)
@@ -89,7 +89,7 @@ def unwindowed(key: bytes | None, window: Windowed | None) -> tuple[bytes | None
 
 
 def same(expected: Any, actual: Any) -> bool:
-    """Whether two views are equal: numbers by value, field names also upper-cased where the exact one is absent."""
+    """True if two views are equal: numbers by value, field names also in upper case if the exact name is absent."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         names = [name if name in actual else name.upper() for name in expected]
         return sorted(names) == sorted(actual) and all(
@@ -109,7 +109,8 @@ def _number(view: Any) -> bool:
 
 
 def _same_digits(expected: str, actual: Decimal) -> bool:
-    """Whether text is a decimal of the same value and scale: cases fill the digits of its type with zeros: "005.10"."""
+    """True if text is a decimal of the same value and scale: cases pad with zeros to the digits of the type:
+    "005.10"."""
     try:
         number = Decimal(expected)
     except InvalidOperation:

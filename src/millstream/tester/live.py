@@ -1,8 +1,8 @@
-"""Plays a case live: through a real broker, the real engine and real-time mode, with the checks of a bounded run.
+"""Plays a case live, through a real broker, engine and real-time mode, with the same checks as a bounded run.
 
-Records are written one after the other. Where the bounded run has outputs for one, as many are waited for before the
-next is written; where the next goes to another topic, the queries must have read this one. What is waited for can only
-make a case slow, never pass: in the end every query has read all there is, and then the topics are read.
+Records are written one after the other. If the bounded run has outputs for a record, as many are awaited before the
+next is written; if the next one is for another topic, the queries must have read this one. Waiting can only make a case
+slow, not make it pass: at the end every query has read all records, and only then are the topics read.
 """
 
 import time
@@ -28,35 +28,35 @@ from millstream.tester.runner import Verdict
 from millstream.tester.script import RecordFeed, Script, script
 from millstream.tester.topic_renaming import original
 
-# Seconds: how long a record, or a query's batch, may take on a machine that has other things to do.
+# Seconds: the longest time for a record, or a query's batch, on a busy machine.
 PATIENCE = 600.0
-# How often one looks how many records a topic has, and what the queries have read, which costs more.
+# Seconds between checks of a topic's number of records, and of the queries' progress, which is more expensive.
 PULSE = 0.05
 LOOK = 0.5
 
 
 class LiveFailure(Exception):
-    """Why a query of a case failed, or what it was waited for without success."""
+    """Why a query of a case failed, or which condition was awaited in vain."""
 
 
 class LivePlay:
-    """One case: what is done to its engine and its topics, and what is read of them."""
+    """One running case: operations on its engine and its topics."""
 
     def __init__(self, script: Script, engine: MillstreamEngine, wire: BrokerTopics) -> None:
         self._script, self._engine, self._wire = script, engine, wire
 
     def begin(self) -> None:
-        """Create the topics and carry out the statements. Raises RequestFailed."""
+        """Create the topics and execute the statements. Raises RequestFailed."""
         for topic, partitions in self._script.topics.items():
             self._wire.create(self._script.name + topic, partitions)
         for text, settings in self._script.statements:
             self._engine.execute(Request(text, settings))
 
     def feed(self, feeds: Sequence[RecordFeed], safely: bool = False) -> None:
-        """Write records, waiting as the module says. Raises Failed.
+        """Write records, with waits as described above. Raises LiveFailure.
 
-        `safely`: what was written to one topic is in a checkpoint before more is written to another. A restart reads
-        the records since its checkpoint again, which are then those of one topic only.
+        `safely`: the records of one topic are in a checkpoint before records are written to another. A restart reads
+        the records since its checkpoint again; these then belong to one topic only.
         """
         for feed in feeds:
             self._wire.write(self._script.name + feed.topic, feed.record)
@@ -66,7 +66,7 @@ class LivePlay:
                 self._wait_for_outputs(feed)
 
     def settle(self) -> None:
-        """Wait until the queries have read, and saved, all there is. Raises Failed."""
+        """Wait until the queries have read all records, and written checkpoints. Raises LiveFailure."""
         deadline = time.monotonic() + PATIENCE
         while not self._settled():
             if time.monotonic() > deadline:
@@ -83,7 +83,7 @@ class LivePlay:
         return original(self._engine.catalog, self._script.name)
 
     def _wait_for_outputs(self, feed: RecordFeed) -> None:
-        """Wait until there are as many outputs as in the bounded run, or there will be no more."""
+        """Wait until there are as many outputs as in the bounded run, or there cannot be more."""
         deadline = look = time.monotonic() + LOOK
         deadline += PATIENCE
         while any(self._wire.count(self._script.name + t) < n for t, n in feed.emitted.items()):
@@ -96,7 +96,7 @@ class LivePlay:
             time.sleep(PULSE)
 
     def _settled(self) -> bool:
-        """Whether every query has read all there is, by its last batch: if nothing was written meanwhile, it is so."""
+        """True if every query has read all records, by its last batch, provided that nothing is being written."""
         catalog = self._engine.catalog
         read = {catalog.sources[name].topic: name for q in catalog.queries.values() for name in q.sources}
         before = {topic: self._wire.ends(topic) for topic in read}
@@ -106,7 +106,7 @@ class LivePlay:
         return done and before == {topic: self._wire.ends(topic) for topic in read}
 
     def _described(self, name: str) -> Mapping[str, Any]:
-        """What DESCRIBE EXTENDED says of a source. Raises Failed where one of its queries has failed."""
+        """DESCRIBE EXTENDED of a source. Raises LiveFailure if one of its queries has failed."""
         (answer,) = self._engine.execute(Request(f"DESCRIBE {identifier(name)} EXTENDED;"))
         description: Mapping[str, Any] = answer["sourceDescription"]
         if description["errorStats"]:
@@ -124,7 +124,7 @@ def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mappi
 def run_live(
     cases: Sequence[ConformanceCase], environment: LiveEnvironment, defaults: Mapping[str, str], jobs: int
 ) -> Iterator[Verdict]:
-    """Play the cases live, `jobs` at a time; verdicts come in the cases' order."""
+    """Play the cases live, `jobs` at a time; verdicts are in the cases' order."""
     bounded = Bounded(environment.spark, compiled=False)
     names = [f"case_{uuid4().hex[:8]}_" for _ in cases]
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:

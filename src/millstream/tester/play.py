@@ -1,8 +1,8 @@
-"""Plays a case without a broker: the real parser, analysis, plan, codec and Spark expressions, bounded.
+"""Plays a case without a broker: with the real parser, analysis, plan, codec and Spark expressions, bounded.
 
-Each input goes through all queries, downstream ones included, before the next is read. Queries run one after
-the other over whole topics; a record's `order` (the input it comes from, then the query and the place in that
-query's answer, and so on) gives back the order in which a stream would have seen it.
+Each input passes all queries, including downstream ones, before the next is read. Queries run one after the other over
+whole topics; a record's `order` (the index of its input, then the query and the position in that query's answer, and so
+on) restores the order in which a stream would have seen it.
 """
 
 from base64 import b64decode
@@ -36,7 +36,7 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PlacedRecord:
-    """A record in a topic, and its place in the order of all."""
+    """A record in a topic, with its position in the order of all records."""
 
     record: Record
     order: Order
@@ -44,7 +44,7 @@ class PlacedRecord:
 
 @dataclass(slots=True)
 class PlayResult:
-    """What a case left behind: the catalog, the topics' facts, and the records of each topic in order."""
+    """The results of a case: the catalog, the topics' facts, and the records of each topic in order."""
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
     topics: dict[str, TopicFacts] = field(default_factory=dict)
@@ -55,12 +55,12 @@ class PlayResult:
 
     @property
     def facts(self) -> Facts:
-        """What planning may know of this world."""
+        """The facts that planning may use."""
         return Facts(self.topics, self.schemas.subjects, self.schemas.ids, self.schemas.url)
 
 
 def plan(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounded) -> PlayResult:
-    """Plan the statements of a case; nothing runs. Raises StatementError where one is refused."""
+    """Plan the statements of a case without running them. Raises StatementError if one is refused."""
     played = PlayResult(settings={**defaults, **case.properties})
     partitions = registered_schemas.partitions(case)
     played.topics = {t.name: TopicFacts(partitions.get(t.name, t.partitions), t.replicas) for t in case.topics}
@@ -81,7 +81,7 @@ def _apply(statement: tree.Statement, text: str, played: PlayResult, bounded: Bo
 
 
 def apply(statement: tree.Statement, text: str, played: PlayResult) -> None:
-    """Plan a statement other than INSERT VALUES; nothing runs. Raises StatementError."""
+    """Plan a statement other than INSERT VALUES without running it. Raises StatementError."""
     match statement:
         case tree.SetProperty(name, value):
             played.settings[name] = value
@@ -109,7 +109,7 @@ def _outcome(statement: tree.Statement, text: str, played: PlayResult) -> None:
 
 
 def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
-    """A case's topics need no declaration: a topic that a source is declared over exists, or is created by it."""
+    """Create the topic that a source is declared over: a case need not declare its topics."""
     if any(p.name == "PARTITIONS" for p in statement.properties):
         return
     for p in statement.properties:
@@ -120,7 +120,7 @@ def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
 def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
     row = insert_row(statement, played.catalog, played.settings)
     topic = row.sink.topic
-    # Before the inputs of the case, in order.
+    # Ordered before the inputs of the case.
     _append(played, topic, bounded.constant(row, now=0), (len(played.records.get(topic, ())) - 1_000_000,))
 
 
@@ -129,7 +129,7 @@ def _append(played: PlayResult, topic: str, record: Record, order: Order) -> Non
 
 
 def run(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> None:
-    """Put the inputs into their topics and run the queries, upstream ones first."""
+    """Write the inputs to their topics and run the queries, upstream ones first."""
     for number, row in enumerate(case.inputs):
         _append(played, row.topic, record_of(row, case, played), (number,))
     for step in _upstream_first(list(played.queries.values())):
@@ -137,7 +137,7 @@ def run(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> None:
 
 
 def record_of(row: CaseRecord, case: ConformanceCase, played: PlayResult) -> Record:
-    """An input as its topic has it, in the formats of the first source over that topic."""
+    """An input as a record of its topic, in the formats of the first source over that topic."""
     key, value, keys, values = _written_as(row.topic, case, played)
     headers = tuple((name, _from_base64(data)) for name, data in row.headers)
     bytes_of_key = windowed(_side(row, "KEY", key, keys, played), row.window)
@@ -160,7 +160,7 @@ def _from_base64(data: str | None) -> bytes | None:
 def _written_as(
     topic: str, case: ConformanceCase, played: PlayResult
 ) -> tuple[Serde, Serde, Sequence[Column], Sequence[Column]]:
-    """The formats and columns of a topic: those of the first source over it, else what the case says of it."""
+    """The formats and columns of a topic: those of the first source over it, else those in the case."""
     for source in played.catalog.sources.values():
         if source.topic == topic:
             return source.key, source.value, source.schema.key, source.schema.value
@@ -171,7 +171,7 @@ def _written_as(
 
 
 def _upstream_first(steps: list[StartQuery]) -> list[StartQuery]:
-    """The queries so that each comes after all that write what it reads. Raises NotSupported for a circle."""
+    """The queries, each after all that write what it reads. Raises NotSupported for a cycle."""
     waiting, ordered = list(steps), []
     while waiting:
         pending = {s.plan.sink.topic for s in waiting}
@@ -192,7 +192,7 @@ def _run(step: StartQuery, played: PlayResult, bounded: Bounded) -> None:
 
 
 def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRecord]]:
-    """The records that a query reads, in order, each with the number of the leaf of its plan that reads it."""
+    """The records that a query reads, in order, each with the index of the leaf of its plan that reads it."""
     arrivals = []
     for place, leaf in enumerate(leaves(step.plan)):
         placed = sorted(played.records.get(leaf.origin.topic, ()), key=lambda p: p.order)
@@ -201,7 +201,7 @@ def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRec
 
 
 def refused(error: StatementError, case: ConformanceCase) -> bool:
-    """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
+    """True if a refusal matches the case: it is not about a missing feature, and has a word in common."""
     if isinstance(error, NotSupported):
         return False
     because = str((case.rejected or {}).get("because") or "")

@@ -1,4 +1,4 @@
-"""Protobuf messages written from a JSON view and read back, by Google's own library."""
+"""Encodes and decodes Protobuf messages from and to a JSON view, with Google's library."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ from google.protobuf.message_factory import GetMessageClass
 from millstream.catalog.schemas import SchemaText
 from millstream.formats import protofile
 
-# Decimals of a record have up to 38 digits; Python's default context would round them to 28.
+# Decimals have up to 38 digits; Python's default context would round them to 28.
 EXACT = Context(prec=100)
 Json = Any
 _WRAPPED = frozenset(f"google.protobuf.{m}" for m in wrappers_pb2.DESCRIPTOR.message_types_by_name)
-# The library has two kinds of descriptors, one in C, and its stubs tell them apart.
+# The library has two implementations of descriptors, one in C, which its stubs distinguish.
 _Field = Any
 _EPOCH = date(1970, 1, 1)
 
 
 def encode(view: Json, schema: SchemaText, message: str, indexed: bool) -> bytes:
-    """The bytes of a view as one message of the schema, behind the message's indexes where those are asked for."""
+    """The bytes of a view as one message of the schema, preceded by the message's indexes if `indexed`."""
     descriptor = _descriptor(schema, message)
     filled = GetMessageClass(descriptor)()
     _fill(filled, view)
@@ -73,7 +73,7 @@ def _at(file: FileDescriptor, path: list[int]) -> Descriptor:
 
 
 def _indexes(path: list[int]) -> bytes:
-    """Confluent's list of indexes: zigzag varints, the list of the single 0 as one byte."""
+    """Confluent's list of indexes: zigzag varints; the list (0) is one byte."""
     if path == [0]:
         return b"\0"
     return b"".join(_varint(n << 1) for n in (len(path), *path))
@@ -198,7 +198,7 @@ def _field_view(message: Message, f: _Field) -> Json:
         return {str(k): _shown(held[k], value) for k in held}
     if f.is_repeated:
         return [_shown(v, f) for v in held]
-    # Bytes without presence are null where they are empty, as jvm/ProtobufReader.scala reads them.
+    # Empty bytes without presence are null, as in jvm/ProtobufReader.scala.
     absent = not message.HasField(f.name) if f.has_presence else held == b""
     return None if absent else _shown(held, f)
 

@@ -1,4 +1,4 @@
-"""The schemas that a case says are registered before its statements run, and under which ids."""
+"""The schemas that a case registers before its statements run, with their ids."""
 
 import json
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ _SIDES = ("KEY", "VALUE")
 
 
 def register(case: ConformanceCase, schemas: CaseSchemas) -> None:
-    """Put the schemas of the case's topics into the registry.
+    """Register the schemas of the case's topics.
 
-    One that has no id gets the one that a statement about its topic refers to; those without both come last.
+    A schema without id gets the id that a statement about its topic refers to; those without either come last.
     """
     ids = dict(_requested_ids(case))
     sides = [(topic, side, _id(topic, side, ids)) for topic in case.topics for side in _SIDES]
@@ -60,7 +60,7 @@ def _requested_ids(case: ConformanceCase) -> Iterator[tuple[tuple[str, str], int
 
 
 def _sources(case: ConformanceCase) -> Iterator[tree.CreateSource | tree.CreateAs]:
-    """The statements that make sources; one that cannot be read is refused in its turn."""
+    """The statements that create sources; an invalid one is refused later, when it is played."""
     for text in case.statements:
         try:
             statements = [parsed.statement for parsed in split(text)]
@@ -70,7 +70,7 @@ def _sources(case: ConformanceCase) -> Iterator[tree.CreateSource | tree.CreateA
 
 
 def partitions(case: ConformanceCase) -> dict[str, int]:
-    """The partitions that statements request, of topics of which the case itself does not say how many there are."""
+    """The partitions that statements request, for topics whose number of partitions is not in the case."""
     silent = {t.name for t in case.topics if "partitions" not in t.raw}
     return {
         str(p["KAFKA_TOPIC"]): int(str(p["PARTITIONS"]))
@@ -80,7 +80,7 @@ def partitions(case: ConformanceCase) -> dict[str, int]:
 
 
 def topics(case: ConformanceCase) -> set[str]:
-    """The topics that statements declare sources over without saying how many partitions to create."""
+    """The topics over which statements declare sources without a number of partitions."""
     return {str(p["KAFKA_TOPIC"]) for p in _declared(case) if "KAFKA_TOPIC" in p and "PARTITIONS" not in p}
 
 
@@ -90,7 +90,7 @@ def created(case: ConformanceCase) -> set[str]:
 
 
 def _declared(case: ConformanceCase) -> list[dict[str, object]]:
-    """The properties of the sources that are declared."""
+    """The properties of the declared sources."""
     return [{p.name: p.value.value for p in s.properties} for s in _sources(case) if isinstance(s, tree.CreateSource)]
 
 

@@ -1,6 +1,6 @@
-"""A schema registry of the tester's own, in memory, with as much of Confluent's API as a codec uses.
+"""The tester's own schema registry, in memory, with the part of Confluent's API that a codec uses.
 
-It speaks HTTP so that the codec is tested as it runs; each case has one of its own, at a path.
+It uses HTTP, so that the codec is tested as in production; each case has its own registry, at a path.
 """
 
 import json
@@ -24,7 +24,7 @@ class CaseSchemas:
         self._subjects: dict[str, list[int]] = {}
 
     def register(self, subject: str, schema: SchemaText, id: int | None = None) -> int:
-        """The id of the schema under the subject: the one it has, else `id`, else the next."""
+        """The id of the schema under the subject: its present one, else `id`, else the next."""
         with self._lock:
             known = next((i for i, s in self._ids.items() if s == schema and id in (None, i)), None)
             number = known or id or max(self._ids, default=0) + 1
@@ -54,7 +54,7 @@ class CaseSchemas:
         return {s: RegisteredSchema(ids[-1], self._ids[ids[-1]]) for s, ids in self._subjects.items()}
 
     def answer(self, verb: str, path: list[str], body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What the API says, None for 404."""
+        """The API's answer; None for 404."""
         match verb, path:
             case "GET", ["schemas", "ids", id]:
                 registered = self.by_id(int(id))
@@ -68,7 +68,7 @@ class CaseSchemas:
         return None
 
     def _registered(self, subject: str, schema: SchemaText) -> int:
-        """A writer names a schema by its text alone, whatever it refers to."""
+        """A writer registers a schema by its text, without references."""
         known = [i for i in self._subjects.get(subject, ()) if self._ids[i].text == schema.text]
         return known[0] if known else self.register(subject, schema)
 
@@ -79,9 +79,9 @@ def _shown(schema: SchemaText) -> dict[str, Any]:
 
 
 def reference(name: str, text: str, kind: str, to: CaseSchemas) -> Reference:
-    """A schema registered so that others can refer to it by name."""
+    """Registers a schema to which others can refer by name."""
     schema = SchemaText(kind, text)
-    # Far from the ids that cases name.
+    # Far from the ids in cases.
     to.register(name, schema, 1_000_000 + len(to.ids))
     return Reference(name, name, 1, schema)
 
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """A test says what went wrong, not what was requested."""
+        """No log of requests: tests report errors by themselves."""
 
 
 @cache
@@ -124,7 +124,7 @@ def _server() -> _Server:
 
 
 def schemas() -> CaseSchemas:
-    """A new and empty registry."""
+    """A new, empty registry."""
     server = _server()
     name = f"case{len(server.cases)}"
     server.cases[name] = CaseSchemas(f"http://127.0.0.1:{server.server_address[1]}/{name}")

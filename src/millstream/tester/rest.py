@@ -1,6 +1,6 @@
-"""Plays REST cases through a real server, its broker and its registry: statements, records, rows as clients see them.
+"""Plays REST cases through a real server, broker and registry: statements, records, and rows as clients see them.
 
-The statements before the first query are carried out, the inputs produced, then the queries sent, one after the other.
+The statements before the first query are executed, the inputs written, then the queries sent, one after the other.
 """
 
 import json
@@ -29,11 +29,11 @@ from millstream.tester.check import differences
 from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
 from millstream.tester.runner import Verdict
 
-# How long an answer may take to become what is expected: queries start in the background.
+# The longest time until an answer is as expected: queries start in the background.
 PATIENCE = 180.0
 PAUSE = 0.2
 SETTLED = 30.0
-# Of the server that cases are played on; ksqlDB plays them with push v2 on.
+# Settings of the server for REST cases; ksqlDB plays them with push v2 on.
 SETTINGS = {"millstream.batch.duration": "10 seconds", "ksql.query.push.v2.enabled": "true"}
 _SCHEMA_ID = re.compile(r"(SCHEMA_ID\s*=\s*)(\d+)", re.IGNORECASE)
 EARLIEST = {"auto.offset.reset": "earliest"}
@@ -49,7 +49,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RestSite:
-    """Where a server, its Kafka and its registry answer; a server that nobody else uses: cases empty it."""
+    """The addresses of a server, its Kafka and its registry; the server must not be used otherwise: cases empty it."""
 
     url: str
     bootstrap: str
@@ -61,7 +61,7 @@ class RestSite:
         return list(self._post("/ksql", text, properties))
 
     def query(self, text: str, properties: Mapping[str, str]) -> list[Json]:
-        """All that /query answers to a SELECT that ends: header, rows, final message. Raises Refusal."""
+        """The complete answer of /query to a SELECT that ends: header, rows, final message. Raises Refusal."""
         return list(self._post("/query", text, properties))
 
     def _post(self, path: str, text: str, properties: Mapping[str, str]) -> Json:
@@ -72,7 +72,7 @@ class RestSite:
 
 
 def site(url: str, bootstrap: str, registry: str) -> RestSite:
-    """The site once its registry answers, which may start in the background."""
+    """The site, once its registry answers, which may start in the background."""
     site = RestSite(url, bootstrap, registry)
     deadline = time.monotonic() + PATIENCE
     while registry and time.monotonic() < deadline:
@@ -86,7 +86,7 @@ def site(url: str, bootstrap: str, registry: str) -> RestSite:
 
 
 def run_cases(cases: Sequence[ConformanceCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
-    """Play the cases one after the other on an empty server; it is empty again after each."""
+    """Play the cases one after the other on an empty server; it is emptied after each."""
     for case in cases:
         began = time.perf_counter()
         try:
@@ -112,7 +112,7 @@ def _reason(case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) 
 
 
 class _RestPlay:
-    """One case being played."""
+    """One running case."""
 
     def __init__(self, case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> None:
         self._case, self._site = case, site
@@ -125,7 +125,7 @@ class _RestPlay:
         self._before, self._queries = texts[:first], texts[first:]
 
     def differences(self) -> Iterator[str]:
-        """What is not as the case says; none where it passes. Raises Refusal."""
+        """The differences from the case; none if it passes. Raises Refusal."""
         self._create_topics()
         _learn_schemas(self._site, self._played)
         for statement, text in self._before:
@@ -146,7 +146,7 @@ class _RestPlay:
             yield from self._outputs()
 
     def _create_topics(self) -> None:
-        """Topics that a case takes for granted: those it names, and those that its sources are declared over."""
+        """Create the topics that a case assumes: those that it names, and those of its declared sources."""
         case, played = self._case, self._played
         requested, created = registered_schemas.partitions(case), registered_schemas.created(case)
         partitions = {t.name: requested.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
@@ -196,7 +196,7 @@ class _RestPlay:
             time.sleep(PAUSE)
 
     def _pushed(self) -> Iterator[str]:
-        """The one push query of a case that is to be running when the inputs come."""
+        """Start the case's push query, which must be running when the inputs are written."""
         ((_, text),) = self._queries
         expected = next(self._responses, {}).get("query") or []
         with ThreadPoolExecutor(1) as pool:
@@ -216,7 +216,7 @@ class _RestPlay:
             time.sleep(PAUSE)
 
     def _outputs(self) -> Iterator[str]:
-        """Until the topics hold what is expected of them, or time is up."""
+        """Wait until the topics have the expected contents, or the time is over."""
         deadline = time.monotonic() + PATIENCE
         while True:
             _learn_schemas(self._site, self._played)
@@ -234,14 +234,14 @@ class _RestPlay:
 
 
 def _parsed(text: str) -> list[tuple[tree.Statement | None, str]]:
-    """The statements of a text; one that does not parse is for the server to refuse."""
+    """The statements of a text; an invalid one is left for the server to refuse."""
     try:
         return [(parsed.statement, parsed.text) for parsed in split(text)]
     except SqlSyntaxError:
         return [(None, text)]
 
 
-# ---------------------------------------------------------------- what is around a case
+# ---------------------------------------------------------------- preparation and cleanup
 
 
 def _records(bootstrap: str, topic: str) -> list[Record]:
@@ -269,7 +269,7 @@ def _record(message: Any) -> Record:
 
 
 def _register(case: ConformanceCase, site: RestSite, played: registry.CaseSchemas) -> dict[int, int]:
-    """Put the schemas of a case into the registry; the registry's id for each id that the case names."""
+    """Register the schemas of a case; returns the registry's id for each id in the case."""
     schemas, ids = registry.schemas(), {}
     registered_schemas.register(case, schemas)
     for subject, registered in schemas.subjects.items():
@@ -288,12 +288,12 @@ def _registered(subject: str, schema: SchemaText, site: RestSite) -> int:
 
 
 def _with_ids(text: str, ids: Mapping[int, int]) -> str:
-    """A statement that names schemas by the ids that the registry has given them."""
+    """A statement with its schema ids replaced by those of the registry."""
     return _SCHEMA_ID.sub(lambda match: f"{match[1]}{ids.get(int(match[2]), int(match[2]))}", text)
 
 
 def _learn_schemas(site: RestSite, played: PlayResult) -> None:
-    """What the registry knows: how inputs are to be written, and outputs were."""
+    """Read the registry's schemas, with which inputs are encoded and outputs decoded."""
     for subject in site.http.get(f"{site.registry}/subjects").json() if site.registry else ():
         version = site.http.get(f"{site.registry}/subjects/{subject}/versions/latest").json()
         schema = played.schemas.by_id(version["id"])
@@ -302,7 +302,7 @@ def _learn_schemas(site: RestSite, played: PlayResult) -> None:
 
 
 def _clear(site: RestSite) -> None:
-    """Leave the server as empty as it was: no queries, sources, types, topics or subjects."""
+    """Empty the server: queries, sources, types, topics and subjects."""
     _end_queries(site)
     _drop_sources(site)
     for name in site.statement("SHOW TYPES;", {})[0]["types"]:
@@ -335,7 +335,7 @@ def _drop_sources(site: RestSite) -> None:
             try:
                 site.statement(f"DROP {kind} `{name}`;", {})
             except Refusal:
-                # Something else is made of it: that goes first.
+                # Another source depends on it and is dropped first.
                 continue
 
 

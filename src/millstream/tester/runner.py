@@ -1,4 +1,4 @@
-"""Runs cases, one verdict each; a case can fail, never the run."""
+"""Runs cases, with one verdict for each; a failing case never fails the run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from millstream.tester.play import PlayResult, plan, refused, run
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a case went; `reason` is "" where it passed."""
+    """The result of a case; `reason` is "" if it passed."""
 
     case: ConformanceCase
     reason: str
@@ -24,7 +24,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether there is no reason against the case."""
+        """True if the case passed."""
         return not self.reason
 
     def line(self) -> str:
@@ -38,13 +38,13 @@ class Verdict:
 def run_cases(
     cases: Sequence[ConformanceCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
 ) -> Iterator[Verdict]:
-    """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
+    """Play the cases, `jobs` at a time; verdicts are in the cases' order."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
 
 
 def verdict(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
-    """Play one case and say how it went."""
+    """Play one case and return its verdict."""
     began = perf_counter()
     try:
         reason = _reason(case, bounded, defaults)
@@ -73,7 +73,7 @@ def _refusal(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str
 
 
 def _failed_at_run_time(case: ConformanceCase, played: PlayResult, bounded: Bounded) -> bool:
-    """Whether a query dies of the inputs, as some settings ask for."""
+    """True if the inputs make a query fail, as some settings require."""
     try:
         run(case, played, bounded)
     except EvaluationFailed:

@@ -1,4 +1,4 @@
-"""Records of formats with schemas, written from their JSON view and read back by other libraries than the engine's."""
+"""Encodes and decodes records of formats with schemas, by other libraries than the engine's."""
 
 import io
 import json
@@ -19,7 +19,7 @@ _HEADER = struct.Struct(">bi")
 
 
 def encode(view: Json, registered: RegisteredSchema, message: str, text: Callable[[Json], str]) -> bytes:
-    """The bytes of a view behind the schema's id; `text` gives JSON text."""
+    """The bytes of a view after the schema's id; `text` returns JSON text."""
     schema = registered.schema
     head = _HEADER.pack(0, registered.id)
     if schema.kind == "JSON":
@@ -30,7 +30,7 @@ def encode(view: Json, registered: RegisteredSchema, message: str, text: Callabl
 
 
 def decode(data: bytes, find: Callable[[int], RegisteredSchema | None]) -> Json:
-    """The view of bytes behind a schema id. Raises ValueError where they are not what the schema says."""
+    """The view of bytes after a schema id. Raises ValueError if they do not fit the schema."""
     if len(data) < _HEADER.size:
         raise ValueError("no schema id")
     magic, id = _HEADER.unpack_from(data)
@@ -81,7 +81,7 @@ def _loaded(text: str) -> Any:
 
 
 def _plain(schema: SchemaText) -> Any:
-    """The schema as fastavro takes it, with no logical types: their values are bare numbers and bytes in a view."""
+    """The schema for fastavro without logical types: a view contains plain numbers and bytes."""
     named: dict[str, Any] = {}
     for reference in schema.references:
         fastavro.parse_schema(_bare(_loaded(reference.schema.text)), named_schemas=named)
@@ -119,7 +119,7 @@ def _name(node: Any, namespace: str, names: dict[str, Any]) -> None:
 
 
 def _branch(node: Any, names: Mapping[str, Any]) -> Any:
-    """The type that a node is, other than null."""
+    """The type of a node, ignoring null."""
     while True:
         if isinstance(node, list):
             node = next(n for n in node if n != "null")

@@ -1,4 +1,4 @@
-"""How a case is played live: the statements for the engine, the records in their order, and what to wait for."""
+"""How a case is played live: the statements for the engine, the records in order, and the conditions to wait for."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ OUTPUT_PREFIX = "ksql.output.topic.name.prefix"
 
 @dataclass(frozen=True, slots=True)
 class RecordFeed:
-    """A record to write, and how many records each topic has in all once it was read, as the bounded run has them.
+    """A record to write, and the number of records of each topic after it was read, as in the bounded run.
 
-    `emits`: this record adds to them. `turn`: the next record goes to another topic, so this one must have been read.
+    `emits`: this record adds outputs. `turn`: the next record is for another topic, so this one must have been read.
     """
 
     topic: str
@@ -35,10 +35,10 @@ class RecordFeed:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A case as it is played under `name`, with which its topics' names begin.
+    """A case as it is played live; the names of its topics begin with `name`.
 
-    `topics` exist before, with as many partitions; `statements` come with the session's settings; `server` are
-    the settings that only a server has.
+    `topics` exist before, with these numbers of partitions; `statements` have the session's settings; `server` are the
+    settings that only a server can have.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Script:
 def script(
     case: ConformanceCase, name: str, defaults: Mapping[str, str], bounded: Bounded
 ) -> tuple[Script, PlayResult | None]:
-    """How to play a case, and what it left behind when it was played bounded; None where it cannot be."""
+    """How to play a case live, and its results in a bounded run; None if it cannot be played."""
     played = _bounded(case, defaults, bounded)
-    # What ksqlDB has and millstream has not is left out, as bounded runs do.
+    # Settings of ksqlDB that millstream lacks are left out, as in bounded runs.
     server = {n: v for n, v in case.properties.items() if canonical(n) in SETTINGS and not _editable(n)}
     server[OUTPUT_PREFIX] = name + server.get(OUTPUT_PREFIX, "")
     return Script(name, _topics(case), _statements(case, name), server, _feeds(case, played) if played else ()), played
@@ -72,13 +72,13 @@ def _bounded(case: ConformanceCase, defaults: Mapping[str, str], bounded: Bounde
     try:
         run(case, played, bounded)
     except EvaluationFailed:
-        # The live run must fail as well, and says so.
+        # The live run must fail too.
         return played
     return played
 
 
 def _statements(case: ConformanceCase, name: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
-    """The statements, each with the session's settings; one that cannot be read goes to the engine as it is."""
+    """The statements, each with the session's settings; an invalid one is sent to the engine unchanged."""
     settings = {n: v for n, v in case.properties.items() if _editable(n)}
     statements: list[tuple[str, Mapping[str, str]]] = []
     for text in case.statements:
@@ -92,7 +92,7 @@ def _statements(case: ConformanceCase, name: str) -> tuple[tuple[str, Mapping[st
 
 
 def _sets_property(statement: tree.Statement, settings: dict[str, str]) -> bool:
-    """Carry out a SET or UNSET; False for any other statement."""
+    """Apply a SET or UNSET; False for any other statement."""
     match statement:
         case tree.SetProperty(name, value):
             settings[name] = value
@@ -104,7 +104,7 @@ def _sets_property(statement: tree.Statement, settings: dict[str, str]) -> bool:
 
 
 def _topics(case: ConformanceCase) -> dict[str, int]:
-    """The topics that exist before: in one partition where the case does not say, so that records have one order."""
+    """The topics that exist before: with one partition if the case has no number, so that records have one order."""
     partitions = {t.name: int(t.raw.get("partitions", 1)) for t in case.topics}
     declared = dict(map(_topic, _declared(case)))
     named = {name: 1 for name in (*declared, *(r.topic for r in case.inputs)) if not declared.get(name)}
@@ -122,13 +122,13 @@ def _declared(case: ConformanceCase) -> list[tree.CreateSource]:
 
 
 def _topic(statement: tree.CreateSource) -> tuple[str, bool]:
-    """The topic of a statement, and whether the statement creates it, as it does where it gives partitions."""
+    """The topic of a statement, and True if the statement creates it, which it does if it has PARTITIONS."""
     properties = {p.name: p.value.value for p in statement.properties}
     return str(properties.get("KAFKA_TOPIC", statement.name)), "PARTITIONS" in properties
 
 
 def _feeds(case: ConformanceCase, played: PlayResult) -> tuple[RecordFeed, ...]:
-    """The inputs as records, with how many records the bounded run made of each."""
+    """The inputs as records, with the numbers of records after each in the bounded run."""
     sinks = {s.plan.sink.topic for s in played.queries.values()}
     emitted: list[Counter[str]] = [Counter() for _ in case.inputs]
     before: Counter[str] = Counter()

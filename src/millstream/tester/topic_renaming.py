@@ -1,4 +1,4 @@
-"""A case's statements with topics of the case's own: many cases share one broker."""
+"""Prefixes the topics in a case's statements, since many cases share one broker."""
 
 from dataclasses import replace
 
@@ -8,8 +8,10 @@ from millstream.syntax.printer import to_sql
 
 
 def renamed(statement: tree.Statement, text: str, prefix: str) -> str:
-    """The statement's text with `prefix` before the topic that it names; what a CREATE … AS does not name, a setting
-    of the server's prefixes (ksql.output.topic.name.prefix)."""
+    """The statement's text with `prefix` before the topic that it names.
+
+    For CREATE … AS without a topic, the server's setting ksql.output.topic.name.prefix adds the prefix.
+    """
     if not isinstance(statement, tree.CreateSource | tree.CreateAs):
         return text
     return to_sql(replace(statement, properties=tuple(_property(p, prefix) for p in statement.properties))) + ";"
@@ -23,6 +25,6 @@ def _property(property: tree.Property, prefix: str) -> tree.Property:
 
 
 def original(catalog: Catalog, prefix: str) -> Catalog:
-    """The catalog with the topics' names as the case has them."""
+    """The catalog with the case's names of topics."""
     sources = {n: replace(s, topic=s.topic.removeprefix(prefix)) for n, s in catalog.sources.items()}
     return replace(catalog, sources=sources)

@@ -1,4 +1,4 @@
-"""What a file of Python functions imports: decorators that say how a function is called from SQL.
+"""The module that Python function files import: decorators that declare a function's signature in SQL.
 
     from millstream.udf import aggregate, function
 
@@ -6,8 +6,8 @@
     def repeated(text, times):
         return text * times
 
-They do nothing when the file runs: the server reads the text of the file to see what is declared in it.
-This room needs nothing but Python, since its text is what worker processes are started with.
+The decorators do nothing at run time: the server reads the text of the file to find the declarations. This package
+needs only Python's standard library, because worker processes are started with its text.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,14 @@ T = TypeVar("T")
 
 
 def function(signature: str, *, name: str = "", returns_null_on_null: bool = False) -> Callable[[T], T]:
-    """Declare a function: `signature` is `(a INT, b STRING) -> STRING` in SQL's types, `name` its name in SQL where
-    that is not Python's. With `returns_null_on_null` it is not called where an argument is null.
+    """Declare a function: `signature` is `(a INT, b STRING) -> STRING` in SQL types.
+
+    `name` is its name in SQL, if it differs from Python's. With `returns_null_on_null` it is not called if an argument
+    is null; the result is null then.
     """
     return lambda declared: declared
 
 
 def aggregate(signature: str, *, name: str = "") -> Callable[[T], T]:
-    """Declare an aggregate function: a class with initial, add and result, perhaps undo and merge."""
+    """Declare an aggregate function: a class with initial, add and result, and optionally undo and merge."""
     return lambda declared: declared

@@ -1,10 +1,10 @@
-"""The text that a worker process is started with: this room's modules in one, so that it needs no files."""
+"""The program of a worker process: this package's modules in one text, so that it needs no files."""
 
 from importlib.resources import files
 
 from millstream.udf.confinement import ConfinementOptions
 
-# In the order in which they import each other.
+# In the order of their imports.
 MODULES = (
     "millstream.udf",
     "millstream.udf.confinement",
@@ -23,7 +23,7 @@ sys.modules["millstream.udf.worker"].main(**{options!r})
 
 
 def program(options: ConfinementOptions | None = None) -> str:
-    """A program for `python -c`, which then takes the arguments that worker.main takes."""
+    """A program for `python -c`; its arguments are those of worker.main."""
     modules = [("millstream", ""), *((name, _text(name)) for name in MODULES)]
     return _START.format(modules=modules, options=(options or ConfinementOptions()).as_dict())
 

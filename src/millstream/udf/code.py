@@ -1,4 +1,4 @@
-"""From the text of a Python function to what can be called: a definition of its name, or a body."""
+"""Loads the text of a Python function: either a definition with its name, or a function body."""
 
 import ast
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _BODY = "body_of_function"
 
 
 class BadCode(Exception):
-    """Text that makes no function: why, and in which line of it (the first is 1)."""
+    """Text that is not a valid function: why, and in which line (counted from 1)."""
 
     def __init__(self, fact: str, line: int = 1, hint: str = "") -> None:
         super().__init__(fact)
@@ -19,10 +19,10 @@ class BadCode(Exception):
 
 @dataclass(frozen=True)
 class Code:
-    """A function as its text has it.
+    """A function and its text.
 
-    `name` is what it is called in SQL, a definition has that name in any case; `entry` is the very name of the
-    definition where it is known. `parameters` are what a body calls its arguments. An aggregate is a class.
+    `name` is its name in SQL, which its definition has in any case; `entry` is the exact name of the definition, if it
+    is known. `parameters` are the names of a body's arguments. An aggregate is a class.
     """
 
     text: str
@@ -32,14 +32,14 @@ class Code:
     entry: str = ""
 
     def is_named(self, name: str) -> bool:
-        """Whether a definition of that name is the function."""
+        """True if a definition of that name is the function."""
         return name == self.entry if self.entry else name.upper() == self.name.upper()
 
 
 def methods(code: Code) -> frozenset[str]:
-    """The methods of an aggregate's class; none for another function. Raises BadCode where the text makes none.
+    """The methods of an aggregate's class; none for other functions. Raises BadCode if the text is not valid.
 
-    Nothing is run.
+    Nothing is executed.
     """
     module, entry = _module(code)
     _compiled(module)
@@ -54,7 +54,8 @@ def methods(code: Code) -> frozenset[str]:
 
 
 def loaded(code: Code) -> Any:
-    """The function, or an instance of the aggregate's class. Runs the text: raises BadCode, and what that raises."""
+    """The function, or an instance of the aggregate's class. Executes the text: raises BadCode and the text's
+    errors."""
     module, entry = _module(code)
     names: dict[str, Any] = {"__name__": FILE}
     exec(_compiled(module), names)
@@ -62,14 +63,14 @@ def loaded(code: Code) -> Any:
 
 
 def _module(code: Code) -> tuple[ast.Module, str]:
-    """The text as a module that defines the function, and the name that it has there."""
+    """The text as a module that defines the function, and the function's name in it."""
     tree = _parsed(code)
     if code.aggregate:
         return tree, _class(code, tree)
     named = [s for s in tree.body if isinstance(s, ast.FunctionDef) and code.is_named(s.name)]
     if not named:
         return _with_body(code, tree), _BODY
-    # The last definition of a name is the one that counts.
+    # Of several definitions with one name, the last one counts.
     _check_parameters(code, named[-1])
     return tree, named[-1].name
 
@@ -82,7 +83,7 @@ def _parsed(code: Code) -> ast.Module:
 
 
 def _compiled(module: ast.Module) -> Any:
-    """What can be executed; words in wrong places are found only here."""
+    """The compiled code; some syntax errors are only found here."""
     try:
         return compile(module, FILE, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -97,7 +98,7 @@ def _unreadable(error: Exception) -> BadCode:
 
 
 def _with_body(code: Code, tree: ast.Module) -> ast.Module:
-    """A module of one function, whose body the text is."""
+    """A module with one function, whose body is the text."""
     header = ast.parse(f"def {_BODY}({', '.join(code.parameters)}): 0")
     function = header.body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -106,7 +107,7 @@ def _with_body(code: Code, tree: ast.Module) -> ast.Module:
 
 
 def _body(code: Code, tree: ast.Module) -> list[ast.stmt]:
-    """Statements with a return, or whose last one is an expression: its value is the result."""
+    """Statements with a return, or with an expression as the last one, whose value is the result."""
     body = list(tree.body)
     if body and isinstance(body[-1], ast.Expr):
         body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
@@ -117,7 +118,7 @@ def _body(code: Code, tree: ast.Module) -> list[ast.stmt]:
 
 
 def _own(node: ast.AST) -> list[ast.AST]:
-    """A node and those below it, not those of functions and classes defined in it."""
+    """A node and its descendants, except those of functions and classes defined in it."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return []
     return [node, *(part for child in ast.iter_child_nodes(node) for part in _own(child))]
@@ -132,7 +133,7 @@ def _class(code: Code, tree: ast.Module) -> str:
 
 
 def _check_parameters(code: Code, function: ast.FunctionDef) -> None:
-    """That the definition can be called with as many arguments as SQL gives it."""
+    """Checks that the definition can be called with as many arguments as SQL passes."""
     takes, count = function.args, len(code.parameters)
     most = len(takes.posonlyargs) + len(takes.args)
     enough = most - len(takes.defaults) <= count and (count <= most or takes.vararg is not None)
@@ -142,7 +143,7 @@ def _check_parameters(code: Code, function: ast.FunctionDef) -> None:
 
 
 def dedented(text: str) -> str:
-    """A block's text without the line break that it begins with, and without the indentation that all lines share."""
+    """A block's text without its initial line break and without the common indentation of its lines."""
     lines = text.replace("\r\n", "\n").removeprefix("\n").splitlines()
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "\n".join(line[margin:] if line.strip() else "" for line in lines)

@@ -1,11 +1,13 @@
-"""What a worker process cannot do any more once it is confined: network, processes, writing files, reading most.
+"""Confines a worker process: it loses access to the network, to processes, to writing files, and to most files.
 
-seccomp   a filter of system calls: no sockets, no programs or processes, no signals to others, files are opened for
-          reading only, modes and owners stay. A list of what is allowed, so that new system calls are refused.
-Landlock  the files that can be read: those of Python, of shared libraries, and those that the server's owner names.
-          So neither the server's properties, nor its keys, nor /proc with the memory of other processes.
+seccomp   a filter of system calls: no sockets, no programs or processes, no signals to other processes; files can be
+          opened for reading only, modes and owners cannot be changed. It is a list of allowed calls: new ones are
+          refused.
+Landlock  the files that can be read: those of Python, of shared libraries, and those in the server's settings. So the
+          server's properties, its keys, and /proc with the memory of other processes cannot be read.
 
-Both are the kernel's, need no rights and cannot be taken back. What a kernel refuses is left out, and said.
+Both are features of the kernel, need no privileges and cannot be undone. What the kernel refuses is omitted, and
+reported.
 """
 
 import ctypes
@@ -24,24 +26,26 @@ from typing import Any
 OFF, AUTO, REQUIRED = "off", "auto", "required"
 FILES = 256
 
-# ---------------------------------------------------------------- what is in force
+# ---------------------------------------------------------------- the result
 
 
 @dataclass(frozen=True)
 class ConfinementOptions:
-    """What is wanted: `mode` is off, auto (what the kernel allows) or required; `readable` are more paths to read."""
+    """The desired restrictions: `mode` is off, auto (what the kernel supports) or required; `readable` has more
+    paths."""
 
     mode: str = AUTO
     readable: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """What the program of a worker process carries."""
+        """The options as JSON, for the program of a worker process."""
         return {"mode": self.mode, "readable": list(self.readable)}
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """What is in force: whether the filter is, the version of Landlock (0: none), and what was refused, with why."""
+    """The restrictions in force: if the filter is, the version of Landlock (0: none), and what was refused, with
+    why."""
 
     seccomp: bool = False
     landlock: int = 0
@@ -49,30 +53,30 @@ class Confinement:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing that was wanted is missing."""
+        """True if all desired restrictions are in force."""
         return self.seccomp and self.landlock > 0
 
     @property
     def sentence(self) -> str:
-        """What is in force, for people."""
+        """A sentence that describes the restrictions in force."""
         parts = ["seccomp (no network, no processes, no writing of files)"] if self.seccomp else []
         parts += [f"Landlock {self.landlock} (only Python's own files are read)"] if self.landlock else []
         why = f"; not in force: {'; '.join(self.refused)}" if self.refused else ""
         return (", ".join([*parts, "rlimits"]) if parts else "rlimits only") + why
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields, as JSON has them."""
+        """The fields as JSON."""
         return asdict(self)
 
 
 class ConfinementMissing(Exception):
-    """The kernel refuses what is required."""
+    """The kernel refuses a required restriction."""
 
 
 def confine(options: ConfinementOptions) -> Confinement:
-    """Confine this process for good. Raises ConfinementMissing where all is required and the kernel refuses a part.
+    """Confine this process for good. Raises ConfinementMissing if a required part is refused by the kernel.
 
-    The process must have one thread only: others would stay free.
+    The process must have one thread only: other threads would not be confined.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -117,7 +121,7 @@ _NO_NEW_PRIVILEGES = 38
 
 
 def _no_new_privileges(libc: Any) -> None:
-    """What the kernel asks of those who have no rights: no program with a set-user-ID bit gives them any later."""
+    """Required by the kernel for unprivileged processes: programs with a set-user-ID bit get no privileges later."""
     _call(libc.prctl, _NO_NEW_PRIVILEGES, *map(ctypes.c_ulong, (1, 0, 0, 0)))
 
 
@@ -126,10 +130,10 @@ def _no_new_privileges(libc: Any) -> None:
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1
 _READ_FILE, _READ_DIRECTORY = 1 << 2, 1 << 3
-# How many rights on files a version knows: each takes those of the ones before it.
+# The number of file rights in each version; each has those of the versions before it.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _BIND_AND_CONNECT, _ABSTRACT_SOCKETS_AND_SIGNALS = 3, 3
-# Beside Python's own: shared libraries, time zones, locales, what libraries read when they are loaded.
+# In addition to Python's own files: shared libraries, time zones, locales, and what libraries read when loaded.
 _SYSTEM_PATHS = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/ssl/openssl.cnf"),
     *("/usr/share/zoneinfo", "/usr/share/locale", "/etc/localtime", "/dev/null", "/dev/zero", "/dev/urandom"),
@@ -137,14 +141,14 @@ _SYSTEM_PATHS = (
 
 
 def _own_paths() -> list[str]:
-    """What a Python reads to import what is installed beside it; not the whole folder that it is installed in."""
+    """The paths that Python reads to import installed packages, without the rest of its installation."""
     libraries = [os.path.join(base, name) for base in (sys.prefix, sys.base_prefix) for name in ("lib", "lib64")]
     installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     return [*_SYSTEM_PATHS, *libraries, *installed, *site.getsitepackages(), *(path for path in sys.path if path)]
 
 
 def _restrict_reading(paths: Iterable[str]) -> int:
-    """Let this process read files below these paths and no other, write none; the version of Landlock."""
+    """Allow this process to read files below these paths only, and to write none; returns Landlock's version."""
     libc = _libc()
     version = _call(libc.syscall, _CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     rights = (1 << _RIGHTS[min(version, max(_RIGHTS))]) - 1
@@ -163,7 +167,7 @@ def _restrict_reading(paths: Iterable[str]) -> int:
 
 
 def _allow(libc: Any, ruleset: int, path: str) -> None:
-    """Allow to read what is at a path, if anything is."""
+    """Allow reading a path, if it exists."""
     try:
         file = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -177,21 +181,21 @@ def _allow(libc: Any, ruleset: int, path: str) -> None:
 # ---------------------------------------------------------------- seccomp
 
 _SECCOMP, _FILTER = 22, 2
-# Of classic BPF: load a word, compare it, jump, end with a verdict.
+# Classic BPF instructions: load a word, compare it, jump, return a verdict.
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER_AT, _PROCESSOR_AT, _ARGUMENTS_AT = 0, 4, 16
-# Per processor: how the kernel names it, and the numbers of system calls (asm/unistd_64.h, asm-generic/unistd.h).
+# By processor: its name in the kernel, and the numbers of system calls (asm/unistd_64.h, asm-generic/unistd.h).
 _PROCESSORS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _ALLOWED = {
     "x86_64": (
-        *(0, 1, 3, 5, 8, 17, 18, 19, 20, 32, 33, 292, 72, 22, 293, 7, 271, 23, 270),  # files that are open
+        *(0, 1, 3, 5, 8, 17, 18, 19, 20, 32, 33, 292, 72, 22, 293, 7, 271, 23, 270),  # open files
         *(291, 233, 232, 281, 290, 436, 221),  # epoll, eventfd, close_range, fadvise
-        *(4, 6, 262, 332, 21, 269, 439, 89, 267, 217, 79, 137, 138),  # what files there are: stat … fstatfs
+        *(4, 6, 262, 332, 21, 269, 439, 89, 267, 217, 79, 137, 138),  # file information: stat … fstatfs
         *(9, 10, 11, 12, 25, 28, 27, 324),  # memory: mmap … membarrier
         *(13, 14, 15, 130, 128, 127, 131, 38, 36, 37, 34, 219),  # signals to itself, timers
         *(228, 229, 230, 35, 96, 201, 100),  # time
-        *(39, 110, 186, 102, 107, 104, 108, 115, 118, 120, 111, 121, 124),  # who am I
+        *(39, 110, 186, 102, 107, 104, 108, 115, 118, 120, 111, 121, 124),  # ids of process, users, groups
         *(202, 449, 273, 274, 334, 218, 24, 204, 203, 143, 145, 146, 147, 60, 231, 158, 309),  # threads, the end
         *(63, 98, 97, 99, 318),  # uname, getrusage, getrlimit, sysinfo, getrandom
     ),
@@ -207,16 +211,16 @@ _ALLOWED = {
         *(160, 165, 163, 179, 278),
     ),
 }
-# Of those that are allowed with some arguments only; open is known to x86_64 alone.
+# System calls that are allowed with some arguments only; only x86_64 has open.
 _OPEN, _OPENAT = {"x86_64": 2}, {"x86_64": 257, "aarch64": 56}
 _CLONE, _IOCTL = {"x86_64": 56, "aarch64": 220}, {"x86_64": 16, "aarch64": 29}
 _KILLS = {"x86_64": (62, 234), "aarch64": (129, 131)}
 _PRLIMIT = {"x86_64": 302, "aarch64": 261}
-# clone3 and openat2: their arguments are in memory, where no filter sees them. libc then takes the older ones.
+# clone3 and openat2: a filter cannot see their arguments, which are in memory. libc then uses the older calls.
 _UNKNOWN = (435, 437)
 _THREAD = 0x10000
 TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-# What open() asks a file: is it a terminal, how many bytes wait, and is it inherited.
+# The ioctl requests of open(): is it a terminal, how many bytes are available, close on exec.
 _QUESTIONS = (0x5401, 0x541B, 0x5450, 0x5451)
 
 Instruction = tuple[int, int, int, int]
@@ -235,7 +239,7 @@ def _filter_system_calls() -> int:
 
 
 def _program(machine: str, pid: int) -> list[Instruction]:
-    """The filter of a processor and of the process `pid`, which may send signals to itself."""
+    """The filter for a processor and for the process `pid`, which may send signals to itself."""
     if machine not in _PROCESSORS or sys.maxsize < 2**32:
         raise LookupError(f"the system calls of {machine} are not known")
     return [
@@ -258,7 +262,7 @@ def _own_files(machine: str) -> list[tuple[int, list[Instruction]]]:
 
 
 def _when(number: int, verdict: Sequence[Instruction]) -> list[Instruction]:
-    """Give the verdict where the system call is of that number; else go on behind it."""
+    """Return the verdict if the system call has that number; else continue after it."""
     return [(_EQUAL, 0, len(verdict), number), *verdict]
 
 
@@ -280,7 +284,7 @@ def _one_of(argument: int, values: Sequence[int]) -> list[Instruction]:
 
 
 def _null(argument: int) -> list[Instruction]:
-    """Allow where the whole argument is zero."""
+    """Allow the call if the whole argument is zero."""
     high = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument + 4)
     zero = [_low_half(argument), (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0)]
     return [*zero, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERROR | EPERM)]

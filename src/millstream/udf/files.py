@@ -1,4 +1,4 @@
-"""Functions that a file declares with decorators, found by reading its text: nothing is run."""
+"""Finds the functions that a file declares with decorators by parsing its text, without executing it."""
 
 import ast
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ _MODULE = "millstream.udf"
 
 @dataclass(frozen=True)
 class DeclaredFunction:
-    """A function in a file: its `name` in SQL and that of its definition, its signature in SQL's words, its docstring.
+    """A function in a file: its `name` in SQL and that of its definition, its signature in SQL, its docstring.
 
-    `line` is where its decorator stands.
+    `line` is the line of its decorator.
     """
 
     name: str
@@ -26,7 +26,7 @@ class DeclaredFunction:
 
 
 def declared(text: str) -> list[DeclaredFunction]:
-    """The functions that a file's text declares, none where it does not import this room. Raises BadCode."""
+    """The functions that a file's text declares; none if it does not import millstream.udf. Raises BadCode."""
     if _MODULE not in text:
         return []
     try:
@@ -66,5 +66,5 @@ def _declared(definition: ast.FunctionDef | ast.ClassDef, call: ast.Call) -> Dec
 
 
 def _constant(value: ast.expr) -> object:
-    """What stands there is text or a flag, since nothing is run to find out."""
+    """A constant argument of a decorator: text or a flag; expressions are refused, since nothing is executed."""
     return value.value if isinstance(value, ast.Constant) else None

@@ -1,4 +1,4 @@
-"""What a machine's kernel takes from functions: found out by a worker process that confines itself and says so."""
+"""Finds out which restrictions this machine's kernel supports, by a worker process that confines itself."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ PATIENCE = 30.0
 
 
 def in_force(executable: str, options: ConfinementOptions) -> Confinement:
-    """What is in force for worker processes of that Python on this machine; takes some 100 ms."""
+    """The restrictions of worker processes of that Python on this machine; takes some 100 ms."""
     try:
         probe = subprocess.run(
             [executable, "-s", "-P", "-c", program(options)],

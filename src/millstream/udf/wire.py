@@ -1,4 +1,4 @@
-"""SQL values as JSON for the way between Spark and Python: arguments in, a result out, each by its declared type.
+"""SQL values as JSON between Spark and Python: arguments and results, by their declared types.
 
 Types are the codec's documents: a name, or {"decimal": [p, s]}, {"array": t}, {"map": [k, v]}, {"struct": [...]}.
 """
@@ -19,11 +19,11 @@ _WIDE = Context(prec=100)
 
 
 class WrongType(Exception):
-    """A result that is no value of the type that was declared."""
+    """A result that is not a value of the declared type."""
 
 
 def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
-    """What makes Python's values of a JSON array of arguments."""
+    """A function from a JSON array of arguments to Python values."""
     decoder = json.JSONDecoder(parse_float=Decimal if "decimal" in json.dumps(types) else float)
     converts = [(i, convert) for i, convert in enumerate(map(_key_converter, types)) if convert is not None]
 
@@ -38,7 +38,7 @@ def reader(types: Sequence[Any]) -> Callable[[bytes], list[Any]]:
 
 
 def writer(type: Any) -> Callable[[Any], bytes]:
-    """What makes JSON of a result; raises WrongType."""
+    """A function from a result to JSON; it raises WrongType."""
     convert = _composed(type)
 
     def write(value: Any) -> bytes:
@@ -55,7 +55,7 @@ def writer(type: Any) -> Callable[[Any], bytes]:
 
 
 def _key_converter(type: Any) -> Convert | None:
-    """From JSON to Python; None where they are the same. Null is the caller's business."""
+    """A conversion from JSON to Python; None if they are the same. Nulls are handled by the caller."""
     if isinstance(type, str):
         return _SCALARS.get(type)
     if "decimal" in type:
@@ -101,7 +101,7 @@ def _same(value: Any) -> Any:
 
 
 def _key(type: Any) -> Convert | None:
-    """A map's key stands in JSON as text."""
+    """A map's key, which is text in JSON."""
     if type == "STRING":
         return None
     if type in ("INTEGER", "BIGINT"):
@@ -122,7 +122,7 @@ def _wrong(value: Any, type_name: str) -> WrongType:
 
 
 def _composed(type: Any) -> Convert:
-    """From Python to JSON; raises WrongType. Null is the caller's business."""
+    """A conversion from Python to JSON that raises WrongType. Nulls are handled by the caller."""
     if isinstance(type, str):
         return _RESULTS[type]
     if "decimal" in type:
@@ -250,7 +250,7 @@ def _fields(fields: dict[str, Convert]) -> Convert:
 
 
 def _field(name: Any, fields: dict[str, Convert]) -> str:
-    """The field that a key of a dict means: of exactly that name, or of that name in upper case."""
+    """The field for a key of a dict: of exactly that name, or of that name in upper case."""
     for candidate in (name, str(name).upper()):
         if candidate in fields:
             return str(candidate)

@@ -1,8 +1,8 @@
-"""A worker process: it loads one function and computes it for one row after another, over its standard streams.
+"""A worker process: it loads one function and computes it for row after row, over its standard streams.
 
-In come frames of a length (four bytes, big-endian) and as many bytes: first the function's document, then for each
-call a letter that says what to do and a JSON array of arguments. Out go frames whose first byte is OK, ERROR or GONE
-(an error after which the process ends, since it is over its limits), then the result as JSON or the error's words.
+Input frames have a length (four bytes, big-endian) and as many bytes: first the function's document, then for each call
+a letter for the operation and a JSON array of arguments. The first byte of an output frame is OK, ERROR or GONE (an
+error after which the process ends, since it is over its limits); then follows the result as JSON, or the error's text.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ OK, ERROR, GONE = b"\0", b"\1", b"\2"
 CALL, ADD, UNDO, MERGE, RESULT = b"caumr"
 _HEAD = struct.Struct(">I")
 _MOST = 400
-# Audit events of what a function has no business with (Python's own list of them is in its documentation).
+# Audit events of operations that a function may not do (Python's documentation lists all events).
 _NETWORK = "connect bind sendto sendmsg getaddrinfo gethostbyname"
 _PROCESSES = "system exec fork forkpty posix_spawn kill killpg"
 _FILES = "chmod chown link mkdir remove removexattr rename rmdir setxattr symlink truncate utime"
@@ -39,12 +39,12 @@ _REFUSED = frozenset(
 
 
 class Expired(BaseException):
-    """A call took longer than it may; no `except Exception` of the function catches it."""
+    """A call took too long; a BaseException, so that `except Exception` in the function does not catch it."""
 
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """What a call may take: seconds of processor time, and by the clock, which goes on while others have the core."""
+    """The limits of a call in seconds: of processor time, and of wall-clock time, which passes while others run."""
 
     processor: float
     clock: float
@@ -54,10 +54,10 @@ Call = Callable[[int, bytes], bytes]
 
 
 def main(**options: Any) -> None:
-    """Serve until the other side closes; `options` are those of ConfinementOptions.
+    """Serve calls until the other side closes; `options` are those of ConfinementOptions.
 
-    Arguments: the seconds of processor time that a call may take, those by the clock, megabytes of memory (0: any).
-    Without arguments: print what is in force, as JSON, and end.
+    Arguments: the limits of a call in seconds of processor time and of wall-clock time, and of memory in megabytes (0:
+    none). Without arguments: print the restrictions in force, as JSON, and end.
     """
     confinement = ConfinementOptions(**options)
     if len(sys.argv) == 1:
@@ -65,7 +65,7 @@ def main(**options: Any) -> None:
         return
     limits, megabytes = WorkerLimits(float(sys.argv[1]), float(sys.argv[2])), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "wb")
-    # What a function prints must not come between the answers; its errors go where the server's own go.
+    # Output of the function must not be mixed with the answers; its errors go to the server's standard error.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     source = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -81,7 +81,7 @@ def main(**options: Any) -> None:
 
 
 def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
-    """What can be taken from a function before its text runs. Raises ConfinementMissing."""
+    """Apply all restrictions before the function's text is executed. Raises ConfinementMissing."""
     with contextlib.suppress(OSError):
         os.setsid()
     if megabytes:
@@ -94,7 +94,7 @@ def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse in words what the kernel would refuse with a number, and what a kernel without confinement allows."""
+    """Refuse operations with a clear message before the kernel does, and also if the process is not confined."""
     if event in _REFUSED:
         raise PermissionError(f"a function may not do {event}")
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & TO_WRITE:
@@ -106,7 +106,7 @@ def _expire(which: int, _: Any) -> None:
 
 
 def prepared(document: dict[str, Any]) -> Call:
-    """What computes a call of the document's function. Runs the function's text: raises what that raises."""
+    """A function that computes calls of the document's function. Executes its text: raises the text's errors."""
     code = Code(
         document["text"],
         document["name"],
@@ -126,7 +126,7 @@ def _scalar(function: Callable[..., Any], document: dict[str, Any]) -> Call:
 
 
 def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
-    """An aggregate's state comes and goes as JSON text, null before its first row."""
+    """An aggregate's state is passed in and out as JSON text; it is null before the first row."""
     read, write = reader(["STRING", *document["parameters"]]), writer(document["returns"])
     both = reader(["STRING", "STRING"])
 
@@ -137,7 +137,7 @@ def _aggregate(functions: Any, document: dict[str, Any]) -> Call:
         text, *args = read(data)
         state = held(text)
         after = method(state, *args)
-        # A method may change the list or dict that it was given, and need not give it back.
+        # A method may change the list or dict that it was passed, and need not return it.
         if after is None and isinstance(state, list | dict):
             return _state(state)
         if after is None and state is not None:
@@ -174,9 +174,9 @@ def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: W
 
 
 def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
-    """The answer to a call, which is cut short when its time is over."""
+    """The answer to a call, which is interrupted when its time is over."""
     try:
-        # The second alarm is for what caught the first.
+        # The signal is repeated in case the function catches the first exception.
         signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
         signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
         try:
@@ -191,7 +191,7 @@ def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
 
 
 def explained(failure: BaseException, text: str, limits: WorkerLimits | None = None) -> bytes:
-    """What went wrong, and in which line of the function's text."""
+    """An error message with the line of the function's text."""
     what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
     if isinstance(failure, Expired) and limits:
         by_clock = failure.args == (signal.SIGALRM,)

@@ -1,4 +1,4 @@
-"""The functions by family: each module is a table, a row a function."""
+"""The functions by family: each module is a table with one row for each function."""
 
 from millstream.functions.library.aggregates import AGGREGATES
 from millstream.functions.library.bytes import BYTES_FUNCTIONS

@@ -1,4 +1,4 @@
-"""Aggregate functions: a row each, with how the state begins, takes a row, gives it back, and becomes the result."""
+"""Aggregate functions, one row each: the initial state, how rows are added and removed, and the result."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -51,12 +51,12 @@ def _always(accumulator: Accumulator) -> Accumulating:
 
 
 def _aggregate(name: str, description: str, example: str, answer: str, *signatures: Signature) -> Function:
-    """A row of the table; its `example` says over which rows: `SUM(X) over X = 1, 2`."""
+    """A row of the table; its `example` includes the rows: `SUM(X) over X = 1, 2`."""
     return Function(name, FunctionKind.AGGREGATE, "aggregate", description, signatures, example, answer)
 
 
 def _signature(text: str, accumulating: Accumulating, returns: TypeRule | None = None, constants: int = 0) -> Signature:
-    """A signature of an aggregate; its last `constants` arguments have to be constants."""
+    """A signature of an aggregate; its last `constants` arguments must be constants."""
     return replace(parse_signature(text, "", returns), accumulating=accumulating, constants=constants)
 
 
@@ -65,7 +65,7 @@ def _each(types: str, text: str, accumulating: Accumulating, constants: int = 0)
 
 
 def _unless_null(value: OperatorExpression) -> OperatorExpression:
-    """A row whose first argument is null leaves the state as it is."""
+    """A row whose first argument is null does not change the state."""
     return if_(VALUE.is_null(), STATE, value)
 
 
@@ -104,7 +104,7 @@ def _sum_of_table(type: Decimal) -> Accumulator:
 
 
 def _exact(name: str, type: Decimal, left: OperatorExpression, right: OperatorExpression) -> OperatorExpression:
-    """Decimal arithmetic that fails where the result has no room."""
+    """Decimal arithmetic that fails if the result has too many digits."""
     size = computed(type)
     return call(name, left, right, size.precision, size.scale)
 
@@ -149,7 +149,7 @@ def _extreme(best: str) -> Accumulating:
 
 
 def _variance(result: OperatorExpression) -> Accumulator:
-    """Welford's way, as Youngs and Cramer update it: sum, count and the sum of squared distances `m2`."""
+    """Welford's algorithm, with the update of Youngs and Cramer: sum, count and the sum of squared distances `m2`."""
     total, n, m2 = (STATE.field(name) for name in ("total", "n", "m2"))
 
     def add(x: OperatorExpression) -> OperatorExpression:
@@ -183,7 +183,7 @@ _SAMPLE_VARIANCE = STATE.field("m2") / (STATE.field("n") - 1)
 
 
 def _correlation() -> Accumulator:
-    """The count, the sums of either column, of their squares and of their product."""
+    """The count, and the sums of both columns, of their squares and of their product."""
     moments = ("x", "y", "xx", "yy", "xy")
 
     def moved(sign: Callable[[OperatorExpression, OperatorExpression], OperatorExpression]) -> OperatorExpression:
@@ -257,12 +257,12 @@ _MOST_TEXTS = 1000
 
 
 def _counted(counts: OperatorExpression, text: OperatorExpression) -> OperatorExpression:
-    """How often a text was seen."""
+    """How often a text has occurred."""
     return call("coalesce", call("try_element_at", counts, text), bigint(0))
 
 
 def _with_count(count: OperatorExpression) -> OperatorExpression:
-    """The counts with that of the row's text set anew."""
+    """The counts, with the count of the current row's text replaced."""
     others = function(("text", "count"), lambda text, count: text.differs(VALUE))
     return call("map_concat", call("map_filter", STATE, others), call("map", VALUE, count))
 
@@ -286,7 +286,7 @@ def _histogram() -> Accumulator:
 
 
 def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    """The k greatest; with more columns, structs in the order of the first of them."""
+    """The k greatest values; with more columns, structs in the order of the first column."""
     k, columns = _at_least_one("TOPK", constants[-1]), types[:-1]
     if len(columns) == 1:
         return _greatest(spark_type(columns[0]), VALUE, k, _downwards(columns[0]))
@@ -295,7 +295,7 @@ def _top(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 
 
 def _downwards(type: SqlType, field: str = "") -> OperatorExpression:
-    """A comparison that puts the greater value first, or the struct with the greater field."""
+    """A comparison that sorts the greater value first, or the struct with the greater field."""
 
     def compared(x: OperatorExpression, y: OperatorExpression) -> OperatorExpression:
         one, other = (x.field(field), y.field(field)) if field else (x, y)
@@ -362,7 +362,7 @@ def _at_least_one(name: str, value: object) -> int:
 
 
 def _by_offset(name: str, first: bool, counted: bool, flagged: bool) -> Accumulating:
-    """The first or last value, or the first or last n values; nulls count only where the flag says so."""
+    """The first or last value, or the first or last n values; nulls count only if the flag says so."""
 
     def accumulating(types: Types, constants: Constants, settings: Settings) -> Accumulator:
         skip = constants[-1] is not False if flagged else True
@@ -408,11 +408,11 @@ def _both_ends(name: str, first: bool, description: str, answer: str) -> Functio
     )
 
 
-# ---------------------------------------------------------------- whether all agree
+# ---------------------------------------------------------------- agreement of all rows
 
 
 def _agreed(types: Types, constants: Constants, settings: Settings) -> Accumulator:
-    """The distinct values and how often each is there."""
+    """The distinct values with their counts."""
     type = spark_type(types[0])
     entries = f"array<struct<v: {type}, n: bigint>>"
 
@@ -452,42 +452,42 @@ def _merged_counts(type: SqlType) -> OperatorExpression:
 AGGREGATES = (
     _aggregate(
         "ATTR",
-        "The value that all rows agree on; NULL where they do not.",
+        "The value that all rows have in common; NULL if they differ.",
         "ATTR(X) over X = 4, 4, 4",
         "4",
         _signature("(value T) -> T", _agreed),
     ),
     _aggregate(
         "AVG",
-        "The mean of the values that are not NULL; 0 where there are none.",
+        "The mean of the values that are not NULL; 0 if there are none.",
         "AVG(X) over X = 1, NULL, 2",
         "1.5",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _average),
     ),
     _aggregate(
         "COLLECT_LIST",
-        "All values in order of arrival, NULLs among them.",
+        "All values in order of arrival, including NULLs.",
         "COLLECT_LIST(X) over X = 3, NULL, 1, 3",
         "[3, null, 1, 3]",
         _signature("(value T) -> ARRAY<T>", _list),
     ),
     _aggregate(
         "COLLECT_SET",
-        "The distinct values in the order they were first seen.",
+        "The distinct values in the order of their first occurrence.",
         "COLLECT_SET(X) over X = 3, NULL, 1, 3",
         "[3, null, 1]",
         _signature("(value T) -> ARRAY<T>", _set),
     ),
     _aggregate(
         "CORRELATION",
-        "The Pearson correlation of two columns; NaN of fewer than two pairs.",
+        "The Pearson correlation of two columns; NaN for fewer than two pairs.",
         "CORRELATION(X, Y) over X = 1, 2, 3; Y = 2, 4, 6",
         "1.0",
         *_each(_NUMBERS, "(x N, y N) -> DOUBLE", _always(_correlation())),
     ),
     _aggregate(
         "COUNT",
-        "The number of rows, or of rows where the argument is not NULL.",
+        "The number of rows, or of the rows whose argument is not NULL.",
         "COUNT(X) over X = 'a', NULL, 'b'",
         "2",
         _signature("() -> BIGINT", _always(_ROWS)),
@@ -495,7 +495,7 @@ AGGREGATES = (
     ),
     _aggregate(
         "COUNT_DISTINCT",
-        "About how many distinct values there are, NULL not counted.",
+        "The approximate number of distinct values, without NULL.",
         "COUNT_DISTINCT(X) over X = 'a', 'b', NULL, 'a'",
         "2",
         _signature("(value ANY) -> BIGINT", _always(_DISTINCT)),
@@ -503,12 +503,12 @@ AGGREGATES = (
     _both_ends(
         "EARLIEST_BY_OFFSET",
         True,
-        "The first value, or the first n values, that arrived; NULLs count only where ignoreNulls is FALSE.",
+        "The first value, or the first n values, in order of arrival; NULLs count only if ignoreNulls is FALSE.",
         "[a, b]",
     ),
     _aggregate(
         "HISTOGRAM",
-        f"How often each text was seen; at most {_MOST_TEXTS} texts.",
+        f"How often each text occurred; at most {_MOST_TEXTS} texts.",
         "HISTOGRAM(X) over X = 'a', NULL, 'a'",
         "{a=2}",
         _signature("(value STRING) -> MAP<STRING, BIGINT>", _always(_histogram())),
@@ -516,7 +516,7 @@ AGGREGATES = (
     _both_ends(
         "LATEST_BY_OFFSET",
         False,
-        "The last value, or the last n values, that arrived; NULLs count only where ignoreNulls is FALSE.",
+        "The last value, or the last n values, in order of arrival; NULLs count only if ignoreNulls is FALSE.",
         "[b, c]",
     ),
     _aggregate(
@@ -537,21 +537,21 @@ AGGREGATES = (
     ),
     _aggregate(
         "STDDEV_SAMP",
-        "The sample variance (a name kept for compatibility); 0 of fewer than two values.",
+        "The sample variance (a name kept for compatibility); 0 for fewer than two values.",
         "STDDEV_SAMP(X) over X = 2, 4, 6",
         "4.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(_SAMPLE_VARIANCE))),
     ),
     _aggregate(
         "STDDEV_SAMPLE",
-        "The sample standard deviation; 0 of fewer than two values.",
+        "The sample standard deviation; 0 for fewer than two values.",
         "STDDEV_SAMPLE(X) over X = 2, 4, 6",
         "2.0",
         *_each(_NUMBERS, "(value N) -> DOUBLE", _always(_variance(call("sqrt", _SAMPLE_VARIANCE)))),
     ),
     _aggregate(
         "SUM",
-        "The sum of the values; 0 where there are none.",
+        "The sum of the values; 0 if there are none.",
         "SUM(X) over X = 1, NULL, 2",
         "3",
         *_each(_NUMBERS, "(value N) -> N", _sum),

@@ -5,11 +5,11 @@ from millstream.functions.signatures import parse_signature, scalar
 
 
 def _number(name: str, result: str, size: int, spark: str, example: str, answer: str) -> Function:
-    """BIGINT_FROM_BYTES and its like."""
+    """A row for BIGINT_FROM_BYTES or a function like it."""
     return scalar(
         name,
         "bytes",
-        f"The {result} in {size} bytes, in the order BIG_ENDIAN (unless said) or LITTLE_ENDIAN.",
+        f"The {result} in {size} bytes, in the byte order BIG_ENDIAN (the default) or LITTLE_ENDIAN.",
         (
             parse_signature(f"(bytes BYTES) -> {result}", f"{spark}({{0}}, 'BIG_ENDIAN')"),
             parse_signature(f"(bytes BYTES, order STRING) -> {result}", f"{spark}({{*}})"),
@@ -23,7 +23,7 @@ BYTES_FUNCTIONS = (
     scalar(
         "ENCODE",
         "bytes",
-        "Text in one encoding read as another: hex, utf8, ascii or base64.",
+        "Converts text from one encoding to another: hex, utf8, ascii or base64.",
         (parse_signature("(text STRING, from STRING, to STRING) -> STRING", "ms_encode({*})"),),
         "ENCODE('Example!', 'ascii', 'hex')",
         "4578616d706c6521",

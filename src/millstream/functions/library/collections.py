@@ -24,7 +24,7 @@ def _element(t: SqlType | None) -> SqlType | None:
 
 
 def _by_equality(template: str) -> Lowering:
-    """A lowering whose template says {same} for the equality of an element `e` with {1}."""
+    """A lowering whose template contains {same} for the equality of an element `e` with {1}."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
         return fill(template, texts, same=same("e", texts[1], _element(types[0])))
@@ -33,7 +33,7 @@ def _by_equality(template: str) -> Lowering:
 
 
 def _set(native: str, general: str) -> Lowering:
-    """Spark's own function where it can compare the elements, and the `general` one where they hold maps."""
+    """Spark's own function if it can compare the elements, else `general`, for elements that contain maps."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
         return fill(general if result.holds_map else native, texts)
@@ -45,7 +45,7 @@ _PLAIN = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 
 def _plain_elements(types: Types) -> SqlType:
-    """ARRAY_JOIN gives STRING, of elements that print as one word."""
+    """ARRAY_JOIN returns STRING; its elements must print as one word."""
     element = _element(types[0])
     if element not in _PLAIN and not isinstance(element, Decimal | None):
         raise StatementError(f"ARRAY_JOIN does not take an array of {element}", hint="numbers, text or BOOLEAN only")
@@ -61,7 +61,7 @@ def _joined(delimiter: str) -> Lowering:
 
 
 def _ordered(types: Types) -> Array:
-    """The array itself, of elements that have an order."""
+    """The array's type; its elements must have an order."""
     array = types[0]
     if not isinstance(array, Array):
         raise StatementError("the type of the elements cannot be told from NULL", hint="use CAST(NULL AS …)")
@@ -71,7 +71,7 @@ def _ordered(types: Types) -> Array:
 
 
 def _by_order(native: str, of_text: str) -> Lowering:
-    """Spark's own function, and another for text, whose order is that of UTF-16 units."""
+    """Spark's own function, or another one for text, which is ordered by UTF-16 units."""
 
     def lower(texts: Sequence[str], types: Types, result: SqlType) -> str:
         return fill(of_text if _element(types[0]) == STRING else native, texts)
@@ -92,7 +92,7 @@ _DIRECTED = (
 
 
 def _directed(upwards: str, downwards: str) -> str:
-    """Spark SQL that sorts by the direction that the second argument says; either argument is evaluated once."""
+    """Spark SQL that sorts in the direction of the second argument; either argument is evaluated once."""
     return _DIRECTED.format(upwards.replace("{0}", "elements"), downwards.replace("{0}", "elements"))
 
 
@@ -119,7 +119,7 @@ def _field(texts: Sequence[str], types: Types, result: SqlType) -> str:
 COLLECTIONS = (
     _row(
         "ARRAY_CONTAINS",
-        "Whether the value is an element of the array; NULL is found where it is one. False for a NULL array.",
+        "Whether the value is an element of the array; NULL can be an element too. False for a NULL array.",
         (
             parse_signature(
                 "(array ARRAY<T>, value T) -> BOOLEAN", _by_equality("coalesce(exists({0}, e -> {same}), false)")
@@ -130,21 +130,21 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_CONCAT",
-        "The elements of the one and then of the other; a NULL array is left out.",
+        "The elements of the first array, then those of the second; a NULL array counts as empty.",
         (parse_signature("(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>", "ms_concat({0}, {1})"),),
         "ARRAY_CONCAT(ARRAY[1, 2], ARRAY[2, 3])",
         "[1, 2, 2, 3]",
     ),
     _row(
         "ARRAY_DISTINCT",
-        "The distinct elements, each where it stood first.",
+        "The distinct elements, each at its first position.",
         (parse_signature("(array ARRAY<T>) -> ARRAY<T>", _set("array_distinct({0})", "ms_distinct({0})")),),
         "ARRAY_DISTINCT(ARRAY[1, 2, 1])",
         "[1, 2]",
     ),
     _row(
         "ARRAY_EXCEPT",
-        "The distinct elements of the first array that the second has not.",
+        "The distinct elements of the first array that are not in the second.",
         (
             parse_signature(
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
@@ -159,7 +159,7 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_INTERSECT",
-        "The distinct elements of the first array that the second has too.",
+        "The distinct elements of the first array that are also in the second.",
         (
             parse_signature(
                 "(left ARRAY<T>, right ARRAY<T>) -> ARRAY<T>",
@@ -186,7 +186,7 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_JOIN",
-        "The elements as text, with the delimiter (a comma unless given) between them; NULL is written null.",
+        "The elements as text, with the delimiter (by default a comma) between them; NULL is written null.",
         (
             parse_signature("(array ARRAY<T>) -> STRING", _joined("','"), _plain_elements),
             parse_signature(
@@ -205,7 +205,7 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_MAX",
-        "The greatest element; NULLs are left out.",
+        "The greatest element; NULLs are ignored.",
         (
             parse_signature(
                 "(array ARRAY<T>) -> T", _by_order("array_max({0})", "ms_text_greatest({0})"), _element_in_order
@@ -216,7 +216,7 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_MIN",
-        "The least element; NULLs are left out.",
+        "The least element; NULLs are ignored.",
         (
             parse_signature(
                 "(array ARRAY<T>) -> T", _by_order("array_min({0})", "ms_text_least({0})"), _element_in_order
@@ -234,7 +234,7 @@ COLLECTIONS = (
     ),
     _row(
         "ARRAY_SORT",
-        "The elements in order, NULLs last: ASC (unless said) or DESC.",
+        "The elements in order, NULLs last: ASC (the default) or DESC.",
         (
             parse_signature("(array ARRAY<T>) -> ARRAY<T>", _by_order(*_UPWARDS), _ordered),
             parse_signature(
@@ -248,7 +248,7 @@ COLLECTIONS = (
     ),
     _row(
         "SLICE",
-        "The elements from one position to another, both included and counted from 1; a NULL bound is open.",
+        "The elements from one position to another, inclusive and counted from 1; a NULL bound is open.",
         (
             parse_signature(
                 "(array ARRAY<T>, from INTEGER, to INTEGER) -> ARRAY<T>",
@@ -267,7 +267,7 @@ COLLECTIONS = (
     ),
     _row(
         "AS_MAP",
-        "The map from each key to the value at the same place; NULL where there is none.",
+        "The map from each key to the value at the same position; NULL if there is none.",
         (parse_signature("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
         "AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])",
         "{a=1, b=2}",
@@ -288,7 +288,7 @@ COLLECTIONS = (
     ),
     _row(
         "MAP_UNION",
-        "The entries of both maps; the second wins. A NULL map is left out.",
+        "The entries of both maps; for equal keys those of the second. A NULL map counts as empty.",
         (
             parse_signature(
                 "(left MAP<K, V>, right MAP<K, V>) -> MAP<K, V>",
@@ -312,7 +312,7 @@ COLLECTIONS = (
     ),
     _row(
         "FIELD",
-        "The position of the first text among the others, counted from 1; 0 where it is not there or NULL.",
+        "The position of the first text among the others, counted from 1; 0 if it is missing or NULL.",
         (
             parse_signature(
                 "(text STRING, texts STRING...) -> INTEGER",

@@ -1,4 +1,4 @@
-"""Functions of dates, times and timestamps; texts are read and written by java.time patterns."""
+"""Functions of dates, times and timestamps; text is parsed and formatted by java.time patterns."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
 
 
 def _shift(sign: str, template: str) -> Lowering:
-    """A lowering whose template says {at} for the point in time and {by} for the milliseconds to add."""
+    """A lowering whose template contains {at} for the point in time and {by} for the milliseconds to add."""
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
         by = f"{sign} cast({texts[1]} as bigint) * {MILLISECONDS[texts[0]]}L"
@@ -30,12 +30,12 @@ _SHIFTED = {
 
 
 def _moved(type_name: str, verb: str, example: str, answer: str) -> Function:
-    """DATEADD and its like."""
+    """A row for DATEADD or a function like it."""
     sign, word = {"ADD": ("+", "later"), "SUB": ("-", "earlier")}[verb]
     return _row(
         f"{type_name}{verb}",
         f"The {type_name} that many units (MILLISECONDS to DAYS) {word}"
-        + ("; it goes round at midnight." if type_name == "TIME" else "."),
+        + ("; it wraps around at midnight." if type_name == "TIME" else "."),
         (
             parse_signature(
                 f"(unit INTERVALUNIT, count INTEGER, at {type_name}) -> {type_name}", _shift(sign, _SHIFTED[type_name])
@@ -64,14 +64,14 @@ DATETIME = (
     _moved("TIMESTAMP", "SUB", "TIMESTAMPSUB(SECONDS, 1, '2020-01-01T00:00:00')", "2019-12-31T23:59:59.000"),
     _row(
         "PARSE_DATE",
-        "The DATE that a text says in a pattern without times; what it leaves out is that of 1970-01-01.",
+        "Parses text as a DATE, by a pattern without times; missing fields are those of 1970-01-01.",
         (parse_signature("(text STRING, pattern STRING) -> DATE", "ms_parse_date({*})"),),
         "PARSE_DATE('11/05/2019', 'dd/MM/yyyy')",
         "2019-05-11",
     ),
     _row(
         "PARSE_TIME",
-        "The TIME that a text says in a pattern without dates; what it leaves out is 0.",
+        "Parses text as a TIME, by a pattern without dates; missing fields are 0.",
         (parse_signature("(text STRING, pattern STRING) -> TIME", "ms_parse_time({*})"),),
         "PARSE_TIME('01:00:30 PM', 'hh:mm:ss a')",
         "13:00:30",
@@ -86,21 +86,21 @@ DATETIME = (
     ),
     _row(
         "FORMAT_DATE",
-        "The DATE as text in a pattern.",
+        "Formats a DATE by a pattern.",
         (parse_signature("(date DATE, pattern STRING) -> STRING", "ms_format_date({*})"),),
         "FORMAT_DATE('2020-02-29', 'dd MMM yyyy')",
         "29 Feb 2020",
     ),
     _row(
         "FORMAT_TIME",
-        "The TIME as text in a pattern.",
+        "Formats a TIME by a pattern.",
         (parse_signature("(time TIME, pattern STRING) -> STRING", "ms_format_time({*})"),),
         "FORMAT_TIME('13:05:00', 'hh:mm a')",
         "01:05 PM",
     ),
     _row(
         "FORMAT_TIMESTAMP",
-        "The TIMESTAMP as text in a pattern, in that zone (GMT unless given).",
+        "Formats a TIMESTAMP by a pattern, in a time zone (by default GMT).",
         _zoned("(timestamp TIMESTAMP, pattern STRING) -> STRING", "ms_format_timestamp"),
         "FORMAT_TIMESTAMP('2020-06-01T10:00:00', 'HH:mm zzz', 'Europe/Paris')",
         "12:00 CEST",
@@ -121,14 +121,14 @@ DATETIME = (
     ),
     _row(
         "UNIX_DATE",
-        "The days from 1970-01-01 to a DATE, to today where none is given.",
+        "The days from 1970-01-01 to a DATE, or to today.",
         (parse_signature("() -> INTEGER", "ms_today()"), parse_signature("(date DATE) -> INTEGER", "unix_date({0})")),
         "UNIX_DATE('1970-02-01')",
         "31",
     ),
     _row(
         "UNIX_TIMESTAMP",
-        "The milliseconds from 1970-01-01T00:00 to a TIMESTAMP, to now where none is given.",
+        "The milliseconds from 1970-01-01T00:00 to a TIMESTAMP, or to now.",
         (
             parse_signature("() -> BIGINT", "ms_now()"),
             parse_signature("(timestamp TIMESTAMP) -> BIGINT", "unix_millis({0})"),
@@ -138,21 +138,21 @@ DATETIME = (
     ),
     _row(
         "CONVERT_TZ",
-        "The TIMESTAMP whose clock shows in the second zone what it showed in the first.",
+        "The TIMESTAMP with the same local time in the second zone as the given one in the first.",
         (parse_signature("(timestamp TIMESTAMP, from STRING, to STRING) -> TIMESTAMP", "ms_convert_tz({*})"),),
         "CONVERT_TZ('2020-06-01T10:00:00', 'UTC', '+02:00')",
         "2020-06-01T12:00:00.000",
     ),
     _row(
         "DATETOSTRING",
-        "Days from 1970-01-01 as text in a pattern (FORMAT_DATE is the newer way).",
+        "Formats days from 1970-01-01 by a pattern (newer: FORMAT_DATE).",
         (parse_signature("(days INTEGER, pattern STRING) -> STRING", "ms_format_date(date_from_unix_date({0}), {1})"),),
         "DATETOSTRING(18321, 'yyyy-MM-dd')",
         "2020-02-29",
     ),
     _row(
         "STRINGTODATE",
-        "The days from 1970-01-01 to the date that a text says in a pattern (PARSE_DATE is the newer way).",
+        "Parses text as a date, by a pattern, into days from 1970-01-01 (newer: PARSE_DATE).",
         (parse_signature("(text STRING, pattern STRING) -> INTEGER", "ms_string_to_date({*})"),),
         "STRINGTODATE('01-Jan-2022', 'dd-MMM-yyyy')",
         "18993",

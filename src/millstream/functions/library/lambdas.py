@@ -19,7 +19,7 @@ def _reduce_array(texts: Sequence[str], types: Types, result: SqlType) -> str:
 
 
 def _reduce_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
-    """Spark folds over elements, so each entry is opened again as a map of one, which binds key and value."""
+    """Spark folds over elements, so each entry is passed as a map of one entry, from which key and value are read."""
     entries = f"ms_hashed_entries(coalesce({texts[0]}, {_empty(types[0], 'map()')}))"
     names, body = texts[2].split("->", 1)
     state, key, value = (name.strip() for name in names.strip().strip("()").split(","))
@@ -40,7 +40,7 @@ LAMBDAS = (
     scalar(
         "TRANSFORM",
         "lambdas",
-        "The array of what the lambda makes of each element, or the map of what two lambdas make of each entry.",
+        "Applies the lambda to each element of an array, or two lambdas to the keys and values of a map.",
         (
             parse_signature("(array ARRAY<T>, each T => U) -> ARRAY<U>", "transform({0}, {1})"),
             parse_signature("(map MAP<K, V>, key (K, V) => R, value (K, V) => S) -> MAP<R, S>", _transform_map),
@@ -62,7 +62,7 @@ LAMBDAS = (
     scalar(
         "REDUCE",
         "lambdas",
-        "What the lambda makes, step by step, of a first state and each element or entry; the state for NULL.",
+        "Folds the elements or entries into a state, starting from a first state; that state for NULL.",
         (
             parse_signature("(array ARRAY<T>, state S, step (S, T) => S) -> S", _reduce_array),
             parse_signature("(map MAP<K, V>, state S, step (S, K, V) => S) -> S", _reduce_map),

@@ -24,7 +24,7 @@ NULLS = (
     scalar(
         "IFNULL",
         "NULL",
-        "The value, or the other one where it is NULL.",
+        "The value, or the other one if it is NULL.",
         (parse_signature("(value T, otherwise T) -> T", "coalesce({0}, {1})"),),
         "IFNULL(NULL, 7)",
         "7",
@@ -32,7 +32,7 @@ NULLS = (
     scalar(
         "NULLIF",
         "NULL",
-        "The value, or NULL where it equals the other.",
+        "The value, or NULL if it equals the other.",
         (parse_signature("(value T, other T) -> T", _null_if),),
         "NULLIF('a', 'a')",
         "NULL",

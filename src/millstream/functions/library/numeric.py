@@ -21,12 +21,12 @@ def _real(name: str, description: str, spark: str, example: str, answer: str) ->
 
 
 def _series(step: str, sequence: str) -> str:
-    """Numbers, if they are not more than a result may have."""
+    """A series of numbers, limited to the size of a function's result."""
     return f"if(ms_series_fits({{0}}, {{1}}, {step}), {sequence}, null)"
 
 
 def _most(spark: str) -> tuple[Signature, ...]:
-    """GREATEST and LEAST: of one type, at least one value."""
+    """The signatures of GREATEST and LEAST: at least one value, all of one type."""
     types = "INTEGER BIGINT DOUBLE STRING BYTES DATE TIME TIMESTAMP"
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
@@ -41,7 +41,7 @@ def _most(spark: str) -> tuple[Signature, ...]:
 
 
 def _decimals(text: str, template: str, rule: TypeRule) -> Signature:
-    """A function whose decimal has to fit the type that `rule` says; one digit too many fails."""
+    """A function whose decimal result must fit the type that `rule` computes; otherwise it fails."""
 
     def lower(texts: Sequence[str], types: Sequence[SqlType | None], result: SqlType) -> str:
         assert isinstance(result, Decimal)
@@ -64,7 +64,7 @@ NUMERIC = (
     ),
     _row(
         "CEIL",
-        "The least whole number that is not less; of the argument's type.",
+        "The value rounded up to a whole number, of the argument's type.",
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             parse_signature("(value DOUBLE) -> DOUBLE", "ms_ceil({0})"),
@@ -75,7 +75,7 @@ NUMERIC = (
     ),
     _row(
         "FLOOR",
-        "The greatest whole number that is not greater; of the argument's type.",
+        "The value rounded down to a whole number, of the argument's type.",
         (
             *each("INTEGER BIGINT", "(value N) -> N", "{0}"),
             parse_signature("(value DOUBLE) -> DOUBLE", "ms_floor({0})"),
@@ -86,7 +86,7 @@ NUMERIC = (
     ),
     _row(
         "ROUND",
-        "The nearest number with that many decimals (none where not given); ties go up.",
+        "The nearest number with that many decimals (by default none); ties go up.",
         (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             parse_signature("(value DOUBLE) -> BIGINT", "ms_round({0})"),
@@ -103,7 +103,7 @@ NUMERIC = (
     ),
     _row(
         "TRUNC",
-        "The number cut off after that many decimals (none where not given).",
+        "The number truncated after that many decimals (by default none).",
         (
             *each("INTEGER BIGINT", "(value N) -> BIGINT", "cast({0} as bigint)"),
             parse_signature("(value DOUBLE) -> BIGINT", "cast({0} as bigint)"),
@@ -125,13 +125,13 @@ NUMERIC = (
         "SIGN(-8)",
         "-1",
     ),
-    _real("SQRT", "The square root; NaN of a negative number.", "sqrt(cast({0} as double))", "SQRT(9)", "3.0"),
+    _real("SQRT", "The square root; NaN for a negative number.", "sqrt(cast({0} as double))", "SQRT(9)", "3.0"),
     _real("CBRT", "The cube root.", "cbrt(cast({0} as double))", "CBRT(-8)", "-2.0"),
     _real("EXP", "e to the power of the value.", "ms_exp({0})", "EXP(0)", "1.0"),
-    _real("LN", "The natural logarithm; NaN of a negative number.", "ms_ln({0})", "LN(1)", "0.0"),
+    _real("LN", "The natural logarithm; NaN for a negative number.", "ms_ln({0})", "LN(1)", "0.0"),
     _row(
         "LOG",
-        "The logarithm: natural, or to the base that is given first; NaN for a base of 1 or below 0.",
+        "The logarithm: natural, or to the base in the first argument; NaN for a base of 1 or below 0.",
         (
             *each(_NUMBERS, "(value N) -> DOUBLE", "ms_ln({0})"),
             *each(_NUMBERS, "(base N, value N) -> DOUBLE", "ms_log({0}, {1})"),
@@ -173,22 +173,22 @@ NUMERIC = (
     _row("PI", "The number pi.", (parse_signature("() -> DOUBLE", "pi()"),), "PI()", "3.141592653589793"),
     _row(
         "RANDOM",
-        "A number from 0 up to and without 1, another one for each row.",
+        "A random number from 0 (inclusive) to 1 (exclusive), for each row.",
         (parse_signature("() -> DOUBLE", "ms_random()"),),
         "RANDOM() < 1",
         "true",
     ),
     _row(
         "GREATEST",
-        "The greatest of the values; NULLs are left out.",
+        "The greatest of the values; NULLs are ignored.",
         _most("greatest"),
         "GREATEST(2, 7, NULL)",
         "7",
     ),
-    _row("LEAST", "The least of the values; NULLs are left out.", _most("least"), "LEAST(2, 7, NULL)", "2"),
+    _row("LEAST", "The least of the values; NULLs are ignored.", _most("least"), "LEAST(2, 7, NULL)", "2"),
     _row(
         "GENERATE_SERIES",
-        "The numbers from start to end, both included; the step is 1 or -1 unless given.",
+        "The numbers from start to end, inclusive; the step is 1 or -1 by default.",
         (
             *each("INTEGER BIGINT", "(start N, end N) -> ARRAY<N>", _series("1", "sequence({0}, {1})")),
             parse_signature(
@@ -205,7 +205,7 @@ NUMERIC = (
     ),
     _row(
         "GEO_DISTANCE",
-        "The great-circle distance of two places given in degrees, in km unless the unit says miles.",
+        "The great-circle distance between two places in degrees, in km (the default) or miles.",
         (
             parse_signature(
                 "(lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE) -> DOUBLE", "ms_geo_distance({*}, 'KM')"

@@ -30,7 +30,7 @@ TABLE = (
         "CUBE_EXPLODE",
         FunctionKind.TABLE,
         "table",
-        "A row for each way to replace some of the elements by NULL, the given array last.",
+        "A row for each way to replace some of the elements by NULL, ending with the array itself.",
         (parse_signature("(array ARRAY<T>) -> ARRAY<T>", _cube),),
         "CUBE_EXPLODE(ARRAY[1, 2])",
         "[[null, null], [null, 2], [1, null], [1, 2]]",

@@ -12,7 +12,7 @@ def _row(name: str, description: str, signatures: Sequence[Signature], example: 
 
 
 def _both(text: str, spark: str) -> tuple[Signature, ...]:
-    """The same over STRING and over BYTES: `text` and `spark` say N where the two differ."""
+    """The signatures for STRING and for BYTES: N in `text` and `spark` is replaced by the type."""
     return tuple(
         parse_signature(re.sub(r"\bN\b", name, text), spark.replace("_N", suffix))
         for name, suffix in (("STRING", ""), ("BYTES", "_bytes"))
@@ -23,12 +23,12 @@ _CLASSES = ", ".join(f"{c} STRING" for c in ("upper", "lower", "digit", "other")
 
 
 def _chosen(first: int) -> str:
-    """The characters that stand for the four classes; empty text (for NULL) leaves a class as it is."""
+    """The characters that replace the four classes; empty text (for NULL) keeps a class unchanged."""
     return ", ".join(f"coalesce({{{i}}}, '')" for i in range(first, first + 4))
 
 
 def _mask(name: str, description: str, spark: str, example: str, answer: str) -> Function:
-    """MASK_LEFT and its like: how many, then the four characters that stand for the classes."""
+    """A row for MASK_LEFT or a function like it: a number, then the characters that replace the four classes."""
     return _row(
         name,
         description,
@@ -46,7 +46,7 @@ def _mask(name: str, description: str, spark: str, example: str, answer: str) ->
 TEXT = (
     _row(
         "CHR",
-        "The character of a code point, or of text like \\u004b; NULL where there is none.",
+        "The character of a code point, or of text like \\u004b; NULL if there is none.",
         (
             parse_signature("(code INTEGER) -> STRING", "ms_chr({0})"),
             parse_signature("(code STRING) -> STRING", "ms_chr_text({0})"),
@@ -56,7 +56,7 @@ TEXT = (
     ),
     _row(
         "CONCAT",
-        "The parts in a row; NULLs are left out.",
+        "The parts, concatenated; NULLs are ignored.",
         (
             parse_signature("(first STRING, rest STRING...) -> STRING", "concat_ws('', {*})"),
             parse_signature("(first BYTES, rest BYTES...) -> BYTES", "ms_concat_bytes(X'', array({*}))"),
@@ -66,7 +66,7 @@ TEXT = (
     ),
     _row(
         "CONCAT_WS",
-        "The parts in a row with the separator between them; NULL parts are left out.",
+        "The parts, concatenated with the separator between them; NULL parts are ignored.",
         (
             parse_signature("(separator STRING, first STRING, rest STRING...) -> STRING", "concat_ws({*})"),
             parse_signature(
@@ -86,8 +86,8 @@ TEXT = (
     ),
     _row(
         "INSTR",
-        "Where a text stands in another, counted from 1; 0 where it does not. From a position (negative: backwards from"
-        " the end), the nth time.",
+        "The position of a text in another, counted from 1; 0 if it is missing. Searches from a position"
+        " (negative: from the end, backwards) for the nth occurrence.",
         (
             parse_signature("(text STRING, part STRING) -> INTEGER", "coalesce(ms_instr({0}, {1}, 1, 1), 0)"),
             parse_signature("(text STRING, part STRING, position INTEGER) -> INTEGER", "coalesce(ms_instr({*}, 1), 0)"),
@@ -132,14 +132,14 @@ TEXT = (
     ),
     _row(
         "LPAD",
-        "Filled up to that length on the left; cut where longer. NULL for an empty padding or a length below 0.",
+        "Padded on the left to that length; longer values are cut. NULL for an empty padding or a length below 0.",
         _both("(value N, length INTEGER, padding N) -> N", "ms_lpad_N({*})"),
         "LPAD('foo', 7, 'ab')",
         "ababfoo",
     ),
     _row(
         "RPAD",
-        "Filled up to that length on the right; cut where longer. NULL for an empty padding or a length below 0.",
+        "Padded on the right to that length; longer values are cut. NULL for an empty padding or a length below 0.",
         _both("(value N, length INTEGER, padding N) -> N", "ms_rpad_N({*})"),
         "RPAD('foo', 7, 'ab')",
         "fooabab",
@@ -163,14 +163,14 @@ TEXT = (
     ),
     _row(
         "REGEXP_REPLACE",
-        "The text with each match of the (Java) pattern replaced; $1 stands for the first group.",
+        "The text with each match of the (Java) pattern replaced; $1 is the first group.",
         (parse_signature("(text STRING, pattern STRING, new STRING) -> STRING", "ms_regexp_replace({*})"),),
         "REGEXP_REPLACE('a1b22', '[0-9]+', '#')",
         "a#b#",
     ),
     _row(
         "REGEXP_EXTRACT",
-        "The first match of the pattern, or its group of that number; NULL where there is none.",
+        "The first match of the pattern, or its group of that number; NULL if there is none.",
         (
             parse_signature("(pattern STRING, text STRING) -> STRING", "ms_regexp_extract({*}, 0)"),
             parse_signature("(pattern STRING, text STRING, group INTEGER) -> STRING", "ms_regexp_extract({*})"),
@@ -206,7 +206,7 @@ TEXT = (
     ),
     _row(
         "SPLIT_TO_MAP",
-        "The map of entries that the one delimiter separates; in each the first of the other ends the key.",
+        "Splits text into entries at one delimiter, and each entry into key and value at the first other delimiter.",
         (
             parse_signature(
                 "(text STRING, entries STRING, values STRING) -> MAP<STRING, STRING>", "ms_split_to_map({*})"
@@ -254,7 +254,7 @@ TEXT = (
     ),
     _row(
         "UUID",
-        "A random UUID, another one for each row; or the UUID of 16 bytes.",
+        "A random UUID for each row, or the UUID that 16 bytes contain.",
         (parse_signature("() -> STRING", "ms_uuid()"), parse_signature("(bytes BYTES) -> STRING", "ms_uuid_of({0})")),
         "LEN(UUID())",
         "36",
