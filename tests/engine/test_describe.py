@@ -3,7 +3,7 @@
 import pytest
 
 from engine.test_state import after
-from millstream.engine.entities.describe import places, source_body
+from millstream.engine.entities.describe import places, source_body, statistics, tasks_text
 
 BOUNDS = {0: (2, 10), 1: (0, 5)}
 
@@ -17,6 +17,12 @@ def test_the_place_after_the_last_batch(end: object) -> None:
             {"partition": 1, "logStartOffset": 0, "logEndOffset": 5, "consumerOffset": 5},
         ],
     }
+
+
+@pytest.mark.parametrize(("tasks", "text"), [(None, ""), (1, "State shared by 1 task"), (4, "State shared by 4 tasks")])
+def test_how_many_tasks_share_a_state(tasks: int | None, text: str) -> None:
+    assert tasks_text(tasks) == text
+    assert statistics({}, tasks) == ({} if tasks is None else {"tasks": tasks})
 
 
 @pytest.mark.parametrize("progress", [{}, {"sources": []}, {"sources": [{"endOffset": None}]}])

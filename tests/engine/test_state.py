@@ -52,6 +52,12 @@ def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
     assert state.slots == 3
 
 
+def test_tasks_share_the_state_of_a_query_that_has_one() -> None:
+    grouped, projected = after(SOURCE, COUNTED), after(SOURCE, MADE)
+    assert [d.sharing_tasks for d in grouped.desired.values()] == [d.tasks for d in grouped.desired.values()] != [None]
+    assert [d.sharing_tasks for d in projected.desired.values()] == [None]
+
+
 COUNTED = "CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;"
 
 

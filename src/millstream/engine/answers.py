@@ -123,7 +123,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
     if not extended:
         return Observed(states=states)
     topic = engine.kafka.facts([source.topic]).get(source.topic)
-    statistics = {id: describe.statistics(engine.supervisor.progress(id)) for id in sorted(ids)}
+    statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
     lines = [describe.statistics_text(id, one) for id, one in statistics.items()]
     cluster = [
         s for id, one in statistics.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())
@@ -169,8 +169,14 @@ def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:
     state, health = engine.query_state(query.id), engine.supervisor.health(query.id)
     desired = engine.state.desired.get(query.id)
     plan_text = explain(desired.plan) if desired else FOLLOWED.format(", ".join(map(identifier, query.sources)))
-    plan = _plan_text(plan_text, explained(query.functions))
+    plan = _plan_text(plan_text, describe.tasks_text(_tasks(query.id, engine)), explained(query.functions))
     return describe.query_body(query, engine.state.catalog, plan, engine.host, state, health)
+
+
+def _tasks(id: str, engine: EngineContext) -> int | None:
+    """How many tasks share a query's state, where it has any."""
+    desired = engine.state.desired.get(id)
+    return desired.sharing_tasks if desired else None
 
 
 def _plan_text(*lines: str) -> str:

@@ -56,6 +56,11 @@ class DesiredQuery:
         """The settings that it was created under."""
         return dict(self.query.settings)
 
+    @property
+    def sharing_tasks(self) -> int | None:
+        """How many tasks share its state; None for a query without state."""
+        return self.tasks if shuffles(self.plan) else None
+
 
 @dataclass(frozen=True, slots=True)
 class CommandStatus:

@@ -63,6 +63,8 @@ class Setting:
 
 _anything, _flag, _whole = TEXT, FLAG, whole()
 _count = whole(0, INT_MAX)
+# Milliseconds between two attempts: without any, a query that fails for good would take a core.
+_wait = whole(1)
 _formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
 _folder_name = ValueKind(
     "a folder's name, without slashes", lambda text: None if re.search(r"[/\\]|^[.]", text) else text
@@ -201,10 +203,8 @@ _KSQL = (
     _session("ksql.query.push.v2.enabled", "false", "whether push queries that ksqlDB would share are named so", _flag),
     _session("ksql.query.push.v2.registry.installed", "false", ACCEPTED, _flag),
     _session("ksql.query.push.v2.continuation.tokens.enabled", "false", ACCEPTED, _flag),
-    _session(
-        "ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _whole
-    ),
-    _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _whole),
+    _session("ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _wait),
+    _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _wait),
     _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _count),
     _session("ksql.assert.topic.default.timeout.ms", "1000", "how long ASSERT TOPIC waits", _count),
     _session("ksql.assert.schema.default.timeout.ms", "1000", "how long ASSERT SCHEMA waits", _count),

@@ -208,12 +208,21 @@ def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[i
     return {"kafkaTopic": topic, "offsets": offsets} if offsets else {}
 
 
-def statistics(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """A query's statistics, by ksqlDB's names and those of its state; empty if it does not run here."""
-    counts = progress.get("counts")
+def tasks_text(tasks: int | None) -> str:
+    """The line of EXPLAIN that says how many tasks share a query's state; empty where it has none."""
+    return "" if tasks is None else f"State shared by {tasks} task{'' if tasks == 1 else 's'}"
+
+
+def statistics(progress: Mapping[str, Any], tasks: int | None = None) -> dict[str, Any]:
+    """A query's statistics, by ksqlDB's names, those of its state, and the number of tasks that share it.
+
+    If it does not run here, only the number of tasks is known.
+    """
+    counts, shared = progress.get("counts"), {} if tasks is None else {"tasks": tasks}
     if counts is None:
-        return {}
+        return shared
     figures = {
+        **shared,
         "consumer-messages-per-sec": round(float(progress.get("processedRowsPerSecond") or 0.0), 2),
         "consumer-total-messages": counts["read"],
         "messages-per-sec": round(float(counts["perSecond"]), 2),

@@ -8,6 +8,8 @@ from millstream.model.errors import StatementError
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType | None]
+# Spark's maps have no null keys; where ksqlDB writes one, it is the word.
+_AS_MAP = "ms_map(transform({0}, text -> coalesce(text, 'null')), {1})"
 
 
 def _row(name: str, description: str, signatures: Sequence[Signature], example: str, answer: str) -> Function:
@@ -268,7 +270,7 @@ COLLECTIONS = (
     _row(
         "AS_MAP",
         "The map from each key to the value at the same position; NULL if there is none.",
-        (parse_signature("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", "ms_map({0}, {1})"),),
+        (parse_signature("(keys ARRAY<STRING>, values ARRAY<T>) -> MAP<STRING, T>", _AS_MAP),),
         "AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2])",
         "{a=1, b=2}",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from millstream.functions.signatures import parse_signature, scalar
 from millstream.functions.sparktype import spark_type
-from millstream.model.types import SqlType
+from millstream.model.types import STRING, Map, SqlType
 
 Types = Sequence[SqlType | None]
 
@@ -33,6 +33,8 @@ def _unless_null(state: str, spark: str) -> str:
 
 def _transform_map(texts: Sequence[str], types: Types, result: SqlType) -> str:
     keys, values = (f"map_values(transform_values({texts[0]}, {each}))" for each in texts[1:])
+    if isinstance(result, Map) and result.key == STRING:
+        keys = f"transform({keys}, text -> coalesce(text, 'null'))"
     return f"ms_new_map({keys}, {values})"
 
 
