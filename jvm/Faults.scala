@@ -64,13 +64,18 @@ object Faults {
   }
 }
 
-/** A record that could not be read (`kind` 0), used (1) or written (3). */
+/** A record that could not be read (`kind` 0), used (1) or written (3), or that came too late to be used (Late). */
 case class RecordFailure(kind: Int, label: String, target: String, topic: String) {
   /** Log it; false. */
   def log(error: UTF8String, partition: Long, offset: Long, record: Array[Byte]): Boolean = {
     ProcessingLog.record(this, error.toString, partition, offset, record)
     false
   }
+}
+
+object RecordFailure {
+  /** In the processing log such an entry has the type of those that could not be used. */
+  val Late = 5
 }
 
 /**

@@ -27,8 +27,12 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val consumer = Consumers.take(range.place, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
+  private val progress =
+    if (range.place.run.isEmpty) new PartitionProgress
+    else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   consumer.seek(range.from)
+  progress.begin(range.from)
   run.onFinish(wake)
 
   override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
@@ -38,6 +42,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
       run.onRecord()
       row.record = consumer.next()
+      progress.advance(consumer.position)
       Record
     } else End
 

@@ -142,6 +142,9 @@ object QueryRuns {
   private val all = new ConcurrentHashMap[String, QueryRun]
   private[millstream] lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("batch ends")
 
+  /** The query of a run, whose id is `<query>/<what no other run has>`. */
+  def query(run: String): String = run.substring(0, Math.max(run.lastIndexOf('/'), 0))
+
   /** On the driver, before a query starts: its run, by an id that no other run has. */
   def begin(id: String): Unit = all.put(id, new QueryRun(id))
 

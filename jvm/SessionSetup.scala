@@ -29,11 +29,11 @@ object SessionSetup {
     DriverEndpoint.open(session.sparkContext)
   }
 
-  /** Counts what named queries read, and drops what the tasks of a run have shared. */
+  /** Notes the batches that named queries commit, and drops what the tasks of a run have shared. */
   private object RunListener extends StreamingQueryListener {
     override def onQueryStarted(event: QueryStartedEvent): Unit = RunScope.begin(event.runId.toString)
     override def onQueryProgress(event: QueryProgressEvent): Unit =
-      Option(event.progress.name).flatMap(Counts.running).foreach(_.read(event.progress.numInputRows))
+      Option(event.progress.name).flatMap(Counts.running).foreach(_.commit(event.progress))
     override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunScope.end(event.runId.toString)
   }
 }

@@ -105,6 +105,10 @@ class Engine(Protocol):
         """The body of GET /healthcheck."""
         ...
 
+    def observe(self, missing_right: MissingRight) -> Entity:
+        """The server, the sources and the queries that one may read, with their figures; see observation.py."""
+        ...
+
     def fatal(self) -> str:
         """Why only a new process will mend the engine, "" where it is well or mends itself; costs little."""
         ...

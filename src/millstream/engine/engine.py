@@ -14,6 +14,7 @@ from millstream.engine.api import Entity, Inserter, MissingRight, Request, Reque
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
+from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
 from millstream.model.settings import SettingRefused, check_session
@@ -32,6 +33,7 @@ class MillstreamEngine:
         self._context: EngineContext = bootstrap.open_engine(properties, spark)
         self._cluster = self._context.kafka.cluster()
         log_stream.declare(self._context)
+        self._observer = Observer(self._context)
 
     def close(self) -> None:
         """Stop all that runs here; the next start goes on from the checkpoints."""
@@ -115,6 +117,10 @@ class MillstreamEngine:
             details["commandRunner"]["skippedCommands"] = list(context.follower.skipped)
         healthy = all(detail["isHealthy"] for detail in details.values())
         return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
+
+    def observe(self, missing_right: MissingRight) -> Entity:
+        """See api.Engine."""
+        return self._observer.observe(missing_right)
 
     def fatal(self) -> str:
         """Why only a new process will mend this engine: a loop fails for long, or the JVM is dead; else ""."""

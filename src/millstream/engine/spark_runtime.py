@@ -1,5 +1,6 @@
 """What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException
+from py4j.protocol import Py4JError
 
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
@@ -62,6 +64,14 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     if registry is None:
         return {}
     return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures of Spark's JVM, and of each query that runs in it."""
+
+    jvm: Mapping[str, Any]
+    queries: Mapping[str, Mapping[str, Any]]
 
 
 class JvmDied(Exception):
@@ -133,6 +143,15 @@ class SparkRuntime:
     def cores(self) -> int:
         """How many cores the tasks of queries have: this machine's, or those of the cluster's executors so far."""
         return session.cores(self._session)
+
+    def figures(self) -> Figures:
+        """What jvm/ServerFigures.scala tells, queries by their ids; nothing where the JVM does not answer."""
+        try:
+            told = json.loads(jvm.module(self._session, "ServerFigures").json()) if jvm.alive(self._session) else {}
+        except Py4JError:
+            told = {}
+        queries = {name.removeprefix(self._scope): figures for name, figures in told.get("queries", {}).items()}
+        return Figures(told.get("jvm", {}), queries)
 
     def kill(self) -> None:
         """End the JVM at once."""
