@@ -77,7 +77,7 @@ OBSERVED: Entity = {
                 "committed": 1700000000000,
                 "latency": LATENCY,
             },
-            "lag": [{"topic": "orders", "partition": 0, "lag": 3}],
+            "lag": [{"topic": "orders", "partition": 0, "position": 117, "lag": 3}],
         },
         {
             "id": "CSAS_SMALL_2",
@@ -212,6 +212,11 @@ class FakeEngine:
     def observe(self, missing_right: MissingRight) -> Entity:
         readable = not missing_right(tree.Describe("ORDERS", True), Catalog())
         return {**OBSERVED, **({} if readable else {"sources": [], "queries": []})}
+
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        if missing_right(tree.Print(topic), Catalog()):
+            raise RequestFailed(40300, "user team lacks the right read on topic " + topic)
+        return [{"time": 1, "key": "1", "value": '{"NAME": "one"}', "partition": 0, "offset": n} for n in range(count)]
 
     def fatal(self) -> str:
         return ""

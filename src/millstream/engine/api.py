@@ -109,6 +109,10 @@ class Engine(Protocol):
         """The server, the sources and the queries that one may read, with their figures; see observation.py."""
         ...
 
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        """The last records of a topic, at most `count`; see recent.py. Raises RequestFailed."""
+        ...
+
     def fatal(self) -> str:
         """Why only a new process will mend the engine, "" where it is well or mends itself; costs little."""
         ...

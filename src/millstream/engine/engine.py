@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
-from millstream.engine import bootstrap, execute, log_stream, printing, transient
+from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
 from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
@@ -121,6 +121,16 @@ class MillstreamEngine:
     def observe(self, missing_right: MissingRight) -> Entity:
         """See api.Engine."""
         return self._observer.observe(missing_right)
+
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        """See api.Engine."""
+        context, printed = self._context, tree.Print(topic, limit=count)
+        missing = missing_right(printed, self.catalog)
+        if missing:
+            raise RequestFailed(execute.FORBIDDEN, missing)
+        with execute.refusals(lambda: ""):
+            printing.check(printed, context.kafka, context.server)
+            return recent.records(topic, count, context.kafka, SchemaIdRecords(context.schemas))
 
     def fatal(self) -> str:
         """Why only a new process will mend this engine: a loop fails for long, or the JVM is dead; else ""."""

@@ -4,7 +4,7 @@
      "jvm": {"heapUsed": …},
      "sources": [{"name": "ORDERS", "kind": "STREAM", "topic": "orders", "ends": {"0": 120}, "columns": […], …}],
      "queries": [{"id": "CSAS_BIG_1", "state": "RUNNING", "sources": ["ORDERS"], "sink": "BIG", "figures": {"read": …},
-                  "lag": [{"topic": "orders", "partition": 0, "lag": 3}], "failures": [], "restarts": 0, …}]}
+                  "lag": [{"topic": "orders", "partition": 0, "position": 117, "lag": 3}], "failures": [], …}]}
 
 It is the same for all who ask within a second, but for the sources and queries that they may not read: who may not
 DESCRIBE a source sees neither it nor the queries that read or write it.
@@ -129,7 +129,7 @@ def lags(positions: Mapping[str, int], ends: Ends) -> Iterable[Entity]:
         topic, _, partition = place.rpartition("/")
         end = ends.get(topic, {}).get(int(partition))
         if end is not None:
-            yield {"topic": topic, "partition": int(partition), "lag": max(end - position, 0)}
+            yield {"topic": topic, "partition": int(partition), "position": position, "lag": max(end - position, 0)}
 
 
 def _source(source: Source, ends: Ends, log_topic: str) -> Entity:

@@ -99,6 +99,7 @@ class SparkRuntime:
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
+            json_log=settings["millstream.log.format"] == "json",
             conf=CONF
             | ({} if "://" in folder else LOCAL)
             | _reaching(registry)

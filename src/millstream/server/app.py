@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import server_info
+from millstream.server import page, server_info
 from millstream.server.audit import Audit
 from millstream.server.authentication import Authentication
 from millstream.server.context import ServerContext
@@ -30,7 +30,10 @@ ROUTES = (
     Route("/close-query", close_query, methods=["POST"]),
     Route("/inserts-stream", inserts, methods=["POST"]),
     WebSocketRoute("/ws/query", socket_query),
-    Route("/", server_info.root),
+    Route("/", page.root),
+    Route("/page/static/{file}", page.static),
+    Route("/page/live", page.live),
+    Route("/page/records/{topic}", page.records),
     Route("/info", server_info.info),
     Route("/healthcheck", server_info.health),
     Route("/status", server_info.statuses),

@@ -146,12 +146,15 @@ def no_resource() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def attempt(what: str, call: Callable[[], T]) -> T | Exception:
-    """The result of a call, or what it raised, logged as `what`: for one of many that must not stop the others."""
+def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
+    """The result of a call, or what it raised, logged as `what`: for one of many that must not stop the others.
+
+    `query` is the id of the query that it is about, "" for none.
+    """
     try:
         return call()
     except Exception as error:
-        LOG.error("%s failed", what, exc_info=error)
+        LOG.error("%s failed", what, exc_info=error, extra={"query": query} if query else None)
         return error
 
 
