@@ -23,6 +23,7 @@ from millstream.engine.api import Entity, MissingRight
 from millstream.engine.context import EngineContext
 from millstream.engine.kafka import Offsets
 from millstream.engine.slots import SLOTS
+from millstream.engine.state import EngineState
 from millstream.syntax import tree
 
 # Seconds: how old an observation may be, and the ends of topics, for which Kafka is asked.
@@ -76,14 +77,14 @@ class Observer:
         state, figures, ends = engine.state, engine.spark.figures(), self._ends.get(ENDS_FRESH)
         catalog = state.catalog
         return catalog, {
-            "server": self._server(),
+            "server": self._server(state),
             "jvm": dict(figures.jvm),
             "sources": [_source(source, ends, engine.log_topic) for source in catalog.sources.values()],
             "queries": [self._query(q, figures.queries.get(q.id), ends) for q in catalog.queries.values()],
         }
 
-    def _server(self) -> Entity:
-        engine, state = self._engine, self._engine.state
+    def _server(self, state: EngineState) -> Entity:
+        engine = self._engine
         return {
             "service": engine.server["ksql.service.id"],
             "name": engine.name,

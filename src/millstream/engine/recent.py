@@ -1,7 +1,7 @@
 """The last records of a topic, for the page: as PRINT shows them, but from just before the end.
 
-    topic orders, 2 partitions, 3 records asked for
-    [{"time": 1700000000000, "key": "7", "value": "{\"ID\": 7}", "partition": 0, "offset": 41}, …]   oldest first
+topic orders, 2 partitions, 3 records asked for
+[{"time": 1700000000000, "key": "7", "value": "{\"ID\": 7}", "partition": 0, "offset": 41}, …]   oldest first
 """
 
 import time

@@ -21,7 +21,12 @@ from millstream.server.text import dumps
 HTML = "text/html"
 FOLDER = Path(__file__).with_name("page_files")
 INDEX = "index.html"
-TYPES = {".html": f"{HTML}; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+TYPES = {
+    ".html": f"{HTML}; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 # Nothing but this server's own files is loaded, run or called, whatever a record or a name holds.
 POLICY = "; ".join(
     (

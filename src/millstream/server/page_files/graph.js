@@ -3,11 +3,18 @@
 import {el, svg, setText, setClass, rate, millis, short} from "./dom.js";
 import {layered} from "./layout.js";
 
-const WIDE = {width: 188, height: 48, along: 92, gap: 16, between: 28, isDown: false};
+const WIDE = {width: 208, height: 48, along: 92, gap: 16, between: 28, isDown: false};
+// As narrow as nodes and the gaps between them may become, for all layers to be seen; and as wide as gaps may.
+const LEAST = {width: 148, along: 52};
+const MOST_GAP = 40;
 // On a narrow screen data flows downwards.
 const NARROW = {width: 112, height: 52, along: 46, gap: 10, between: 30, isDown: true};
 const NARROW_BELOW = 640;
 const MARGIN = 14;
+// The fonts of a node's two lines, as style.css has them, to measure texts by.
+const FAMILY = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+const [NAME, SECOND] = [`600 12.5px ${FAMILY}`, `11.5px ${FAMILY}`];
+const ruler = document.createElement("canvas").getContext("2d");
 const MOST_MOVING = 80;
 
 // Nodes and edges of what exists. A topic is a node where nothing here writes it, or where sources share it.
@@ -74,10 +81,9 @@ export class Graph {
 
   // Draw it anew.
   draw(contents, model) {
-    const form = this.isNarrow ? NARROW : WIDE;
-    this.form = form;
     const order = [...contents.nodes.keys()];
     const parts = layered(order, contents.edges.map((edge) => [edge.from, edge.to]));
+    const form = (this.form = this.isNarrow ? NARROW : this.#fitting(parts));
     const size = this.#placed(parts, form);
     this.drawn = {contents, nodes: new Map(), edges: []};
     const hasMotion = contents.edges.length <= MOST_MOVING;
@@ -89,6 +95,18 @@ export class Graph {
       el("span", {}, "Create a stream in the Editor, and it appears.")));
     if (!this.drawn.nodes.has(this.focused)) this.focused = order[0] ?? null;
     this.update(model);
+  }
+
+  // A form in which all layers can be seen side by side, and in which a few nodes fill the height.
+  #fitting(parts) {
+    const layers = Math.max(1, ...parts.map((part) => part.layers.length));
+    const step = (this.place.clientWidth - 2 * MARGIN - 4) / layers;
+    const along = Math.min(WIDE.along, Math.max(LEAST.along, step * 0.3));
+    const width = Math.min(WIDE.width, Math.max(LEAST.width, step - along + along / layers));
+    const lanes = parts.reduce((sum, part) => sum + Math.max(...part.across.values()) + 1, 0);
+    const height = parseFloat(getComputedStyle(this.place).maxHeight) || 600;
+    const gap = Math.min(MOST_GAP, Math.max(WIDE.gap, (height * 0.8) / lanes - WIDE.height));
+    return {...WIDE, along, width, gap};
   }
 
   // Positions of all nodes: parts one below the other, or beside each other where there is room.
@@ -128,7 +146,7 @@ export class Graph {
     const atEnd = edge.reads !== undefined || edge.source !== undefined;
     const label = isDown
       ? svg("text", {x: (atEnd ? x2 : x1) + 4, y: atEnd ? y2 - 14 : y1 + 18, class: "rate"})
-      : svg("text", {x: atEnd ? x2 - 12 : x1 + 6, y: (atEnd ? y2 : y1) - 6, class: `rate ${atEnd ? "end" : ""}`});
+      : svg("text", {x: atEnd ? x2 - 12 : x1 + 6, y: atEnd ? y2 + (y1 < y2 - 8 ? 14 : -6) : y1 - 6, class: `rate ${atEnd ? "end" : ""}`});
     this.drawn.edges.push({edge, line, label});
     return svg("g", {}, line, label);
   }
@@ -136,14 +154,13 @@ export class Graph {
   #node(id, node) {
     const {x, y} = this.at.get(id);
     const {width, height} = this.form;
-    const most = Math.floor((width - 30) / 7.4);
     const group = svg("g", {transform: `translate(${x} ${y})`, class: "node", tabindex: -1, role: "button", "data-id": id,
       onclick: () => this.select(id), onfocus: () => this.#onFocus(id)});
     const second = svg("text", {x: 22, y: height - 13, class: "second"});
     const title = svg("title");
     group.append(title, svg("rect", {width, height, rx: node.kind === "query" ? height / 2 : 6, class: "box"}), mark(node.kind, height),
-      svg("text", {x: 22, y: 19, class: "name"}, clipped(node.name, most)), second);
-    this.drawn.nodes.set(id, {node, group, second, title, most});
+      svg("text", {x: 22, y: 19, class: "name"}, clipped(node.name, width - 32, NAME)), second);
+    this.drawn.nodes.set(id, {node, group, second, title});
     return group;
   }
 
@@ -161,14 +178,14 @@ export class Graph {
     }
   }
 
-  #updateNode(id, {node, group, second, title, most}, model) {
+  #updateNode(id, {node, group, second, title}, model) {
     const query = node.query && model.queries.get(node.query.id);
     const source = node.source && model.sources.get(node.source.name);
     const status = query ? query.now.status : "";
     setClass(group, `node ${node.kind} ${status} ${id === this.selected ? "selected" : ""}`);
     group.setAttribute("tabindex", id === this.focused ? 0 : -1);
     const text = query ? queryLine(query) : source ? sourceLine(node, source) : "";
-    setText(second, clipped(text, most + 3));
+    setText(second, clipped(text, this.form.width - 32, SECOND));
     const told = `${node.kind} ${node.name}: ${text}${query?.now.reason && status === "failing" ? `: ${query.now.reason}` : ""}`;
     setText(title, told);
     if (group.getAttribute("aria-label") !== told) group.setAttribute("aria-label", told);
@@ -187,7 +204,12 @@ export class Graph {
   }
 
   reveal(id) {
-    this.drawn?.nodes.get(id)?.group.scrollIntoView({block: "center", inline: "center"});
+    const at = this.at?.get(id);
+    if (!at || !this.drawn.nodes.has(id)) return;
+    const {place, form: {width, height}} = this;
+    const isSeen = at.x >= place.scrollLeft && at.x + width <= place.scrollLeft + place.clientWidth &&
+      at.y >= place.scrollTop && at.y + height <= place.scrollTop + place.clientHeight;
+    if (!isSeen) place.scrollTo(at.x - (place.clientWidth - width) / 2, at.y - (place.clientHeight - height) / 2);
   }
 
   #onFocus(id) {
@@ -222,7 +244,7 @@ export class Graph {
 
 function queryLine(query) {
   const {status, read, latency, lag} = query.now;
-  if (status === "failing") return "fails";
+  if (status === "failing") return "failing";
   if (status === "paused") return "paused";
   if (status === "lagging") return `${short(lag)} behind`;
   if (status === "dropping") return `${short(query.now.drops)} bad records`;
@@ -232,11 +254,20 @@ function queryLine(query) {
 
 function sourceLine(node, source) {
   const partitions = Object.keys(source.ends).length;
-  if (node.kind === "topic") return partitions ? `topic, ${partitions} partition${partitions === 1 ? "" : "s"}` : "topic";
+  if (node.kind === "topic") return partitions ? `${partitions} partition${partitions === 1 ? "" : "s"}` : "topic";
   return `${node.kind}, ${source.valueFormat}${source.windowed ? `, ${source.windowed.toLowerCase()}` : ""}`;
 }
 
-const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+// A text that is no wider than so many pixels in a font.
+function clipped(text, width, font) {
+  ruler.font = font;
+  if (ruler.measureText(text).width <= width) return text;
+  // The end tells names apart as often as the beginning does.
+  const shorter = (length) => `${text.slice(0, Math.ceil(length * 0.7))}…${text.slice(text.length - Math.floor(length * 0.3))}`;
+  let length = text.length - 1;
+  while (length > 4 && ruler.measureText(shorter(length)).width > width) length--;
+  return shorter(length);
+}
 
 function arrowHead() {
   return svg("defs", {}, svg("marker", {id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},

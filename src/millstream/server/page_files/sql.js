@@ -19,24 +19,31 @@ export function* tokens(text) {
   }
 }
 
-// The statements of a text: those that answer with rows by themselves, those between them together.
+// The statements of a text as steps: those that answer with rows by themselves, those between them together. What is
+// SET or DEFINEd holds for all steps behind it.
 //
 //   "SET 'a'='b'; SELECT 1 …; SHOW STREAMS; SHOW TABLES;"  →
-//   [{text: "SET 'a'='b';", isQuery: false}, {text: "SET 'a'='b';SELECT 1 …;", isQuery: true}, {text: "SHOW STREAMS; SHOW TABLES;", isQuery: false}]
+//   [{text: "SET 'a'='b'; SELECT 1 …;", shown: …, isQuery: true}, {text: "SET 'a'='b'; SHOW STREAMS; SHOW TABLES;", …, isQuery: false}]
 export function statements(text) {
   const steps = [];
-  let session = "";
+  const session = [];
+  let fresh = [];
   for (const statement of split(text)) {
     const verb = firstWord(statement);
-    if (verb === "SELECT" || verb === "PRINT") {
-      steps.push({text: session + statement, shown: statement, isQuery: true});
+    if (["SET", "UNSET", "DEFINE", "UNDEFINE"].includes(verb)) {
+      session.push(statement);
+      fresh.push(statement);
       continue;
     }
-    if (["SET", "UNSET", "DEFINE", "UNDEFINE"].includes(verb)) session += statement;
+    const isQuery = verb === "SELECT" || verb === "PRINT";
     const last = steps.at(-1);
-    if (last && !last.isQuery) Object.assign(last, {text: last.text + statement, shown: last.shown + statement});
-    else steps.push({text: session === statement || verb === "SET" ? statement : session + statement, shown: statement, isQuery: false});
+    if (last && !isQuery && !last.isQuery) {
+      Object.assign(last, {text: [last.text, ...fresh, statement].join("\n"), shown: [last.shown, ...fresh, statement].join("\n")});
+    } else steps.push({text: [...session, statement].join("\n"), shown: [...fresh, statement].join("\n"), isQuery});
+    fresh = [];
   }
+  // Nothing follows: the server says at least whether they are right.
+  if (fresh.length) steps.push({text: session.join("\n"), shown: fresh.join("\n"), isQuery: false});
   return steps;
 }
 
