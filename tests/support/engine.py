@@ -46,7 +46,7 @@ OBSERVED: Entity = {
             "topic": "orders",
             "keyFormat": "KAFKA",
             "valueFormat": "JSON",
-            "windowed": None,
+            "windowed": "",
             "columns": [{"name": "ID", "type": "INTEGER", "part": "KEY"}],
             "statement": "CREATE STREAM orders …",
             "ends": {"0": 120},

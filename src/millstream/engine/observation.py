@@ -140,7 +140,7 @@ def _source(source: Source, ends: Ends, log_topic: str) -> Entity:
         "topic": source.topic,
         "keyFormat": source.key.format,
         "valueFormat": source.value.format,
-        "windowed": source.windowed.type if source.windowed else None,
+        "windowed": source.windowed.type if source.windowed else "",
         "columns": [{"name": c.name, "type": str(c.type), "part": c.part.value} for c in source.schema.columns],
         "statement": source.statement,
         "ends": {str(partition): end for partition, end in sorted(ends.get(source.topic, {}).items())},

@@ -1,6 +1,5 @@
 """What the engine has Spark do: run queries, answer them from what is there, make records of rows."""
 
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException
-from py4j.protocol import Py4JError
 
 from millstream.catalog.catalog import Source
 from millstream.engine import topics
@@ -25,11 +23,12 @@ from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
-from millstream.spark import jvm, session, sink, transactions
+from millstream.spark import figures, jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
 from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed, evaluate
+from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
 from millstream.tables import answer
@@ -64,14 +63,6 @@ def _reaching(registry: Access | None) -> dict[str, str]:
     if registry is None:
         return {}
     return {f"{session.REGISTRY}{name}": value for name, value in {**registry.settings, "url": registry.url}.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Figures of Spark's JVM, and of each query that runs in it."""
-
-    jvm: Mapping[str, Any]
-    queries: Mapping[str, Mapping[str, Any]]
 
 
 class JvmDied(Exception):
@@ -146,13 +137,10 @@ class SparkRuntime:
         return session.cores(self._session)
 
     def figures(self) -> Figures:
-        """What jvm/ServerFigures.scala tells, queries by their ids; nothing where the JVM does not answer."""
-        try:
-            told = json.loads(jvm.module(self._session, "ServerFigures").json()) if jvm.alive(self._session) else {}
-        except Py4JError:
-            told = {}
-        queries = {name.removeprefix(self._scope): figures for name, figures in told.get("queries", {}).items()}
-        return Figures(told.get("jvm", {}), queries)
+        """The figures of Spark's JVM, and of each query of this engine by its id."""
+        told = figures.read(self._session)
+        named = {name.removeprefix(self._scope): one for name, one in told.queries.items()}
+        return Figures(told.jvm, named)
 
     def kill(self) -> None:
         """End the JVM at once."""

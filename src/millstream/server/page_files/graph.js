@@ -101,7 +101,7 @@ export class Graph {
   #fitting(parts) {
     const layers = Math.max(1, ...parts.map((part) => part.layers.length));
     const step = (this.place.clientWidth - 2 * MARGIN - 4) / layers;
-    const along = Math.min(WIDE.along, Math.max(LEAST.along, step * 0.3));
+    const along = Math.min(WIDE.along, Math.max(LEAST.along, step * 0.27));
     const width = Math.min(WIDE.width, Math.max(LEAST.width, step - along + along / layers));
     const lanes = parts.reduce((sum, part) => sum + Math.max(...part.across.values()) + 1, 0);
     const height = parseFloat(getComputedStyle(this.place).maxHeight) || 600;
@@ -184,8 +184,8 @@ export class Graph {
     const status = query ? query.now.status : "";
     setClass(group, `node ${node.kind} ${status} ${id === this.selected ? "selected" : ""}`);
     group.setAttribute("tabindex", id === this.focused ? 0 : -1);
-    const text = query ? queryLine(query) : source ? sourceLine(node, source) : "";
-    setText(second, clipped(text, this.form.width - 32, SECOND));
+    const text = query ? queryLine(query) : source ? sourceLine(node, source, model) : "";
+    setText(second, clipped(text, this.form.width - 30, SECOND, false));
     const told = `${node.kind} ${node.name}: ${text}${query?.now.reason && status === "failing" ? `: ${query.now.reason}` : ""}`;
     setText(title, told);
     if (group.getAttribute("aria-label") !== told) group.setAttribute("aria-label", told);
@@ -249,21 +249,22 @@ function queryLine(query) {
   if (status === "lagging") return `${short(lag)} behind`;
   if (status === "dropping") return `${short(query.now.drops)} bad records`;
   if (!query.runsHere) return query.state.toLowerCase();
-  return latency.p99 === null ? (read === null ? "…" : "idle") : `${rate(read)} · p99 ${millis(latency.p99)}`;
+  return latency.p99 === null ? (read > 0 ? "nothing to write" : read === null ? "…" : "idle") : `p99 ${millis(latency.p99)}`;
 }
 
-function sourceLine(node, source) {
+function sourceLine(node, source, model) {
   const partitions = Object.keys(source.ends).length;
-  if (node.kind === "topic") return partitions ? `${partitions} partition${partitions === 1 ? "" : "s"}` : "topic";
+  if (node.kind === "topic") return partitions ? `${partitions} partition${partitions === 1 ? "" : "s"}` : model.hasEnds ? "missing" : "topic";
   return `${node.kind}, ${source.valueFormat}${source.windowed ? `, ${source.windowed.toLowerCase()}` : ""}`;
 }
 
 // A text that is no wider than so many pixels in a font.
-function clipped(text, width, font) {
+function clipped(text, width, font, isName = true) {
   ruler.font = font;
   if (ruler.measureText(text).width <= width) return text;
   // The end tells names apart as often as the beginning does.
-  const shorter = (length) => `${text.slice(0, Math.ceil(length * 0.7))}…${text.slice(text.length - Math.floor(length * 0.3))}`;
+  const behind = (length) => (isName ? Math.floor(length * 0.3) : 0);
+  const shorter = (length) => `${text.slice(0, length - behind(length))}…${text.slice(text.length - behind(length))}`;
   let length = text.length - 1;
   while (length > 4 && ruler.measureText(shorter(length)).width > width) length--;
   return shorter(length);

@@ -7,7 +7,7 @@
 // were not there.
 
 const SWEEPS = 6;
-const SETTLES = 12;
+const SETTLES = 60;
 
 export function layered(nodes, edges) {
   return components(nodes, edges).map(([members, own]) => {
@@ -112,7 +112,7 @@ function settled(layers, edges) {
     }
   }
   const first = Math.min(...across.values());
-  for (const [node, place] of across) across.set(node, place - first);
+  for (const [node, place] of across) across.set(node, Math.round((place - first) * 16) / 16);
   return across;
 }
 

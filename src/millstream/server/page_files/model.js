@@ -32,6 +32,7 @@ export class Model {
     this.history.push({now, sources: positions(this.sources), queries: new Map([...this.queries].map(([id, q]) => [id, q]))});
     while (this.history.length > 2 && now - this.history[0].now > KEPT_MS) this.history.shift();
     for (const query of this.queries.values()) query.now = this.#figures(query);
+    this.hasEnds = [...this.sources.values()].some((source) => total(source) !== null);
     for (const source of this.sources.values()) source.rate = this.#sourceRate(source);
     return isNew;
   }

@@ -29,7 +29,8 @@ export class Rows {
     this.names = names;
     this.numeric = names.map((name, i) => [name, i, types?.[i] ?? ""])
       .filter(([, , type]) => /^(INTEGER|BIGINT|DOUBLE|DECIMAL)/.test(type)).slice(0, LINES);
-    this.head.replaceChildren(...names.map((name, i) => el("th", {title: types?.[i] ?? ""}, name)));
+    const isNumber = (i) => /^(INTEGER|BIGINT|DOUBLE|DECIMAL)/.test(types?.[i] ?? "");
+    this.head.replaceChildren(...names.map((name, i) => el("th", {title: types?.[i] ?? "", class: isNumber(i) ? "number" : null}, name)));
   }
 
   add(rows) {
@@ -100,6 +101,6 @@ export function cell(value) {
 export function tableOf(objects, names = null) {
   const columns = names ?? [...new Set(objects.flatMap((object) => Object.keys(object)))];
   return el("div", {class: "scroll", tabindex: 0}, el("table", {class: "rows"},
-    el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", {}, name)))),
+    el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", {class: objects.some((o) => typeof o[name] === "number") ? "number" : null}, name)))),
     el("tbody", {}, ...objects.map((object) => el("tr", {}, ...columns.map((name) => cell(object[name])))))));
 }
