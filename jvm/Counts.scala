@@ -3,25 +3,55 @@ package org.apache.spark.sql.millstream
 import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
 import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
 
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.streaming.StreamingQueryProgress
 import org.apache.spark.util.ThreadUtils
 
+/** How far a query has read a partition of a topic: the next offset, and how many records. One task writes it. */
+final class PartitionProgress {
+  private[millstream] val next = new AtomicLong(-1)
+  private[millstream] val read = new AtomicLong
+
+  /** Reading begins, or goes on, at an offset. */
+  def begin(offset: Long): Unit = next.set(offset)
+
+  /** A record was read; an offset is next. */
+  def advance(offset: Long): Unit = {
+    next.lazySet(offset)
+    read.lazySet(read.get + 1)
+  }
+}
+
 /**
- * The records that one query has read and written since it started, for DESCRIBE EXTENDED, and its first failed write.
- * An executor counts what its own tasks write and reports it to the driver once a second.
+ * The records that one query has read and written since it started, for DESCRIBE EXTENDED and /metrics, and its first
+ * failed write. An executor counts those of its own tasks and reports them to the driver once a second.
  */
 final class Counts(query: String) {
   import Counts.Seconds
-  private val records, written, bytes = new LongAdder
-  private val reported, reportedBytes = new AtomicLong
+  private val written, bytes, failed, late = new LongAdder
+  private val latency = new LatencyHistogram
+  private val partitions = new ConcurrentHashMap[String, PartitionProgress]
+  private var reported = CountsReport.Empty
   private var silent = 0
-  @volatile private var last = 0L
+  @volatile private var last, committed, stateRows, stateBytes = 0L
   @volatile private[millstream] var failure: Throwable = _
   // A ring of counters, one a second: the records written in that second, and which second the counter belongs to.
   private val inSecond, second = new AtomicLongArray(Seconds)
 
-  def read(count: Long): Unit = records.add(count)
+  /** How far a partition of a topic is read; the same object each time. */
+  def partition(topic: String, number: Int): PartitionProgress = partitions.computeIfAbsent(s"$topic/$number",
+    _ => new PartitionProgress)
 
-  def write(size: Int): Unit = write(1, size, System.currentTimeMillis)
+  /** A record of so many bytes was written; its own time is in ms, Long.MinValue where it has none. */
+  def write(size: Int, time: Long): Unit = {
+    val now = System.currentTimeMillis
+    if (time != Long.MinValue) latency.add(now - time)
+    write(1, size, now)
+  }
 
   /** Count written records and their bytes; `now` is the time of the last write in ms. */
   private def write(records: Long, size: Long, now: Long): Unit = {
@@ -33,6 +63,19 @@ final class Counts(query: String) {
     inSecond.addAndGet(place, records)
   }
 
+  /** The processing log has an entry about a record: it came too late, or a part of it could not be computed. */
+  def recordFailed(isLate: Boolean): Unit = (if (isLate) late else failed).increment()
+
+  /** A batch was committed. */
+  def commit(progress: StreamingQueryProgress): Unit = {
+    committed = System.currentTimeMillis
+    stateRows = progress.stateOperators.map(_.numRowsTotal).sum
+    stateBytes = progress.stateOperators.map { operator =>
+      val files: java.lang.Long = operator.customMetrics.getOrDefault("rocksdbSstFileSize", 0L)
+      operator.memoryUsedBytes + files
+    }.sum
+  }
+
   def fail(e: Throwable): Unit = synchronized {
     if (failure == null) {
       failure = e
@@ -40,14 +83,35 @@ final class Counts(query: String) {
     }
   }
 
-  /** On an executor, once a second: report what was written since the last report, or at times that nothing was. */
+  private def snapshot: CountsReport = {
+    val (names, progress) = partitions.asScala.toArray.unzip
+    CountsReport(Array(written.sum, bytes.sum, failed.sum, late.sum), latency.snapshot, names,
+      progress.map(_.next.get), progress.map(_.read.get))
+  }
+
+  /** On an executor, once a second: report the counts since the last report, or at times that they have not changed. */
   private def report(): Unit = {
-    val (records, size) = (written.sum, bytes.sum)
-    val news = records - reported.getAndSet(records)
-    val more = size - reportedBytes.getAndSet(size)
-    silent = if (news > 0) 0 else silent + 1
-    if (silent % Seconds == 0) DriverEndpoint.onAnswer[Boolean]("counts", query, news, more, last) { known =>
-      if (known.contains(false)) Counts.forget(query)
+    val now = snapshot
+    val news = now.since(reported)
+    reported = now
+    silent = if (news.isEmpty) silent + 1 else 0
+    if (silent % Seconds == 0) {
+      val arguments = Seq("counts", query, news.sums, last, news.latency, news.partitions, news.next, news.read)
+      DriverEndpoint.onAnswer[Boolean](arguments: _*)(known => if (known.contains(false)) Counts.forget(query))
+    }
+  }
+
+  /** On the driver: add the counts that an executor has reported. */
+  private def add(news: CountsReport, at: Long): Unit = {
+    val Array(records, size, failures, latecomers) = news.sums
+    if (records > 0) write(records, size, at)
+    failed.add(failures)
+    late.add(latecomers)
+    latency.merge(news.latency)
+    news.partitions.indices.foreach { i =>
+      val progress = partitions.computeIfAbsent(news.partitions(i), _ => new PartitionProgress)
+      if (news.next(i) >= 0) progress.next.set(news.next(i))
+      progress.read.addAndGet(news.read(i))
     }
   }
 
@@ -56,13 +120,48 @@ final class Counts(query: String) {
     (0 until Seconds).filter(second.get(_) > since).map(inSecond.get).sum.toDouble / Seconds
   }
 
-  private def json: String =
-    s"""{"read":${records.sum},"written":${written.sum},"bytes":${bytes.sum},""" +
-      s""""perSecond":$perSecond,"last":$last}"""
+  private def json: ObjectNode = {
+    val root = Counts.mapper.createObjectNode
+    root.put("read", partitions.values.asScala.map(_.read.get).sum).put("written", written.sum).put("bytes", bytes.sum)
+    root.put("perSecond", perSecond).put("last", last).put("failed", failed.sum).put("late", late.sum)
+    root.put("stateRows", stateRows).put("stateBytes", stateBytes).put("committed", committed)
+    val latencies = root.putArray("latency")
+    latency.snapshot.foreach(latencies.add)
+    val positions = root.putObject("positions")
+    partitions.asScala.foreach { case (place, progress) =>
+      if (progress.next.get >= 0) positions.put(place, progress.next.get)
+    }
+    root
+  }
+}
+
+/**
+ * What an executor tells of a query: records and bytes written, records that failed and that were late; latencies; and of
+ * each partition that it reads (`topic/number`) the next offset and the records read.
+ */
+private[millstream] final case class CountsReport(sums: Array[Long], latency: Array[Long], partitions: Array[String],
+    next: Array[Long], read: Array[Long]) {
+
+  /** The difference from an earlier one; next offsets as they are now. */
+  def since(before: CountsReport): CountsReport = {
+    val readBefore = before.partitions.zip(before.read).toMap
+    CountsReport(CountsReport.minus(sums, before.sums), CountsReport.minus(latency, before.latency), partitions, next,
+      partitions.indices.map(i => read(i) - readBefore.getOrElse(partitions(i), 0L)).toArray)
+  }
+
+  def isEmpty: Boolean = sums.forall(_ == 0) && read.forall(_ == 0)
+}
+
+private[millstream] object CountsReport {
+  val Empty: CountsReport = CountsReport(Array.empty, Array.empty, Array.empty, Array.empty, Array.empty)
+
+  private def minus(now: Array[Long], before: Array[Long]): Array[Long] =
+    now.zipAll(before, 0L, 0L).map { case (a, b) => a - b }
 }
 
 object Counts {
   private val Seconds = 60
+  private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[String, Counts]
 
   private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
@@ -77,20 +176,31 @@ object Counts {
     all.computeIfAbsent(query, new Counts(_))
   }
 
-  /**
-   * As JSON: records read (up to the end of the last batch), written, bytes written, records a second, last write time.
-   */
-  def json(query: String): String = running(query).getOrElse(new Counts(query)).json
+  /** As JSON: records read, written, their bytes, written a second, the last's time, and what else `json` puts. */
+  def json(query: String): String = running(query).getOrElse(new Counts(query)).json.toString
 
-  /** On the driver: add what an executor has written since its last report; false if the query has ended. */
-  def report(query: String, written: Long, bytes: Long, last: Long): Boolean = {
+  /** The same for all running queries, by their names. */
+  def jsonOfAll(): ObjectNode = {
+    val root = mapper.createObjectNode
+    all.asScala.foreach { case (query, counts) => root.set[ObjectNode](query, counts.json) }
+    root
+  }
+
+  /** On the driver: add an executor's counts since its last report; false if the query has ended. */
+  def report(query: String, news: CountsReport, last: Long): Boolean = {
     val counts = running(query)
-    if (written > 0) counts.foreach(_.write(written, bytes, last))
+    counts.foreach(_.add(news, last))
     counts.isDefined
   }
 
   /** On the driver: record why a query's first write on an executor failed. */
   def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ToldFailure(why)))
+
+  /** Count a record of a query that has an entry in the processing log; those of pull queries are not counted. */
+  def recordFailed(query: String, isLate: Boolean): Unit = {
+    val counts = if (DriverEndpoint.isRemote) Some(of(query)) else running(query)
+    counts.foreach(_.recordFailed(isLate))
+  }
 
   /** The counts of a query that is running; None if it is not. */
   def running(query: String): Option[Counts] = Option(all.get(query))

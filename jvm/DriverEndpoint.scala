@@ -101,8 +101,9 @@ object DriverEndpoint extends Logging {
       case List("barrier progress", id: String, reporter: String, read: Array[Long], counts: Array[Long]) =>
         context.reply(TableBootstrapBarriers.report(id, reporter, read, counts))
       case List("stream time", run: String, key: String) => context.reply(RunScope.time(run, key))
-      case List("counts", query: String, written: Long, bytes: Long, last: Long) =>
-        context.reply(Counts.report(query, written, bytes, last))
+      case List("counts", query: String, sums: Array[Long], last: Long, latency: Array[Long], partitions: Array[String],
+          next: Array[Long], read: Array[Long]) =>
+        context.reply(Counts.report(query, CountsReport(sums, latency, partitions, next, read), last))
       case List("transaction slot", run: String, executor: String) => context.reply(Transactions.slot(run, executor))
       case List("transaction", run: String, id: String, producer: Long, epoch: Int) =>
         context.reply(Transactions.join(run, OpenTransaction(id, producer, epoch.toShort)))

@@ -66,13 +66,18 @@ object Faults {
   }
 }
 
-/** Logs a record that could not be read (`kind` 0), used (1) or written (3). */
+/** Logs a record that could not be read (`kind` 0), used (1) or written (3), or that arrived too late (Late). */
 case class RecordFailure(kind: Int, label: String, target: String, topic: String) {
   /** Log the failure; returns false. */
   def log(error: UTF8String, partition: Long, offset: Long, record: Array[Byte]): Boolean = {
     ProcessingLog.record(this, error.toString, partition, offset, record)
     false
   }
+}
+
+object RecordFailure {
+  /** In the processing log such an entry has the type of those that could not be used. */
+  val Late = 5
 }
 
 /**

@@ -27,9 +27,13 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   private val consumer = Consumers.take(range.place, task)
   private val wake: Runnable = () => consumer.wakeup()
   private val row = new KafkaRow
+  private val progress =
+    if (range.place.run.isEmpty) new PartitionProgress
+    else Counts.of(QueryRuns.query(range.place.run)).partition(range.place.topic.name, range.place.partition)
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
   consumer.seek(range.from)
+  progress.begin(range.from)
   run.onFinish(wake)
 
   override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =
@@ -39,6 +43,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     if (!run.isFinishing && (consumer.hasNext || awaited(nowMs + timeoutMs))) {
       run.onRecord()
       row.record = consumer.next()
+      progress.advance(consumer.position)
       Record
     } else End
 

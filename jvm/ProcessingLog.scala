@@ -30,6 +30,8 @@ object ProcessingLog {
   /** The local property that tells an executor which sink a query's entries go to. */
   val Property = "millstream.processing.log"
 
+  /** The type of the entry about a query that ended, which is about no record. */
+  private val QueryEnd = 4
   private val mapper = new ObjectMapper
   private val sinks = new ConcurrentHashMap[String, LogSink]
 
@@ -61,7 +63,7 @@ object ProcessingLog {
     import failure.{kind, label, target, topic}
     val (name, bytes, failed) = kind match {
       case 0 => ("deserializationError", "recordB64", s"Failed to deserialize $target of topic $topic: ")
-      case 1 => ("recordProcessingError", "record", "")
+      case 1 | RecordFailure.Late => ("recordProcessingError", "record", "")
       case _ => ("serializationError", "record", s"Failed to serialize $target of topic $topic: ")
     }
     write(label, kind, name, sink => {
@@ -88,10 +90,12 @@ object ProcessingLog {
 
   private def write(label: String, kind: Int, name: String, body: LogSink => Any): Unit = {
     val logger = label.takeWhile(_ != '|')
-    val sink = sinkOf(logger.takeWhile(_ != '.'))
+    val query = logger.takeWhile(_ != '.')
+    if (kind != QueryEnd) Counts.recordFailed(query, isLate = kind == RecordFailure.Late)
+    val sink = sinkOf(query)
     if (sink != null) sink.write(mapper.writeValueAsBytes(fields(Seq("level" -> "ERROR",
       "logger" -> s"processing.$logger", "time" -> System.currentTimeMillis,
-      "message" -> fields(Seq("type" -> kind, name -> body(sink)))))))
+      "message" -> fields(Seq("type" -> (if (kind == RecordFailure.Late) 1 else kind), name -> body(sink)))))))
   }
 
   private def sinkOf(query: String): LogSink = {

@@ -144,6 +144,9 @@ object QueryRuns {
   private val all = new ConcurrentHashMap[String, QueryRun]
   private[millstream] lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("batch ends")
 
+  /** The query of a run, whose id is `<query>/<unique>`. */
+  def query(run: String): String = run.substring(0, Math.max(run.lastIndexOf('/'), 0))
+
   /** On the driver, before a query starts: create its run, under an id that no other run has. */
   def begin(id: String): Unit = all.put(id, new QueryRun(id))
 

@@ -33,11 +33,11 @@ object SessionSetup {
     DriverEndpoint.open(session.sparkContext)
   }
 
-  /** Counts the records that named queries read, and drops the shared values of a run when it ends. */
+  /** Records the batches that named queries commit, and drops the shared values of a run when it ends. */
   private object RunListener extends StreamingQueryListener {
     override def onQueryStarted(event: QueryStartedEvent): Unit = RunScope.begin(event.runId.toString)
     override def onQueryProgress(event: QueryProgressEvent): Unit =
-      Option(event.progress.name).flatMap(Counts.running).foreach(_.read(event.progress.numInputRows))
+      Option(event.progress.name).flatMap(Counts.running).foreach(_.commit(event.progress))
     override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunScope.end(event.runId.toString)
   }
 }

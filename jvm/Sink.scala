@@ -127,7 +127,7 @@ class TopicWriter(query: String, run: String, topic: String, conf: JavaMap[Strin
     if (!skips || !ProductionErrors.loggedAsTooLarge(query, record, limit)) {
       if (transactions != null) producer = transactions.begin()
       Producers.send(producer, record, callback)
-      counts.write(size(key) + size(value))
+      counts.write(size(key) + size(value), if (row.isNullAt(2)) Long.MinValue else row.getLong(2))
     }
   }
 

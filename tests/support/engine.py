@@ -8,12 +8,92 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Entity, MissingRight, Request, RequestFailed, Rows, Tombstone
 from millstream.model.types import INTEGER, STRING
+from millstream.syntax import tree
 from support.patience import PATIENCE
 
 TICK = 0.05
 STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "KAFKA", "valueFormat": "JSON"}
+
+LATENCY = [*range(15), 0, 1234]
+OBSERVED: Entity = {
+    "server": {
+        "service": "default_",
+        "name": "one",
+        "host": "localhost:8088",
+        "leads": True,
+        "position": 3,
+        "pushQueries": 2,
+        "slots": 512,
+        "slotsTaken": 3,
+        "processingLog": "default_ksql_processing_log",
+        "loops": {"lease": "", "tables": "no broker answers"},
+    },
+    "jvm": {
+        "heapUsed": 100,
+        "heapCommitted": 200,
+        "heapMax": 300,
+        "threads": 40,
+        "uptime": 5000,
+        "gc": {"G1 Young Generation": {"count": 3, "ms": 250}},
+    },
+    "sources": [
+        {
+            "name": "ORDERS",
+            "kind": "STREAM",
+            "topic": "orders",
+            "keyFormat": "KAFKA",
+            "valueFormat": "JSON",
+            "windowed": "",
+            "columns": [{"name": "ID", "type": "INTEGER", "part": "KEY"}],
+            "statement": "CREATE STREAM orders …",
+            "ends": {"0": 120},
+            "isProcessingLog": False,
+        }
+    ],
+    "queries": [
+        {
+            "id": "CSAS_BIG_1",
+            "kind": "CSAS",
+            "state": "RUNNING",
+            "runsHere": True,
+            "sources": ["ORDERS"],
+            "sink": "BIG",
+            "statement": "CREATE STREAM big AS SELECT * FROM orders EMIT CHANGES;",
+            "restarts": 1,
+            "failures": [{"at": 1000, "message": "the disk is full"}],
+            "figures": {
+                "read": 117,
+                "written": 100,
+                "bytes": 2000,
+                "perSecond": 1.5,
+                "last": 1700000000000,
+                "failed": 2,
+                "late": 1,
+                "stateRows": 7,
+                "stateBytes": 4096,
+                "committed": 1700000000000,
+                "latency": LATENCY,
+            },
+            "lag": [{"topic": "orders", "partition": 0, "position": 117, "lag": 3}],
+        },
+        {
+            "id": "CSAS_SMALL_2",
+            "kind": "CSAS",
+            "state": "PAUSED",
+            "runsHere": True,
+            "sources": ["ORDERS"],
+            "sink": "SMALL",
+            "statement": "CREATE STREAM small AS SELECT * FROM orders EMIT CHANGES;",
+            "restarts": 0,
+            "failures": [],
+            "figures": {},
+            "lag": [],
+        },
+    ],
+}
 
 
 class FakeRows:
@@ -128,6 +208,15 @@ class FakeEngine:
 
     def health(self) -> Entity:
         return {"isHealthy": True, "details": {"kafka": {"isHealthy": True}}, "serverState": "READY"}
+
+    def observe(self, missing_right: MissingRight) -> Entity:
+        readable = not missing_right(tree.Describe("ORDERS", True), Catalog())
+        return {**OBSERVED, **({} if readable else {"sources": [], "queries": []})}
+
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        if missing_right(tree.Print(topic), Catalog()):
+            raise RequestFailed(40300, "user team lacks the right read on topic " + topic)
+        return [{"time": 1, "key": "1", "value": '{"NAME": "one"}', "partition": 0, "offset": n} for n in range(count)]
 
     def fatal(self) -> str:
         return ""

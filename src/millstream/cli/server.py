@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from millstream.cli.main import formatter
 from millstream.cli.properties import address_of, read_properties, settings_of
 from millstream.cli.service import INSECURE, LISTENERS, serving, stop_requested, terminable, wait_or_die
+from millstream.services.log_format import log_to_stderr
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -21,12 +22,15 @@ examples:
   millstream server --bootstrap-servers kafka:9092
   millstream server --config-file ksql-server.properties --set ksql.service.id=orders_
 """
+LOG = logging.getLogger("millstream")
+LOG_FORMAT = "millstream.log.format"
 FLAGS = {
     "bootstrap_servers": "bootstrap.servers",
     "service_id": "ksql.service.id",
     "data_dir": "millstream.data.dir",
     "schema_registry": "ksql.schema.registry.url",
     "master": "millstream.spark.master",
+    "log_format": LOG_FORMAT,
 }
 
 
@@ -46,21 +50,27 @@ def add(subparsers: "Subparsers") -> None:
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
     parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above override them")
+    parser.add_argument("--log-format", choices=("text", "json"), help="json: a JSON object a line, for collectors")
     parser.add_argument("-v", "--verbose", action="store_true", help="log more")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stopped; returns 0. Raises SetupError if it cannot start."""
-    logging.basicConfig(
-        level=logging.DEBUG if args.verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    server_properties = properties(args)
+    is_json = server_properties.get(LOG_FORMAT) == "json"
+    log_to_stderr(logging.DEBUG if args.verbose else logging.INFO, is_json)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    print("starting …", file=sys.stderr, flush=True)
-    with terminable(), serving(properties(args)) as server, stop_requested() as stop:
-        print(f"millstream answers at {server.url}", file=sys.stderr, flush=True)
+    report = LOG.info if is_json else _print
+    report("starting …")
+    with terminable(), serving(server_properties) as server, stop_requested() as stop:
+        report(f"millstream answers at {server.url}")
         wait_or_die(server, stop)
-        print("stopping …", file=sys.stderr, flush=True)
+        report("stopping …")
     return 0
+
+
+def _print(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def properties(args: argparse.Namespace) -> dict[str, str]:

@@ -106,6 +106,14 @@ class Engine(Protocol):
         """The body of GET /healthcheck."""
         ...
 
+    def observe(self, missing_right: MissingRight) -> Entity:
+        """The server, the sources and the queries that one may read, with their figures; see observation.py."""
+        ...
+
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        """The last records of a topic, at most `count`; see recent.py. Raises RequestFailed."""
+        ...
+
     def fatal(self) -> str:
         """Why the engine needs a new process to recover; "" if it works or recovers by itself. Cheap to call."""
         ...

@@ -9,11 +9,12 @@ from confluent_kafka import KafkaException
 
 from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
-from millstream.engine import bootstrap, execute, log_stream, printing, transient
+from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
 from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
+from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
 from millstream.model.settings import SettingRefused, check_session
@@ -32,6 +33,7 @@ class MillstreamEngine:
         self._context: EngineContext = bootstrap.open_engine(properties, spark)
         self._cluster = self._context.kafka.cluster()
         log_stream.declare(self._context)
+        self._observer = Observer(self._context)
 
     def close(self) -> None:
         """Stop everything that runs here; the next start resumes from the checkpoints."""
@@ -115,6 +117,20 @@ class MillstreamEngine:
             details["commandRunner"]["skippedCommands"] = list(context.follower.skipped)
         healthy = all(detail["isHealthy"] for detail in details.values())
         return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
+
+    def observe(self, missing_right: MissingRight) -> Entity:
+        """See api.Engine."""
+        return self._observer.observe(missing_right)
+
+    def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
+        """See api.Engine."""
+        context, printed = self._context, tree.Print(topic, limit=count)
+        missing = missing_right(printed, self.catalog)
+        if missing:
+            raise RequestFailed(execute.FORBIDDEN, missing)
+        with execute.refusals(lambda: ""):
+            printing.check(printed, context.kafka, context.server)
+            return recent.records(topic, count, context.kafka, SchemaIdRecords(context.schemas))
 
     def fatal(self) -> str:
         """Why a new process is needed: a loop has failed for a long time, or the JVM is dead; else ""."""

@@ -186,6 +186,26 @@ class KafkaClient:
         ends = self._listed(request, IsolationLevel.READ_COMMITTED)
         return {place.partition: end.offset for place, end in ends.items()}
 
+    def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, Offsets]:
+        """As `ends_now`, of those topics that are there, in two requests; waits for each no longer than that.
+
+        Raises KafkaException where Kafka does not answer.
+        """
+        names = sorted(topics)
+        if not names:
+            return {}
+        answers = self._admin.describe_topics(TopicCollection(names), request_timeout=seconds)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        described = {name: _unless_gone(answer) for name, answer in answers.items()}
+        places = {TopicPartition(n, p.id): latest for n, topic in described.items() if topic for p in topic.partitions}
+        ends: dict[str, Offsets] = {name: {} for name, topic in described.items() if topic}
+        committed = IsolationLevel.READ_COMMITTED
+        listed = self._admin.list_offsets(places, isolation_level=committed, request_timeout=seconds) if places else {}
+        for place, answer in listed.items():
+            if (end := _unless_gone(answer)) is not None:
+                ends[place.topic][place.partition] = end.offset
+        return ends
+
     def trim(self, topic: str, keep_ms: int) -> Offsets:
         """Remove records whose time is more than `keep_ms` before the newest record of their partition.
 
@@ -333,6 +353,16 @@ def _answer(future: "Future[Any]") -> Any:
         return future.result(PATIENCE)
     except TimeoutError as none:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from none
+
+
+def _unless_gone(future: "Future[Any]") -> Any:
+    """What the admin client answers, None for what is not there, or has no leader now. Raises KafkaException."""
+    try:
+        return _answer(future)
+    except KafkaException as failure:
+        if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS):
+            raise
+        return None
 
 
 def reason(failure: KafkaException) -> str:

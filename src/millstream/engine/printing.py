@@ -38,7 +38,7 @@ def lines(statement: tree.Print, kafka: KafkaClient, coded: SchemaIdRecords) -> 
     if all(low == end for low, end in kafka.bounds(statement.topic).values()):
         yield f"Topic '{statement.topic}' is empty: its records are shown as they arrive"
     every, left = statement.interval or 1, statement.limit
-    key, value = _Guess("Key", coded), _Guess("Value", coded)
+    key, value = FormatGuess("Key", coded), FormatGuess("Value", coded)
     with kafka.reader() as reader:
         reader.assign(_places(statement, kafka))
         seen = 0
@@ -74,7 +74,7 @@ def _time(message: Message) -> str:
     return f"{at:%Y/%m/%d %H:%M:%S}.{ms % 1000:03d} Z"
 
 
-class _Guess:
+class FormatGuess:
     """The possible formats of one side of a topic's records, given those seen so far."""
 
     def __init__(self, side: str, coded: SchemaIdRecords) -> None:

@@ -23,11 +23,12 @@ from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
-from millstream.spark import jvm, session, sink, transactions
+from millstream.spark import figures, jvm, session, sink, transactions
 from millstream.spark.bounded import PULL, Bounded, Record
 from millstream.spark.checkpoint import files, location, save
 from millstream.spark.codec import UnreadableRecord, one_record
 from millstream.spark.evaluate import EvaluationFailed, evaluate
+from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
 from millstream.tables import answer
@@ -89,6 +90,7 @@ class SparkRuntime:
             local,
             int(settings["millstream.slots"]),
             master=settings["millstream.spark.master"],
+            json_log=settings["millstream.log.format"] == "json",
             conf=CONF
             | ({} if "://" in folder else LOCAL)
             | _reaching(registry)
@@ -133,6 +135,12 @@ class SparkRuntime:
     def cores(self) -> int:
         """The number of cores for queries' tasks: this machine's, or those of the cluster's executors so far."""
         return session.cores(self._session)
+
+    def figures(self) -> Figures:
+        """The figures of Spark's JVM, and of each query of this engine by its id."""
+        told = figures.read(self._session)
+        named = {name.removeprefix(self._scope): one for name, one in told.queries.items()}
+        return Figures(told.jvm, named)
 
     def kill(self) -> None:
         """End the JVM at once."""

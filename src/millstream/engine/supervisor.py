@@ -200,14 +200,14 @@ class Supervisor:
         for id, query in others.items():
             now = desired.get(id)
             if now is None or now.birth != query.desired.birth:
-                attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query.desired))  # type: ignore[misc]
+                attempt(f"removing the checkpoint of {id}", lambda query=query: self._runner.forget(query.desired), id)  # type: ignore[misc]
 
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
         """Stop queries concurrently, and remove them from the list."""
         for query in queries.values():
             _await_start(query)
             if orderly and query.running is not None:
-                attempt(f"finishing {query.desired.query.id}", query.running.finish)
+                attempt(f"finishing {query.desired.query.id}", query.running.finish, query.desired.query.id)
         stopping = [self._pool.submit(_stop, query, orderly) for query in queries.values()]
         for stopped in stopping:
             stopped.result()
@@ -232,8 +232,8 @@ class Supervisor:
     ) -> None:
         """Stop the query, then act; `_check_all` starts it again when it sees that it is stopped."""
         if running is not None:
-            attempt(f"stopping {desired.query.id}", running.stop)
-        result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired))
+            attempt(f"stopping {desired.query.id}", running.stop, desired.query.id)
+        result = attempt(f"the checkpoint of {desired.query.id}", lambda: action(desired), desired.query.id)
         if isinstance(result, Exception):
             done.set_exception(result)
         else:
@@ -259,7 +259,7 @@ class Supervisor:
         if not starting.done():
             return
         query.starting = None
-        outcome = attempt(f"starting {query.desired.query.id}", starting.result)
+        outcome = attempt(f"starting {query.desired.query.id}", starting.result, query.desired.query.id)
         if isinstance(outcome, CannotRun):
             self._failed(query, str(outcome))
         elif isinstance(outcome, Exception):
@@ -282,7 +282,8 @@ class Supervisor:
         wait = min(int(settings[BACKOFF]) * 2 ** min(query.tries, 30), int(settings[BACKOFF_MAX])) / 1000
         query.tries += 1
         query.next_try = now + wait
-        LOG.warning("query %s failed, next try in %.0f s: %s", query.desired.query.id, wait, why)
+        id = query.desired.query.id
+        LOG.warning("query %s failed, next try in %.0f s: %s", id, wait, why, extra={"query": id})
         failures = _limited((*query.health.failures, QueryFailure(now, why)), int(settings[ERRORS_KEPT]))
         query.health = QueryHealth("ERROR", failures, query.health.restarts + 1)
 
@@ -295,12 +296,13 @@ def _limited(failures: tuple[QueryFailure, ...], limit: int) -> tuple[QueryFailu
 def _await_start(query: _SupervisedQuery) -> None:
     """Wait until a start in progress has ended, so that what it has started can be stopped."""
     if query.starting is not None:
-        outcome = attempt(f"starting {query.desired.query.id}", query.starting.result)
+        outcome = attempt(f"starting {query.desired.query.id}", query.starting.result, query.desired.query.id)
         query.starting, query.running = None, None if isinstance(outcome, Exception) else outcome
 
 
 def _stop(query: _SupervisedQuery, orderly: bool = True) -> None:
     """Stop a query; errors are logged, not raised."""
     if query.running is not None:
-        attempt(f"stopping {query.desired.query.id}", query.running.stop if orderly else query.running.abort)
+        id = query.desired.query.id
+        attempt(f"stopping {id}", query.running.stop if orderly else query.running.abort, id)
         query.running = None

@@ -386,6 +386,13 @@ _OWN = (
         SettingScope.OWN,
     ),
     _server(
+        "millstream.log.format",
+        "text",
+        "what `millstream server` and its JVM log: lines of text, or a JSON object a line",
+        one_of("text", "json"),
+        SettingScope.OWN,
+    ),
+    _server(
         "millstream.lease.timeout.ms",
         "6000",
         "how soon another server takes over the queries",

@@ -112,7 +112,8 @@ def login_of(settings: Mapping[str, str]) -> Login | None:
     )
 
 
-ALWAYS_OPEN = ("/chc/live", "/chc/ready", "/v1/metadata", "/v1/metadata/id")
+# The page's own files hold no data: it asks for the login itself, and sends it with what it fetches.
+ALWAYS_OPEN = ("/chc/live", "/chc/ready", "/v1/metadata", "/v1/metadata/id", "/", "/page/static/*")
 
 
 def _rules(settings: Mapping[str, str]) -> TokenRules:

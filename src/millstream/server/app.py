@@ -8,12 +8,13 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import server_info
+from millstream.server import page, server_info
 from millstream.server.audit import Audit
 from millstream.server.authentication import Authentication
 from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
 from millstream.server.inserts import inserts
+from millstream.server.metrics import RequestMetrics, metrics, new_registry
 from millstream.server.options import ServerOptions, WebAccess
 from millstream.server.queries import close_query, query, query_stream
 from millstream.server.request_drain import RequestDrain
@@ -29,7 +30,10 @@ ROUTES = (
     Route("/close-query", close_query, methods=["POST"]),
     Route("/inserts-stream", inserts, methods=["POST"]),
     WebSocketRoute("/ws/query", socket_query),
-    Route("/", server_info.root),
+    Route("/", page.root),
+    Route("/page/static/{file}", page.static),
+    Route("/page/live", page.live),
+    Route("/page/records/{topic}", page.records),
     Route("/info", server_info.info),
     Route("/healthcheck", server_info.health),
     Route("/status", server_info.statuses),
@@ -40,6 +44,7 @@ ROUTES = (
     Route("/v1/metadata/id", server_info.metadata_id),
     Route("/chc/ready", server_info.ready),
     Route("/chc/live", server_info.live),
+    Route("/metrics", metrics),
 )
 
 
@@ -52,7 +57,9 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         ClientDisconnect: on_disconnect,
         Exception: on_failure,
     }
+    registry = new_registry()
     middleware = [
+        Middleware(RequestMetrics, registry),
         Middleware(RequestDrain),
         Middleware(RequestSafety, options.web),
         *_cors(options.web),
@@ -60,6 +67,7 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         Middleware(Authentication, options.login),
     ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
+    application.state.metrics = registry
     application.state.work = ServerContext(engine, options.limits, audit=options.audit)
     return application
 

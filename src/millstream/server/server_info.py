@@ -4,18 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from millstream.engine.api import RequestFailed
 from millstream.server.codes import NOT_FOUND
 from millstream.server.context import ServerContext, work_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
-
-
-def root(_: HttpRequest) -> Response:
-    """GET /: redirects to /info."""
-    return RedirectResponse("/info", 307)
 
 
 async def info(request: HttpRequest) -> Response:

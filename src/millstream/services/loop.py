@@ -146,12 +146,15 @@ def no_resource() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def attempt(what: str, call: Callable[[], T]) -> T | Exception:
-    """The result of a call, or its exception, logged as `what`: for one of many calls that must not stop the others."""
+def attempt(what: str, call: Callable[[], T], query: str = "") -> T | Exception:
+    """The result of a call, or its exception, logged as `what`: for one of many calls that must not stop the others.
+
+    `query` is the id of the query that the call is for, "" if none.
+    """
     try:
         return call()
     except Exception as error:
-        LOG.error("%s failed", what, exc_info=error)
+        LOG.error("%s failed", what, exc_info=error, extra={"query": query} if query else None)
         return error
 
 

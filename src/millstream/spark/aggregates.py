@@ -46,7 +46,7 @@ from millstream.functions.operator_sql import spark_sql
 from millstream.functions.sparktype import spark_type
 from millstream.model.types import BIGINT, BYTES, DATE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import Aggregate, Window, leaves, type_of
-from millstream.spark.codec import EXPRESSION, report
+from millstream.spark.codec import EXPRESSION, LATE, report
 from millstream.spark.fold import Expiry, Fold, Punctuation, clock, fold
 from millstream.spark.lower import guarded
 
@@ -344,7 +344,7 @@ class _WindowFolds(_GroupFolds):
         """No output, and an entry in the processing log."""
         why = "the row arrives after its window and the grace period have passed: it is left out"
         words = map(text_constant, (why, self.label, "value", self._topic()))
-        logged = call("ms_report", EXPRESSION, *words, _PARTITION, _ROW.field("offset"), null("binary"))
+        logged = call("ms_report", LATE, *words, _PARTITION, _ROW.field("offset"), null("binary"))
         return if_(logged, array(), array())
 
     def _order(self) -> OperatorExpression:

@@ -33,7 +33,7 @@ __all__ = [
     "spec",
 ]
 
-READ, EXPRESSION, WRITE = 0, 1, 3
+READ, EXPRESSION, WRITE, LATE = 0, 1, 3, 5
 
 
 _LENGTH = struct.Struct(">i")

@@ -102,7 +102,8 @@ class StartedQuery:
         if self._query.isActive:
             self.finish()
             if not self._run.await_batch_end(self._patience) and self._query.isActive:
-                LOG.warning("query %s did not finish its batch in %.0f s, and will repeat it", self.id, self._patience)
+                late = "query %s did not finish its batch in %.0f s, and will repeat it"
+                LOG.warning(late, self.id, self._patience, extra={"query": self.id})
         self.abort()
 
     def abort(self) -> None:
@@ -111,7 +112,7 @@ class StartedQuery:
         try:
             self._query.stop()
         except (PySparkException, Py4JError) as failure:
-            LOG.warning("query %s did not stop well: %s", self.id, first_line(failure))
+            LOG.warning("query %s did not stop well: %s", self.id, first_line(failure), extra={"query": self.id})
         sink.close_log(self._query_session(), self.id)
         jvm.module(self._query_session(), "Counts").forget(self.id)
         table_bootstrap.remove(self._query_session(), self.id)

@@ -85,7 +85,7 @@ class SessionOptions:
     `master` is a Spark master, local with `slots` slots if empty; `memory` is the driver's heap; `folder` is for
     Spark's own files; `brief`: it lives for minutes, and should start quickly rather than reach the highest speed;
     `conf` are Spark settings that override millstream's; `archive`: the JVM writes its loaded classes into this file
-    when it ends, and uses no archive itself (class_archive.py).
+    when it ends, and uses no archive itself (class_archive.py); `json_log`: it logs JSON objects.
     """
 
     folder: Path
@@ -95,6 +95,7 @@ class SessionOptions:
     brief: bool = False
     conf: Mapping[str, str] = field(default_factory=dict)
     archive: Path | None = None
+    json_log: bool = False
 
 
 def create(options: SessionOptions) -> SparkSession:
@@ -148,7 +149,7 @@ def settings(options: SessionOptions) -> dict[str, str]:
     """The Spark settings of a session; the user's override the others."""
     class_path = jvm.class_path()
     jars = list(map(str, class_path))
-    log = shipped("jvm") / "log4j2.properties"
+    log = shipped("jvm") / ("log4j2-json.properties" if options.json_log else "log4j2.properties")
     return {
         **MEASURED,
         **MEANING,

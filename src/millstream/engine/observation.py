@@ -1,0 +1,148 @@
+"""What can be seen of a server at a moment, for /metrics and the page: its parts, its sources, its queries' figures.
+
+    {"server": {"service": "default_", "leads": true, "position": 3, "pushQueries": 0, "loops": {"lease": ""}, …},
+     "jvm": {"heapUsed": …},
+     "sources": [{"name": "ORDERS", "kind": "STREAM", "topic": "orders", "ends": {"0": 120}, "columns": […], …}],
+     "queries": [{"id": "CSAS_BIG_1", "state": "RUNNING", "sources": ["ORDERS"], "sink": "BIG", "figures": {"read": …},
+                  "lag": [{"topic": "orders", "partition": 0, "position": 117, "lag": 3}], "failures": [], …}]}
+
+It is the same for all who ask within a second, but for the sources and queries that they may not read: who may not
+DESCRIBE a source sees neither it nor the queries that read or write it.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Catalog, PersistentQuery, Source
+from millstream.engine.api import Entity, MissingRight
+from millstream.engine.context import EngineContext
+from millstream.engine.kafka import Offsets
+from millstream.engine.slots import SLOTS
+from millstream.engine.state import EngineState
+from millstream.syntax import tree
+
+# Seconds: how old an observation may be, and the ends of topics, for which Kafka is asked.
+FRESH, ENDS_FRESH = 1.0, 2.0
+KAFKA_PATIENCE = 2.0
+# After Kafka did not answer, it is asked again after so many seconds.
+KAFKA_PAUSE = 15.0
+Ends = Mapping[str, Offsets]
+
+
+@dataclass(slots=True)
+class Remembered:
+    """A value that is fetched again when it is older than some seconds."""
+
+    fetch: Callable[[], Any]
+    clock: Callable[[], float] = time.monotonic
+    until: float = -1.0
+    value: Any = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, seconds: float) -> Any:
+        """The value; who comes while it is fetched waits for it."""
+        with self.lock:
+            if self.clock() >= self.until:
+                self.value = self.fetch()
+                # The fetch may have said when the next one is due.
+                self.until = max(self.until, self.clock() + seconds)
+            return self.value
+
+
+class Observer:
+    """Observes one engine; any thread may ask."""
+
+    def __init__(self, engine: EngineContext) -> None:
+        self._engine = engine
+        self._whole = Remembered(self._observe)
+        self._ends = Remembered(self._fetch_ends)
+
+    def observe(self, missing_right: MissingRight) -> Entity:
+        """What one may see who is told by `missing_right` what he lacks."""
+        catalog, whole = self._whole.get(FRESH)
+        readable = {name for name in catalog.sources if not missing_right(tree.Describe(name, True), catalog)}
+        return {
+            **whole,
+            "sources": [source for source in whole["sources"] if source["name"] in readable],
+            "queries": [query for query in whole["queries"] if readable.issuperset((query["sink"], *query["sources"]))],
+        }
+
+    def _observe(self) -> tuple[Catalog, Entity]:
+        engine = self._engine
+        state, figures, ends = engine.state, engine.spark.figures(), self._ends.get(ENDS_FRESH)
+        catalog = state.catalog
+        return catalog, {
+            "server": self._server(state),
+            "jvm": dict(figures.jvm),
+            "sources": [_source(source, ends, engine.log_topic) for source in catalog.sources.values()],
+            "queries": [self._query(q, figures.queries.get(q.id), ends) for q in catalog.queries.values()],
+        }
+
+    def _server(self, state: EngineState) -> Entity:
+        engine = self._engine
+        return {
+            "service": engine.server["ksql.service.id"],
+            "name": engine.name,
+            "host": engine.host,
+            "leads": engine.lease.held,
+            "position": state.position,
+            "pushQueries": len(engine.push),
+            "slots": int(engine.server[SLOTS]),
+            "slotsTaken": state.slots + sum(push.slots for push in list(engine.push.values())),
+            "processingLog": engine.log_topic,
+            "loops": {name: health.error for name, health in engine.loops.health().items()},
+        }
+
+    def _query(self, query: PersistentQuery, figures: Mapping[str, Any] | None, ends: Ends) -> Entity:
+        health = self._engine.supervisor.health(query.id)
+        return {
+            "id": query.id,
+            "kind": query.kind.value,
+            "state": health.state if health else query.state.value,
+            "runsHere": health is not None,
+            "sources": list(query.sources),
+            "sink": query.sink,
+            "statement": query.statement,
+            "restarts": health.restarts if health else 0,
+            "failures": [{"at": int(f.at * 1000), "message": f.message} for f in health.failures] if health else [],
+            "figures": {name: value for name, value in (figures or {}).items() if name != "positions"},
+            "lag": list(lags((figures or {}).get("positions", {}), ends)),
+        }
+
+    def _fetch_ends(self) -> Ends:
+        """Where the topics of all sources end; none while Kafka does not answer."""
+        topics = {source.topic for source in self._engine.state.catalog.sources.values()}
+        try:
+            return self._engine.kafka.ends_of(topics, KAFKA_PATIENCE)
+        except KafkaException:
+            self._ends.until = time.monotonic() + KAFKA_PAUSE
+            return {}
+
+
+def lags(positions: Mapping[str, int], ends: Ends) -> Iterable[Entity]:
+    """How many records a query has yet to read of each partition; `positions` by `topic/partition`."""
+    for place, position in sorted(positions.items()):
+        topic, _, partition = place.rpartition("/")
+        end = ends.get(topic, {}).get(int(partition))
+        if end is not None:
+            yield {"topic": topic, "partition": int(partition), "position": position, "lag": max(end - position, 0)}
+
+
+def _source(source: Source, ends: Ends, log_topic: str) -> Entity:
+    return {
+        "name": source.name,
+        "kind": source.kind.value,
+        "topic": source.topic,
+        "keyFormat": source.key.format,
+        "valueFormat": source.value.format,
+        "windowed": source.windowed.type if source.windowed else "",
+        "columns": [{"name": c.name, "type": str(c.type), "part": c.part.value} for c in source.schema.columns],
+        "statement": source.statement,
+        "ends": {str(partition): end for partition, end in sorted(ends.get(source.topic, {}).items())},
+        "isProcessingLog": source.topic == log_topic,
+    }

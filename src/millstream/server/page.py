@@ -1,0 +1,137 @@
+"""The page at /: its files, and what it asks for beside the REST API (docs/page.md)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse, Response
+
+from millstream.engine.api import RequestFailed
+from millstream.security.rights import Right
+from millstream.server.authentication import principal_of, require
+from millstream.server.codes import BAD_REQUEST, NOT_FOUND
+from millstream.server.context import work_of
+from millstream.server.media import JSON, KSQL, accepted
+from millstream.server.text import dumps
+
+HTML = "text/html"
+FOLDER = Path(__file__).with_name("page_files")
+INDEX = "index.html"
+TYPES = {
+    ".html": f"{HTML}; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+# Nothing but this server's own files is loaded, run or called, whatever a record or a name holds.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+# What does not change while the catalog does not: left out where the page says that it has it.
+LASTING = {"sources": ("columns", "statement"), "queries": ("statement",)}
+MOST_RECORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A file of the page, as it is sent."""
+
+    content: bytes
+    type: str
+    tag: str
+
+
+@cache
+def files() -> Mapping[str, PageFile]:
+    """The page's files by name."""
+    return {path.name: _file(path) for path in FOLDER.iterdir() if path.suffix in TYPES}
+
+
+def _file(path: Path) -> PageFile:
+    content = path.read_bytes()
+    return PageFile(content, TYPES[path.suffix], _tag(content))
+
+
+def _tag(content: bytes) -> str:
+    return f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+
+
+def root(request: HttpRequest) -> Response:
+    """GET /: the page for browsers; where to look for other clients."""
+    wishes = request.headers.get("accept", "")
+    if HTML in wishes and accepted(request, (KSQL, JSON, HTML)) == HTML:
+        return _answer(request, files()[INDEX])
+    return RedirectResponse("/info", 307)
+
+
+def static(request: HttpRequest) -> Response:
+    """GET /page/static/FILE: one of the page's files."""
+    file = files().get(request.path_params["file"])
+    if file is None:
+        raise RequestFailed(NOT_FOUND, f"the page has no file {request.path_params['file']}")
+    return _answer(request, file)
+
+
+async def live(request: HttpRequest) -> Response:
+    """GET /page/live?have=POSITION: what the engine's `observe` tells; 304 where nothing has changed."""
+    require(request, Right.READ)
+    work, missing, have = work_of(request), principal_of(request).missing, request.query_params.get("have", "")
+
+    def body() -> bytes:
+        observed = work.engine.observe(missing)
+        known = have == str(observed["server"]["position"])
+        facts = work.engine.info()["KsqlServerInfo"]
+        told = _without_lasting(observed) if known else observed
+        return dumps({**told, "user": principal_of(request).name, "version": facts["version"]}).encode()
+
+    content = await work.run_quick(body)
+    return _answer(request, PageFile(content, JSON, _tag(content)))
+
+
+def _without_lasting(observed: Mapping[str, Any]) -> dict[str, Any]:
+    """An observation without what stays as it is."""
+    fewer = {kind: [_without(entity, names) for entity in observed[kind]] for kind, names in LASTING.items()}
+    return {**observed, **fewer}
+
+
+def _without(entity: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in entity.items() if name not in names}
+
+
+async def records(request: HttpRequest) -> Response:
+    """GET /page/records/TOPIC?count=20: the last records of a topic."""
+    require(request, Right.READ)
+    work, missing, topic = work_of(request), principal_of(request).missing, request.path_params["topic"]
+    count = request.query_params.get("count", "20")
+    if not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_RECORDS):
+        raise RequestFailed(BAD_REQUEST, f'"count" must be a number from 1 to {MOST_RECORDS}')
+    found = await work.run(lambda: work.engine.recent(topic, int(count), missing))
+    content = dumps(found).encode()
+    return _answer(request, PageFile(content, JSON, _tag(content)))
+
+
+def _answer(request: HttpRequest, file: PageFile) -> Response:
+    """A file, or that the client has it already."""
+    headers = {**HEADERS, "ETag": file.tag}
+    if file.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(file.content, media_type=file.type, headers=headers)

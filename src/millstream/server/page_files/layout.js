@@ -1,0 +1,131 @@
+// A layered layout: nodes in layers from left to right, few crossings, each node near its neighbours.
+//
+//   layered(["a", "b", "c"], [["a", "b"], ["b", "c"]])  →  [{layers: [["a"], ["b"], ["c"]], across: Map {"a" → 0, …}}]
+//
+// One result for each group of nodes that hang together, in the order in which their first nodes were given. `across` is
+// a node's place within its layer, in units of one node and the gap behind it. A loop is laid out as if its last edge
+// were not there.
+
+const SWEEPS = 6;
+const SETTLES = 60;
+
+export function layered(nodes, edges) {
+  return components(nodes, edges).map(([members, own]) => {
+    const forward = withoutLoops(members, own);
+    const layers = ordered(layersOf(members, forward), forward);
+    return {layers, across: settled(layers, forward)};
+  });
+}
+
+function components(nodes, edges) {
+  const root = new Map(nodes.map((node) => [node, node]));
+  const find = (node) => {
+    while (root.get(node) !== node) {
+      root.set(node, root.get(root.get(node)));
+      node = root.get(node);
+    }
+    return node;
+  };
+  for (const [from, to] of edges) root.set(find(to), find(from));
+  const groups = new Map();
+  for (const node of nodes) {
+    const group = groups.get(find(node)) ?? [[], []];
+    group[0].push(node);
+    groups.set(find(node), group);
+  }
+  for (const edge of edges) groups.get(find(edge[0]))[1].push(edge);
+  return [...groups.values()];
+}
+
+const grouped = (edges, key, value) => {
+  const groups = new Map();
+  for (const edge of edges) groups.set(edge[key], [...(groups.get(edge[key]) ?? []), edge[value]]);
+  return groups;
+};
+
+function withoutLoops(nodes, edges) {
+  const next = grouped(edges, 0, 1);
+  const done = new Map();
+  const kept = [];
+  const visit = (node) => {
+    done.set(node, false);
+    for (const to of next.get(node) ?? []) {
+      if (done.get(to) === false) continue;
+      kept.push([node, to]);
+      if (!done.has(to)) visit(to);
+    }
+    done.set(node, true);
+  };
+  const entered = new Set(edges.map(([, to]) => to));
+  for (const node of [...nodes.filter((n) => !entered.has(n)), ...nodes]) if (!done.has(node)) visit(node);
+  return kept;
+}
+
+// Each node one layer behind the last of those before it; one that nothing leads to, right before what it leads to.
+function layersOf(nodes, edges) {
+  const [before, after] = [grouped(edges, 1, 0), grouped(edges, 0, 1)];
+  const depth = new Map();
+  const deep = (node) => {
+    if (!depth.has(node)) depth.set(node, Math.max(-1, ...(before.get(node) ?? []).map(deep)) + 1);
+    return depth.get(node);
+  };
+  nodes.forEach(deep);
+  for (const node of nodes) {
+    if (!before.has(node) && after.has(node)) depth.set(node, Math.min(...after.get(node).map(deep)) - 1);
+  }
+  const layers = [];
+  for (const node of nodes) (layers[depth.get(node)] ??= []).push(node);
+  return [...layers].map((layer) => layer ?? []);
+}
+
+// The order within layers: each node at the mean of its neighbours' places in the layer before, then in that behind.
+function ordered(layers, edges) {
+  const [before, after] = [grouped(edges, 1, 0), grouped(edges, 0, 1)];
+  const sort = (layer, neighbours, place) => {
+    const mean = new Map(layer.map((node, i) => {
+      const places = (neighbours.get(node) ?? []).map((n) => place.get(n)).filter((p) => p !== undefined);
+      return [node, places.length ? places.reduce((a, b) => a + b, 0) / places.length : i];
+    }));
+    return [...layer].sort((a, b) => mean.get(a) - mean.get(b));
+  };
+  const places = (all) => new Map(all.flatMap((layer) => layer.map((node, i) => [node, i / layer.length])));
+  let best = layers;
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    for (let i = 1; i < best.length; i++) best[i] = sort(best[i], before, places(best));
+    for (let i = best.length - 2; i >= 0; i--) best[i] = sort(best[i], after, places(best));
+  }
+  return best;
+}
+
+// Places: each node is drawn to the mean of its neighbours, and pushed apart from those beside it.
+function settled(layers, edges) {
+  const neighbours = grouped([...edges, ...edges.map(([from, to]) => [to, from])], 0, 1);
+  const across = new Map(layers.flatMap((layer) => layer.map((node, i) => [node, i])));
+  for (let round = 0; round < SETTLES; round++) {
+    const order = round % 2 ? [...layers].reverse() : layers;
+    for (const layer of order) {
+      const wanted = layer.map((node) => {
+        const near = neighbours.get(node) ?? [];
+        return near.length ? near.reduce((sum, n) => sum + across.get(n), 0) / near.length : across.get(node);
+      });
+      apart(wanted).forEach((place, i) => across.set(layer[i], place));
+    }
+  }
+  const first = Math.min(...across.values());
+  for (const [node, place] of across) across.set(node, Math.round((place - first) * 16) / 16);
+  return across;
+}
+
+// Places at least 1 apart, in order, as near to those wanted as can be: blocks that touch take their mean.
+function apart(wanted) {
+  const blocks = [];
+  for (const place of wanted) {
+    blocks.push({sum: place, size: 1});
+    while (blocks.length > 1) {
+      const [left, right] = blocks.slice(-2);
+      if (left.sum / left.size + (left.size + right.size) / 2 <= right.sum / right.size + 1e-9) break;
+      blocks.splice(-2, 2, {sum: left.sum + right.sum, size: left.size + right.size});
+    }
+  }
+  return blocks.flatMap(({sum, size}) => Array.from({length: size}, (_, i) => sum / size - (size - 1) / 2 + i));
+}

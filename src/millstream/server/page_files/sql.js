@@ -1,0 +1,88 @@
+// Enough of the language for an editor: its words, where statements end, what a word could become.
+
+const KEYWORDS = new Set(`ADD ALL ALTER AND AS ASSERT BEGINNING BETWEEN BY CASE CAST CHANGES CREATE DEFINE DELETE DESCRIBE DISTINCT DROP
+ELSE EMIT END EXISTS EXPLAIN EXTENDED FINAL FOR FROM FULL FUNCTION FUNCTIONS GRACE GROUP HAVING HEADER HEADERS HOPPING IF IN INNER INSERT INTO IS
+JOIN KEY LEFT LIKE LIMIT LIST NOT NULL ON OR OUTER PARTITION PAUSE PERIOD PRIMARY PRINT PROPERTIES QUERIES REPLACE RESUME RETENTION
+RIGHT SAVEPOINT SELECT SESSION SET SHOW SIZE SOURCE STREAM STREAMS STRUCT TABLE TABLES TERMINATE THEN TO TOPIC TOPICS TUMBLING TYPE TYPES
+UNDEFINE UNSET VALUES VARIABLES WHEN WHERE WINDOW WITH WITHIN SECONDS SECOND MINUTES MINUTE HOURS HOUR DAYS DAY MILLISECONDS`.split(/\s+/));
+const TYPES = new Set("ARRAY BIGINT BOOLEAN BYTES DATE DECIMAL DOUBLE INT INTEGER MAP STRING TIME TIMESTAMP VARCHAR".split(" "));
+const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*(?:'|$))|(`[^`]*(?:`|$)|"[^"]*(?:"|$))|(\$\$[\s\S]*?(?:\$\$|$))|(\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|([A-Za-z_@][\w@]*)|(\s+)|([\s\S])/gi;
+const KINDS = ["comment", "text", "name", "text", "number", "word", "space", "sign"];
+
+// The tokens of a text, each with what kind it is; they make up the whole text.
+export function* tokens(text) {
+  for (const found of text.matchAll(TOKEN)) {
+    const kind = KINDS[found.slice(1).findIndex((part) => part !== undefined)];
+    const upper = found[0].toUpperCase();
+    const named = kind === "word" ? (KEYWORDS.has(upper) ? "keyword" : TYPES.has(upper) ? "type" : "name") : kind;
+    yield {kind: named, text: found[0], at: found.index};
+  }
+}
+
+// The statements of a text as steps: those that answer with rows by themselves, those between them together. What is
+// SET or DEFINEd holds for all steps behind it.
+//
+//   "SET 'a'='b'; SELECT 1 …; SHOW STREAMS; SHOW TABLES;"  →
+//   [{text: "SET 'a'='b'; SELECT 1 …;", shown: …, isQuery: true}, {text: "SET 'a'='b'; SHOW STREAMS; SHOW TABLES;", …, isQuery: false}]
+export function statements(text) {
+  const steps = [];
+  const session = [];
+  let fresh = [];
+  for (const statement of split(text)) {
+    const verb = firstWord(statement);
+    if (["SET", "UNSET", "DEFINE", "UNDEFINE"].includes(verb)) {
+      session.push(statement);
+      fresh.push(statement);
+      continue;
+    }
+    const isQuery = verb === "SELECT" || verb === "PRINT";
+    const last = steps.at(-1);
+    if (last && !isQuery && !last.isQuery) {
+      Object.assign(last, {text: [last.text, ...fresh, statement].join("\n"), shown: [last.shown, ...fresh, statement].join("\n")});
+    } else steps.push({text: [...session, statement].join("\n"), shown: [...fresh, statement].join("\n"), isQuery});
+    fresh = [];
+  }
+  // Nothing follows: the server says at least whether they are right.
+  if (fresh.length) steps.push({text: session.join("\n"), shown: fresh.join("\n"), isQuery: false});
+  return steps;
+}
+
+function split(text) {
+  const found = [];
+  let statement = "";
+  for (const token of tokens(text)) {
+    statement += token.text;
+    if (token.kind === "sign" && token.text === ";") {
+      found.push(statement);
+      statement = "";
+    }
+  }
+  if (firstWord(statement)) found.push(`${statement};`);
+  return found.map((one) => one.trim()).filter(firstWord);
+}
+
+function firstWord(text) {
+  for (const token of tokens(text)) if (token.kind !== "space" && token.kind !== "comment") return token.text.toUpperCase();
+  return "";
+}
+
+// What the word before `at` could become: {from, words}. After a source's name and a dot, its columns.
+export function completions(text, at, model, functions) {
+  const before = text.slice(0, at);
+  const word = /[\w@]*$/.exec(before)[0];
+  const from = at - word.length;
+  const qualifier = /([\w]+)\.$/.exec(before.slice(0, from))?.[1]?.toUpperCase();
+  const sources = [...model.sources.values()];
+  const columns = (source) => (source.columns ?? []).map((column) => column.name);
+  if (qualifier) return {from, words: fitting(sources.filter((s) => s.name === qualifier).flatMap(columns), word)};
+  if (word.length < 1) return {from, words: []};
+  const mentioned = sources.filter((source) => new RegExp(`\\b${source.name}\\b`, "i").test(text));
+  const queries = /\b(pause|resume|terminate|explain|savepoint)\s+$/i.test(before.slice(0, from)) ? [...model.queries.keys()] : [];
+  const words = [...queries, ...mentioned.flatMap(columns), ...sources.map((s) => s.name), ...KEYWORDS, ...TYPES, ...functions.map((f) => `${f}(`)];
+  return {from, words: fitting(words, word)};
+}
+
+function fitting(words, word) {
+  const start = word.toUpperCase();
+  return [...new Set(words)].filter((one) => one.toUpperCase().startsWith(start) && one.toUpperCase() !== start).slice(0, 8);
+}

@@ -1,0 +1,109 @@
+"""/metrics of a real server: what it says of records, failures, lateness, lag, latency and state is so."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from millstream.services.broker import BrokerProcess
+from support.kafka import BrokerClient, wait_for
+from support.patience import PATIENCE
+from support.server_process import ServerProcess
+
+pytestmark = pytest.mark.live
+GOOD, BAD, LATE = 40, 3, 2
+STATEMENTS = """
+CREATE STREAM ticks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');
+CREATE STREAM big AS SELECT * FROM ticks WHERE v >= 0 EMIT CHANGES;
+CREATE TABLE counted AS SELECT id, COUNT(*) AS n FROM ticks
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY id EMIT CHANGES;
+"""
+
+
+@pytest.fixture
+def server(broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path) -> Iterator[ServerProcess]:
+    settings = {
+        "ksql.service.id": kafka.unique("metrics"),
+        "millstream.batch.duration": "2 seconds",
+        "millstream.log.format": "json",
+    }
+    with ServerProcess(broker.bootstrap, tmp_path, **settings) as process:
+        yield process
+
+
+def start(server: ServerProcess, topic: str) -> list[str]:
+    """Carry out the statements; the ids of their queries."""
+    answers = server.ksql(STATEMENTS.format(topic=topic))
+    return [str(answer["commandStatus"]["queryId"]) for answer in answers[1:]]
+
+
+def scraped(server: ServerProcess) -> dict[str, float]:
+    """The samples of queries: `name query`, or `name query bucket`."""
+    families = text_string_to_metric_families(httpx.get(f"{server.url}/metrics", timeout=PATIENCE).text)
+    samples = (sample for family in families for sample in family.samples)
+    parts = (
+        (s, [s.labels[label] for label in ("query", "le", "partition", "state") if label in s.labels]) for s in samples
+    )
+    return {" ".join([s.name.removeprefix("millstream_"), *values]): s.value for s, values in parts}
+
+
+def test_figures_are_those_of_what_went_through(server: ServerProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic()
+    big, counted = start(server, topic)
+    now = int(time.time() * 1000)
+    for n in range(GOOD):
+        kafka.send(topic, f"k{n % 4}", {"v": n}, now)
+    for _ in range(BAD):
+        kafka.send(topic, "k0", "{no json", now)
+    for _ in range(LATE):
+        kafka.send(topic, "k0", {"v": 1}, now - 60_000)
+    kafka.flush()
+    wait_for(lambda: scraped(server).get(f"query_records_written_total {big}") == GOOD + LATE, "rows", PATIENCE)
+    wait_for(lambda: scraped(server).get(f"query_records_late_total {counted}") == LATE, "late rows", PATIENCE)
+    wait_for(lambda: scraped(server).get(f"query_state_rows {counted}", 0) >= 4, "a batch's end", PATIENCE)
+    found = scraped(server)
+    for query in (big, counted):
+        assert found[f"query_records_read_total {query}"] == GOOD + BAD + LATE
+        assert found[f"query_records_failed_total {query}"] == BAD
+        assert found[f"query_lag_records {query} 0"] == 0
+        assert found[f"query_state {query} RUNNING"] == 1
+        assert found[f"query_restarts_total {query}"] == 0
+        assert found[f"query_checkpoint_age_seconds {query}"] >= 0
+    assert found[f"query_records_late_total {big}"] == 0
+    assert found[f"query_state_bytes {counted}"] > 0
+    assert found[f"query_latency_seconds_count {big}"] == GOOD + LATE
+    # The late ones are a minute old when they come.
+    assert found[f"query_latency_seconds_bucket {big} 60.0"] <= GOOD < found[f"query_latency_seconds_bucket {big} +Inf"]
+    assert found[f"query_latency_seconds_sum {big}"] >= 60 * LATE
+    assert found["lease_held"] == 1
+
+
+def test_a_query_is_paused_and_its_series_go_with_it(server: ServerProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic(partitions=2)
+    big, counted = start(server, topic)
+    kafka.send(topic, "k1", {"v": 1})
+    kafka.flush()
+    wait_for(lambda: scraped(server).get(f"query_records_written_total {big}") == 1, "a row", PATIENCE)
+    server.ksql(f"PAUSE {big};")
+    wait_for(lambda: scraped(server)[f"query_state {big} PAUSED"] == 1, "the pause", PATIENCE)
+    server.ksql(f"TERMINATE {big};")
+    wait_for(lambda: not any(big in name for name in scraped(server)), "the end of its series", PATIENCE)
+    assert any(counted in name for name in scraped(server))
+
+
+def test_the_log_is_lines_of_json_that_name_a_query(server: ServerProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic()
+    big, _ = start(server, topic)
+    kafka.send(topic, "k1", {"v": 1})
+    kafka.flush()
+    wait_for(lambda: scraped(server).get(f"query_records_written_total {big}") == 1, "a row", PATIENCE)
+    kafka.delete_topic(topic)
+    wait_for(lambda: scraped(server)[f"query_state {big} ERROR"] == 1, "the failure", PATIENCE)
+    lines = server.log.read_text().splitlines()
+    # What Java says before anything of ours runs is its own.
+    entries = [json.loads(line) for line in lines if not line.startswith(("NOTE: ", "WARNING: "))]
+    assert any(entry.get("query") == big and entry["level"] == "WARNING" for entry in entries)

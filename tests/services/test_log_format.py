@@ -1,0 +1,51 @@
+"""The server's log as JSON: each record a line that a collector can read, with the query that it is about."""
+
+import json
+import logging
+import sys
+
+import pytest
+
+from millstream.services.log_format import JsonLines
+from millstream.services.loop import attempt
+
+
+def entry(logged: logging.LogRecord) -> dict[str, object]:
+    line = JsonLines().format(logged)
+    assert "\n" not in line
+    return dict(json.loads(line))
+
+
+def record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
+    made = logging.LogRecord("millstream.engine", logging.WARNING, __file__, 1, message, arguments, None)
+    made.created = 1_700_000_000.5
+    vars(made).update(more)
+    return made
+
+
+def test_a_record_is_an_object() -> None:
+    assert entry(record("query %s failed:\n%s", "Q", 'a "quoted" ☃', query="Q")) == {
+        "time": "2023-11-14T22:13:20.500Z",
+        "level": "WARNING",
+        "logger": "millstream.engine",
+        "thread": "MainThread",
+        "message": 'query Q failed:\na "quoted" ☃',
+        "query": "Q",
+    }
+
+
+def test_an_exception_has_its_stack() -> None:
+    try:
+        raise ValueError("no such thing")
+    except ValueError:
+        told = entry(record("failed", exc_info=sys.exc_info()))
+    assert "query" not in told
+    assert str(told["error"]).endswith("ValueError: no such thing")
+
+
+def test_what_fails_about_a_query_names_it(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    attempt("stopping Q", fail, "Q")
+    assert entry(caplog.records[-1])["query"] == "Q"
