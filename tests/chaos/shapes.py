@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 SOURCES = """
 CREATE STREAM lefts (k STRING KEY, v INT, id STRING) WITH (kafka_topic='LEFT', format='JSON');
-CREATE STREAM rights (id STRING KEY, w INT) WITH (kafka_topic='RIGHT', format='JSON');
+CREATE STREAM rights (id STRING KEY, w BIGINT) WITH (kafka_topic='RIGHT', format='JSON');
 CREATE TABLE names (k STRING PRIMARY KEY, name STRING) WITH (kafka_topic='NAMES', format='JSON');
 """
 
