@@ -1,5 +1,6 @@
 """The archive of classes: made once for a class path, used by every session, and no start fails for want of it."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -41,12 +42,21 @@ def test_one_that_cannot_be_made_is_tried_once(
     assert "no room for an archive" in caplog.text
 
 
-def test_each_class_path_has_its_own_and_the_oldest_go(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def write(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         Path(command[-1]).write_text("classes")
         return subprocess.CompletedProcess([], 0, "", "")
 
+    def archive(n: int) -> Path:
+        return Path(class_archive.options([Path(f"{n}.jar")])[0].removeprefix("-XX:SharedArchiveFile="))
+
     monkeypatch.setattr(subprocess, "run", write)
-    files = [class_archive.options([Path(f"{n}.jar")])[0] for n in range(class_archive.KEPT + 1)]
+    files = [archive(n) for n in range(class_archive.KEPT)]
     assert len(set(files)) == len(files)
-    assert len(list(cache.iterdir())) == class_archive.KEPT
+    for age, file in enumerate(reversed(files), start=1):
+        os.utime(file, (age * 1000, 10_000_000 - age * 1000))
+    assert archive(0) == files[0]
+    newest = archive(class_archive.KEPT)
+    assert set(cache.iterdir()) == {*files, newest} - {files[1]}

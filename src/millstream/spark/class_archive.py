@@ -22,7 +22,7 @@ from millstream.spark import jvm
 
 LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
-KEPT = 4
+KEPT = 6
 PATIENCE = 300.0
 # Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
@@ -35,7 +35,13 @@ def options(class_path: Sequence[Path]) -> list[str]:
         with one_process(cache_folder()):
             if not file.exists():
                 _make(file)
-    return [f"-XX:SharedArchiveFile={file}", *QUIET] if file.stat().st_size else []
+    try:
+        # Archives that were not used for the longest time are removed first.
+        os.utime(file)
+        size = file.stat().st_size
+    except FileNotFoundError:  # another process has removed it
+        size = 0
+    return [f"-XX:SharedArchiveFile={file}", *QUIET] if size else []
 
 
 def writing(file: Path) -> list[str]:
