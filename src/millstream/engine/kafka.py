@@ -31,6 +31,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.catalog.facts import TopicFacts
+from millstream.model.secrets import without_values
 from millstream.model.settings import CLIENT_PREFIXES
 
 LOG = logging.getLogger(__name__)
@@ -333,6 +334,11 @@ def _answer(future: "Future[Any]") -> Any:
         return future.result(PATIENCE)
     except TimeoutError as none:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from none
+
+
+def misconfigured(failure: KafkaException, settings: Mapping[str, str]) -> str:
+    """The message when a client cannot be created because of its own settings; without their secret values."""
+    return f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
 
 
 def reason(failure: KafkaException) -> str:

@@ -22,7 +22,7 @@ from millstream.spark import jvm
 
 LOG = logging.getLogger(__name__)
 # Each checkout or release has its own class path; keep some, for users who switch between a few.
-KEPT = 4
+KEPT = 12
 PATIENCE = 300.0
 # Java should not warn on the user's terminal that an archive does not fit.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
