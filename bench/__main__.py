@@ -22,7 +22,7 @@ AT_LEAST_ONCE = "millstream, at least once"
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the measurements of the command line."""
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
         once = options.guarantee == ONCE
