@@ -48,7 +48,7 @@ def _server(bootstrap: str, folder: Path) -> Iterator[tuple[str, "subprocess.Pop
     port = free_port()
     program = "import sys; from millstream.cli.main import main; sys.exit(main())"
     words = ["server", "--bootstrap-servers", bootstrap, "--listen", str(port), "--data-dir", str(folder / "data")]
-    # What is sent to be refused must not be accepted by chance: no function in Python is made.
+    # Hostile statements must not be accepted by accident: no Python function can be created.
     words += ["--set=millstream.python.functions.enabled=false", "--set=millstream.server.id=attacked"]
     with open(folder / "server.log", "ab") as log:
         process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=log, stderr=log)

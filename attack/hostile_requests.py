@@ -63,7 +63,7 @@ NOT_JSON = (
 
 @dataclass(frozen=True, slots=True)
 class HostileRequest:
-    """One request, to be sent as it stands."""
+    """One request, sent unchanged."""
 
     method: str
     path: str

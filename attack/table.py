@@ -75,7 +75,7 @@ def slow_senders(url: str, count: int = 1500) -> Iterator[str]:
 
 
 def waiting_statements(url: str, count: int = 210) -> Iterator[str]:
-    """More ASSERTs that wait than there are threads; what a supervisor asks is answered meanwhile."""
+    """More waiting ASSERTs than there are threads; health checks are answered meanwhile."""
     text = {"ksql": "ASSERT TOPIC attack_nowhere TIMEOUT 4 SECONDS;"}
     limits = httpx.Limits(max_connections=None)
     with ThreadPoolExecutor(count) as pool, httpx.Client(base_url=url, timeout=PATIENCE, limits=limits) as client:
@@ -87,7 +87,7 @@ def waiting_statements(url: str, count: int = 210) -> Iterator[str]:
 
 
 def texts_that_grow(url: str) -> Iterator[str]:
-    """A few letters that stand for many: each of these was gigabytes, or a core for minutes."""
+    """Short texts that expand to long ones: each of these needed gigabytes, or a core for minutes."""
     twice = [f"CREATE TYPE twice{n} AS STRUCT<a twice{n - 1}, b twice{n - 1}>;" for n in range(1, 30)]
     defined = [f"DEFINE v{n} = '${{v{n - 1}}}${{v{n - 1}}}';" for n in range(1, 30)]
     hopping = "WINDOW HOPPING (SIZE 1000 DAYS, ADVANCE BY 1 MILLISECOND)"

@@ -25,7 +25,7 @@ LOCAL = "millstream, local mode"
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the measurements of the command line."""
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
         once = options.guarantee == ONCE

@@ -19,7 +19,7 @@ from bench.topics import (
     wait_for_records,
 )
 
-# Seconds without an answer: of a table-join none comes before the table is read.
+# Seconds without an answer: a table join has no output before its table is read.
 PATIENCE = 240.0
 SAMPLE = 20_000
 

@@ -70,7 +70,7 @@ ONCE, COMMIT_INTERVAL = "exactly_once_v2", "1000"
 
 
 class EngineError(Exception):
-    """An engine that did not do what was asked; the text says what it answered."""
+    """An engine that failed to execute a request; the text is its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Millstream:
-    """A millstream server, asked over REST as any client would; `once`: with exactly_once_v2.
+    """A millstream server, used over REST as by any client; `once`: with exactly_once_v2.
 
     `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine.
     """

@@ -141,7 +141,7 @@ _MADE: dict[SqlType, Callable[[random.Random], Any]] = {
 
 
 def bent(seeds: Sequence[bytes], heads: Sequence[bytes], behind: int, chance: random.Random) -> bytes:
-    """A record made of valid ones, bent in up to four ways `behind` their head; or noise. Some get one of `heads`."""
+    """A record derived from valid ones, with up to four changes after their head; or noise. Some get one of `heads`."""
     if chance.random() < 0.1:
         return chance.choice(heads) + chance.randbytes(chance.randrange(200))
     seed = chance.choice(seeds)

@@ -107,7 +107,7 @@ def _resident(process: int) -> int:
 
 
 def _stat(folder: Path) -> list[str]:
-    """The fields of /proc/N/stat after the name: state, parent, …; zeros for a process that is gone."""
+    """The fields of /proc/N/stat after the name: state, parent, …; zeros for a process that has ended."""
     try:
         return (folder / "stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:

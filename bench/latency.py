@@ -94,7 +94,7 @@ def _warm(topics: BenchTopics, tail: Tail, running: EngineRun, rate: int, pairs:
 
 
 def _send(topics: BenchTopics, rate: int, seconds: int, pairs: bool) -> list[tuple[bytes, float]]:
-    """Send at the rate; each record's key and when it was given to the producer."""
+    """Send at the rate; yields each record's key and the time when it was passed to the producer."""
     producer, start, sent = _producer(topics), time.time(), []
     for i in range(rate * seconds):
         time.sleep(max(0.0, start + i / rate - time.time()))

@@ -1,4 +1,4 @@
-"""Topics of the bench: made, filled, and read for when the broker appended what."""
+"""Topics of the benchmarks: create and fill them, and read when the broker appended which record."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 PARTITIONS = 2
-# Where nobody asks for another number.
+# The default number of partitions.
 KEYS = 1000
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
@@ -35,7 +35,7 @@ class BenchTopics:
 def create(
     bootstrap: str, names: list[str], partitions: int = PARTITIONS, config: dict[str, str] | None = None
 ) -> None:
-    """Create topics and wait until they stand."""
+    """Create topics and wait until they exist."""
     wanted = [NewTopic(name, partitions, 1, config=config or {}) for name in names]
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for done in admin.create_topics(wanted).values():
@@ -103,14 +103,14 @@ def bulk_producer(bootstrap: str) -> Producer:
 
 
 def reader(bootstrap: str, **settings: object) -> Consumer:
-    """A consumer of its own group that is given its partitions by hand."""
+    """A consumer with a group of its own and manually assigned partitions."""
     return Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, **settings})
 
 
 def wait_for_committed(
     topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]
 ) -> tuple[int, float]:
-    """Wait until `wanted` records of the sink are committed; how many are, and when that was seen (epoch s)."""
+    """Wait until `wanted` records of the sink are committed; returns their number, and the time (epoch s)."""
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     deadline, ended, seen = time.monotonic() + patience, time.time(), 0
     while seen < wanted and time.monotonic() < deadline and alive():
@@ -156,7 +156,7 @@ def first_append(topics: BenchTopics) -> float:
 
 
 def wait_for_records(topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:
-    """Wait for `wanted` records in the sink; how many there are when they are, or nothing moves any more."""
+    """Wait for `wanted` records in the sink; returns their number then, or when no more arrive."""
     consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
         while seen < wanted and time.monotonic() - moved < patience and alive():
@@ -170,7 +170,7 @@ def wait_for_records(topics: BenchTopics, wanted: int, patience: float, alive: C
 
 
 def _records(consumer: Consumer, topic: str, known: int) -> int:
-    """How many records the topic has; `known` while a topic that was just made has no leader yet."""
+    """The number of records in the topic; `known` while a new topic has no leader yet."""
     try:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
     except KafkaException as failure:

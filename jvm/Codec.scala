@@ -82,13 +82,13 @@ abstract class Transcode extends UnaryExpression with Serializable {
   override def nullable: Boolean = false
 
   /** A new callable with buffers of its own. */
-  def call: Transcode.Call
+  def call: Transcode.CodecCall
 
   @transient private lazy val own = call
   override def eval(row: InternalRow): Any = own(child.eval(row))
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val codec = ctx.addReferenceObj("codec", call, classOf[Transcode.Call].getName)
+    val codec = ctx.addReferenceObj("codec", call, classOf[Transcode.CodecCall].getName)
     val in = child.genCode(ctx)
     ev.copy(
       code = code"""
@@ -100,7 +100,7 @@ abstract class Transcode extends UnaryExpression with Serializable {
 }
 
 object Transcode {
-  abstract class Call extends Serializable { def apply(in: Any): InternalRow }
+  abstract class CodecCall extends Serializable { def apply(in: Any): InternalRow }
 
   def outcome(value: Any, error: String): InternalRow =
     new GenericInternalRow(Array[Any](value, if (error == null) null else UTF8String.fromString(error)))
@@ -118,7 +118,7 @@ object Transcode {
 
 case class Decode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("value", spec.columns.spark).add("error", StringType)
-  override def call: Transcode.Call = new DecodeCall(spec)
+  override def call: Transcode.CodecCall = new DecodeCall(spec)
   override def prettyName: String = "ms_decode"
   override def toString: String = s"ms_decode(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Decode = copy(child = child)
@@ -126,13 +126,13 @@ case class Decode(child: Expression, spec: Spec) extends Transcode {
 
 case class Encode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("bytes", BinaryType).add("error", StringType)
-  override def call: Transcode.Call = new EncodeCall(spec)
+  override def call: Transcode.CodecCall = new EncodeCall(spec)
   override def prettyName: String = "ms_encode"
   override def toString: String = s"ms_encode(${spec.format}, $child)"
   override protected def withNewChildInternal(child: Expression): Encode = copy(child = child)
 }
 
-class DecodeCall(spec: Spec) extends Transcode.Call {
+class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val reader = Codec.reader(spec)
 
   override def apply(bytes: Any): InternalRow =
@@ -142,7 +142,7 @@ class DecodeCall(spec: Spec) extends Transcode.Call {
       catch { case e: Throwable => Transcode.unforeseen(e) }
 }
 
-class EncodeCall(spec: Spec) extends Transcode.Call {
+class EncodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val writer = Codec.writer(spec)
 
   override def apply(row: Any): InternalRow =

@@ -68,14 +68,14 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
   import spec.{clock, sharedClock}
 
   /** Computes the effect of a row, or of stream time, on a state: the next state and the output rows. */
-  private class Change(updateBy: BoundExpression, emitBy: BoundExpression) {
+  private class StateChange(updateBy: BoundExpression, emitBy: BoundExpression) {
     val update: InternalRow => UnsafeRow = StructProjection.one(updateBy, spec.state.size)
     val emit: StructProjection.Rows = StructProjection.all(emitBy, spec.out.size)
   }
 
   private val subkey = spec.subkey.evaluator()
-  private val folding = new Change(spec.update, spec.emit)
-  private val expiring = spec.expiration.map(e => new Change(e.update, e.emit)).orNull
+  private val folding = new StateChange(spec.update, spec.emit)
+  private val expiring = spec.expiration.map(e => new StateChange(e.update, e.emit)).orNull
   private val due = spec.expiration.map(e => StructProjection.one(e.due, 3)).orNull
   private val expires = spec.expiration.nonEmpty
   private val fixedDue = spec.expiration.exists(_.fixed)
@@ -124,7 +124,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
   }
 
   /** Update one state; true if it has changed. If an expression throws, the state stays as it was. */
-  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: Change,
+  private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: StateChange,
       outs: mutable.ArrayBuffer[UnsafeRow]): Boolean = {
     val old = states.get(key)
     val before = StatefulOperator.row(old, spec.state.size)

@@ -88,7 +88,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProce
 
 @pytest.fixture(scope="session")
 def proxy(registry: RegistryProcess) -> Iterator[RegistryProxy]:
-    """The address by which servers reach the registry: it asks for a name and password, and can refuse to answer."""
+    """The address at which servers reach the registry: it requires a name and password, and can refuse requests."""
     with registry_proxy(registry.url) as started:
         yield started
 

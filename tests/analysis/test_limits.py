@@ -1,4 +1,4 @@
-"""Data file: how large statements may be; `{text*n}` stands for n times the text."""
+"""Data file: limits of the size of statements; `{text*n}` is the text repeated n times."""
 
 import re
 from pathlib import Path

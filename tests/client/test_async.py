@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import millstream
-from millstream.client import AsyncConnection, CommandResult, InsertError, StatementError
+from millstream.client import AsyncConnection, CommandResult, InsertError, StatementRefused
 from millstream.server.run import Server
 from support.client_engine import ClientEngine
 from support.patience import PATIENCE
@@ -34,7 +34,7 @@ def test_info(run: Run) -> None:
 def test_statements(run: Run, engine: ClientEngine) -> None:
     async def work(connection: AsyncConnection) -> Any:
         await connection.execute("CREATE STREAM a AS SELECT 1;", properties={"ksql.x": 1})
-        with pytest.raises(StatementError, match="there is no stream NOWHERE"):
+        with pytest.raises(StatementRefused, match="there is no stream NOWHERE"):
             await connection.execute("DESCRIBE nowhere;")
         return await connection.execute("CREATE STREAM b AS SELECT 1;")
 
@@ -66,7 +66,7 @@ def test_a_refused_query(run: Run) -> None:
     async def work(connection: AsyncConnection) -> None:
         await connection.query("SELECT * FROM nowhere;")
 
-    with pytest.raises(StatementError, match="there is no stream NOWHERE"):
+    with pytest.raises(StatementRefused, match="there is no stream NOWHERE"):
         run(work)
 
 

@@ -19,7 +19,7 @@ from millstream.client import (
     NoticeResult,
     SourceInfo,
     SourceResult,
-    StatementError,
+    StatementRefused,
 )
 from millstream.client.types import parse_type
 from millstream.server.run import Server
@@ -79,7 +79,7 @@ def test_an_answer_without_a_type_stays_a_mapping(connection: Connection) -> Non
 
 
 def test_a_refused_statement_tells_code_message_statement_and_what_was_done(connection: Connection) -> None:
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(StatementRefused) as refused:
         connection.execute("SHOW STREAMS; DESCRIBE nowhere;")
     assert refused.value.code == 40001
     assert "there is no stream NOWHERE" in refused.value.message
@@ -157,7 +157,7 @@ def test_what_is_no_type_is_refused(text: str) -> None:
 
 
 def test_a_refused_query(connection: Connection) -> None:
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(StatementRefused) as refused:
         connection.query("SELECT * FROM nowhere;")
     assert refused.value.code == 40001
     assert "did you mean ORDERS?" in str(refused.value)
@@ -166,7 +166,7 @@ def test_a_refused_query(connection: Connection) -> None:
 def test_a_query_that_breaks_gives_its_rows_and_then_the_error(connection: Connection) -> None:
     rows = connection.push("SELECT * FROM broken EMIT CHANGES;")
     assert next(rows) == (1, "one")
-    with pytest.raises(StatementError, match="a task failed") as broken:
+    with pytest.raises(StatementRefused, match="a task failed") as broken:
         next(rows)
     assert broken.value.code == 50000
 
@@ -228,7 +228,7 @@ def test_refused_rows_are_told_and_the_others_are_written(connection: Connection
 
 
 def test_a_target_that_is_not_there(connection: Connection) -> None:
-    with pytest.raises(StatementError, match="there is no stream NOWHERE"):
+    with pytest.raises(StatementRefused, match="there is no stream NOWHERE"):
         connection.insert("NOWHERE", [{"ID": 1}])
 
 

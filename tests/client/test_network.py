@@ -18,7 +18,7 @@ from millstream.client import (
     MillstreamError,
     RequestTimeout,
     RetryPolicy,
-    StatementError,
+    StatementRefused,
     UnexpectedAnswer,
 )
 from millstream.client.aio import AsyncConnection
@@ -94,7 +94,7 @@ def test_a_server_that_is_not_ready_is_asked_again() -> None:
     connected(server).execute("CREATE STREAM a AS SELECT 1;")
     assert server.requests == 2
     server = FlakyServer(httpx.Response(503, json={"error_code": 50303, "message": "shutting down"}))
-    with pytest.raises(StatementError, match="shutting down"):
+    with pytest.raises(StatementRefused, match="shutting down"):
         connected(server).execute("CREATE STREAM a AS SELECT 1;")
 
 
@@ -148,7 +148,7 @@ def test_a_server_that_is_no_millstream() -> None:
 
 
 def test_a_refusal_without_a_code_has_that_of_its_status() -> None:
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(StatementRefused) as refused:
         connected(FlakyServer(httpx.Response(401, json={"message": "log in"}))).execute("SHOW STREAMS;")
     assert refused.value.code == 40100
 

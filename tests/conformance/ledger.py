@@ -8,7 +8,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-# What a reason says, and the heading its cases stand under; the first that fits counts.
+# A pattern in a reason, and the heading for its cases; the first match counts.
 HEADINGS = (
     ("'BAD_UDF'", "a function of ksqlDB's own tests, whose answer depends on how often it was called"),
     ("not supported yet", "not built yet"),

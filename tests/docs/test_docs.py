@@ -22,7 +22,7 @@ CITED = re.compile(r"(?<![\w/{])docs/[\w/-]+\.md(?:#[\w-]+)?")
 SQL = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Its blocks are signatures, not statements; tests/functions compares the page with the declarations.
 SIGNATURES = "functions.md"
-# A variable must be defined where it stands.
+# A variable must be defined before its use.
 VARIABLES = {"city": "Oslo", "CITY": "Oslo"}
 
 

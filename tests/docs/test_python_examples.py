@@ -27,7 +27,7 @@ FIRST = PAGE.index("## Changing and dropping")
 
 
 def texts() -> list[str]:
-    """The page's CREATE FUNCTIONs, before it comes to replacing them."""
+    """The page's CREATE FUNCTIONs, up to the section about replacing them."""
     blocks = re.findall(r"^```sql\n(.*?)^```", PAGE[:FIRST], re.DOTALL | re.MULTILINE)
     parsed = (p for block in blocks for p in split(block))
     return [p.text for p in parsed if isinstance(p.statement, tree.CreateFunction)]

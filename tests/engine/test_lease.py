@@ -23,7 +23,7 @@ class FakeCoordinator:
         self.error: KafkaError | None = None
 
     def member(self, *_: Any, **__: Any) -> "FakeConsumer":
-        """What stands in for confluent_kafka.Consumer."""
+        """A replacement of confluent_kafka.Consumer."""
         return FakeConsumer(self)
 
 

@@ -1,4 +1,4 @@
-"""The fold of the command log: catalog, wanted queries, statuses, without Kafka or Spark."""
+"""The state after the command log: catalog, desired queries, statuses, without Kafka or Spark."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def said(text: str, topics: Mapping[str, TopicFacts] = TOPICS, **settings: str) 
 
 
 def after(*texts: str) -> EngineState:
-    """The state after statements, each of which must be understood."""
+    """The state after statements, each of which must be valid."""
     state = EngineState()
     for offset, text in enumerate(texts):
         done = applied(state, offset, said(text))
@@ -34,7 +34,7 @@ def after(*texts: str) -> EngineState:
 
 
 def last(*texts: str) -> AppliedCommand:
-    """What the last of the statements comes to."""
+    """The outcome of the last statement."""
     return applied(after(*texts[:-1]), len(texts) - 1, said(texts[-1]))
 
 
@@ -62,7 +62,8 @@ COUNTED = "CREATE TABLE n AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;"
 
 
 def tasks(partitions: int, cores: int, **settings: str) -> tuple[int, int]:
-    """How many tasks share the groups of a query over so many partitions, and how many slots it takes."""
+    """The number of tasks that share the groups of a query over so many partitions, and the number of slots it
+    takes."""
     topics = {"s": TopicFacts(partitions)}
     command = replace(said(COUNTED, topics, **settings), cores=cores)
     before = after(SOURCE)

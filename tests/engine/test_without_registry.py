@@ -1,4 +1,4 @@
-"""Formats with schemas where no registry is configured: refused in ksqlDB's words, before anything is made."""
+"""Formats with schemas when no registry is configured: refused with ksqlDB's messages, before anything is created."""
 
 import pytest
 

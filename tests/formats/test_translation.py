@@ -170,7 +170,7 @@ def test_columns_of_a_descriptor() -> None:
 
 @pytest.mark.parametrize("case", protos.CASES, ids=str)
 def test_columns_of_proto_files(case: ProtoCase) -> None:
-    """The files of tests/formats/protos, each with the columns that it stands for."""
+    """The files of tests/formats/protos, each with the columns that it translates to."""
     assert columns("PROTOBUF", case.schema, "VALUE", True, False, "") == declared(case.columns)
 
 

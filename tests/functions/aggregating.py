@@ -46,7 +46,7 @@ class Aggregated:
         return self._result(self._state(self.rows))
 
     def merged(self) -> str:
-        """The result of the first half and the rest, made one."""
+        """The result of merging the states of the first half and of the rest."""
         half = len(self.rows) // 2
         assert self.how.merge is not None
         merge = self._held({OLDER: column("one"), NEWER: column("other")}, self.how.merge)

@@ -39,7 +39,7 @@ def answers(calls: Sequence[str], spark: SparkSession, scope: NameScope = NOTHIN
 
 
 def computed(made: Sequence[tuple[SqlType, str]], spark: SparkSession) -> list[Answer]:
-    """What Spark SQL texts, already guarded and made text, give; few at a time, as long projections plan slowly."""
+    """The values of guarded Spark SQL texts; evaluated in small groups, since long projections plan slowly."""
     texts = [text for _, text in made]
     row = [value for i in range(0, len(texts), _FEW) for value in _row(texts[i : i + _FEW], spark)]
     return [Answer(t, FAILED if given is None else given) for (t, _), given in zip(made, row, strict=True)]

@@ -65,7 +65,8 @@ from functions.models import (
 
 # Over columns I and K (INTEGER, K small), L (BIGINT), F (DOUBLE), N (DECIMAL(12, 4)), S (STRING), U (few characters),
 # J (STRING of JSON), B (BYTES), D (DATE), T (TIME), M (TIMESTAMP), A (ARRAY<INTEGER>), P (MAP<STRING, INTEGER>) and
-# W (ARRAY<STRING>). A model is given the columns in the order in which the call names them. Any null gives null.
+# W (ARRAY<STRING>). A model gets the columns in the order in which the call names them. If one is null, so is the
+# result.
 STRICT: Mapping[str, Model] = {
     "ABS(I0)": lambda x: wrapped(abs(x), 32),
     "ABS(L0)": lambda x: wrapped(abs(x), 64),

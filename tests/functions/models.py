@@ -160,7 +160,7 @@ def masked(text: str, marks: Sequence[str | None] = ("X", "x", "n", "-")) -> str
 
 
 def part_masked(keep: bool, left: bool) -> Model:
-    """MASK_LEFT and its like: the first or last n characters masked, or all but them."""
+    """A model of MASK_LEFT or a function like it: the first or last n characters masked, or all but them."""
 
     def model(text: str, n: int) -> str:
         insist(n >= 0)

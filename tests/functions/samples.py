@@ -1,4 +1,4 @@
-"""Types that stand for what a signature leaves open."""
+"""Sample types for the open types of a signature."""
 
 from millstream.functions.declare import ANY, Generic
 from millstream.model.types import (
@@ -19,7 +19,7 @@ from millstream.model.types import (
     Struct,
 )
 
-# What may stand for a generic: one of each kind that a lowering can tell from another.
+# Types for a generic: one of each kind that a lowering may treat differently.
 PLAIN = (INTEGER, BIGINT, DOUBLE, Decimal(4, 2), BOOLEAN, STRING, BYTES, DATE, TIME, TIMESTAMP)
 NESTED = (Array(INTEGER), Map(STRING, INTEGER), Struct((Field("A", INTEGER),)))
 

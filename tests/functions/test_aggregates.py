@@ -10,7 +10,7 @@ from functions.aggregating import Aggregated
 from functions.calling import asked, computed
 
 PATH = Path(__file__).parent / "aggregates.txt"
-# A top list that is full forgets what a row taken back later has pushed out.
+# A full TOPK list has dropped values that it would need after a row is removed.
 LOSSY = ("TOPK",)
 
 

@@ -88,7 +88,7 @@ SCOPE = NameScope(
         for i, (name, t) in enumerate(zip(NAMES, TYPES, strict=True))
     )
 )
-# Sets in truth: the order of a map's keys is nobody's.
+# Compared as sets: the order of a map's keys is not defined.
 UNORDERED = ("MAP_KEYS(P0)", "MAP_VALUES(P0)")
 
 

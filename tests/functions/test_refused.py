@@ -1,4 +1,4 @@
-"""What is said of calls that cannot be made: refused.txt (REWRITE=1 writes its answers anew)."""
+"""The messages for invalid calls: refused.txt (REWRITE=1 writes its answers)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which signature a call means, and what is said where there is none."""
+"""Which signature a call resolves to, and the message if there is none."""
 
 from collections.abc import Sequence
 

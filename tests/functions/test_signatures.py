@@ -81,7 +81,7 @@ def _ways(signature: Signature) -> dict[str, SqlType]:
 
 
 def _is_varied(signature: Signature) -> bool:
-    """Whether the text depends on what stands for a generic."""
+    """True if the text depends on the type that replaces a generic."""
     own = [p.type for p in signature.parameters]
     made = callable(signature.spark) or signature.accumulating is not None
     fixed = signature.variadic is not None or any(isinstance(t, LambdaType) for t in own)

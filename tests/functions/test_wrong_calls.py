@@ -20,7 +20,7 @@ each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lamb
 
 
 def refusal(name: str, arguments: Sequence[SqlType | str]) -> StatementError:
-    """What is said of a call with arguments of these types, or written so."""
+    """The message for a call with arguments of these types, or with these texts."""
     columns = [
         ScopeColumn(f"C{i}", None, typed.ColumnReference(t, typed.ColumnPlace.VALUE, i, f"C{i}"))
         for i, t in enumerate(arguments)

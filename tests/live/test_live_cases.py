@@ -58,7 +58,7 @@ def test_most_of_the_sample_gives_the_same_records_live(
 def test_the_rest_is_killed_half_way_loses_nothing_and_repeats_only_what_was_emitted(
     cases: dict[str, ConformanceCase], wire: BrokerTopics, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A process that plays them all is killed when half of the records are in; another goes on from the checkpoints."""
+    """A process that plays them all is killed after half of the records; another one resumes from the checkpoints."""
     scripts = [(cases[id], *_bounded(cases[id], spark)) for id in KILLED]
     runs = CrashRuns([s for _, s, _ in scripts], wire.bootstrap, tmp_path / "runs", (0.5,))
     runs.run(0)

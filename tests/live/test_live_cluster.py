@@ -1,4 +1,4 @@
-"""A server whose queries run on a standalone Spark cluster of two workers: what tasks share goes over processes."""
+"""A server whose queries run on a standalone Spark cluster of two workers: tasks share state across processes."""
 
 import os
 import signal
@@ -176,7 +176,7 @@ def test_orderly_stops_and_an_executor_that_is_killed(
         for sink in sinks:
             wait_for_rows(kafka, sink, turn * 1000 + 500)
         server.execute("".join(f"PAUSE {id};" for id in ids))
-        # Its state is shared out anew, by tasks on the executors.
+        # Its state is repartitioned by tasks on the executors.
         server.execute(f"ALTER QUERY {ids[1]} SET TASKS {3 - turn};")
         server.execute("".join(f"RESUME {id};" for id in ids))
     for sink in sinks:

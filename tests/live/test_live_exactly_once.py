@@ -31,7 +31,7 @@ def start(begin: Begin) -> Callable[..., EngineProcess]:
 
 
 def test_killed_again_and_again(start: Callable[..., EngineProcess], queries: CountedQueries) -> None:
-    """At moments that are nobody's choice: while records are read, states written, transactions committed."""
+    """At random times: while records are read, states written, transactions committed."""
     moments = random.Random(12)
     server = start()
     server.execute(queries.statements)

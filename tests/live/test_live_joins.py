@@ -32,7 +32,7 @@ def rows(kafka: BrokerClient, topic: str, count: int) -> list[tuple[Any, ...]]:
 
 
 def put_until(kafka: BrokerClient, topic: str, put: Callable[[], None]) -> None:
-    """Put rows until one comes out: a table joins what comes after it was read."""
+    """Write rows until one is joined: a table joins rows that arrive after it was read."""
 
     def told() -> bool:
         put()

@@ -1,4 +1,4 @@
-"""What is away comes back, what is dead is noticed: brokers, JVMs, and leaders that were frozen."""
+"""Outages end and failures are noticed: brokers, JVMs, and frozen leaders."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ def test_a_broker_that_is_away_twice(own_broker: BrokerProcess, tmp_path: Path) 
 
 
 def test_a_dead_jvm_ends_the_process(broker: BrokerProcess, kafka: BrokerClient, tmp_path: Path) -> None:
-    """Whoever supervises the process is to start it anew; without its JVM it cannot answer a SELECT."""
+    """A supervisor must restart the process; without its JVM it cannot answer a SELECT."""
     with ServerProcess(broker.bootstrap, tmp_path, **{"ksql.service.id": kafka.unique("dead")}) as server:
         (java,) = server.java()
         os.kill(java, signal.SIGKILL)

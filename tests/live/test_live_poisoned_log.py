@@ -1,4 +1,4 @@
-"""A command log with records that are no commands, or commands that nobody can carry out."""
+"""A command log with records that are not commands, or commands that cannot be executed."""
 
 import json
 from collections.abc import Callable

@@ -33,7 +33,7 @@ SELECT = "CREATE TABLE o AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM s{} GROUP 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, what it comes to, how its records are made, and the topics that are written in turn."""
+    """A query, its expected result, how its records are generated, and the topics that are written in turn."""
 
     statements: Sequence[str]
     model: Callable[[Sequence[CaseRecord]], naive.Table]

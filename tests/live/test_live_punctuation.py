@@ -1,4 +1,4 @@
-"""Stream time reaches the tasks of all groups: what it closes is emitted, whatever group the later rows are of."""
+"""Stream time reaches the tasks of all groups: windows it closes are emitted, whatever group later rows belong to."""
 
 import struct
 from collections.abc import Callable

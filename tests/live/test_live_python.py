@@ -114,7 +114,8 @@ WAYS = {
 def test_a_function_does_no_more_than_the_server_says(
     running: EngineProcess, kafka: BrokerClient, tmp_path: Path
 ) -> None:
-    """Attempts fail with an entry in the processing log, and the query goes on; without confinement they succeed."""
+    """Forbidden operations fail with an entry in the processing log, and the query continues; unconfined they
+    succeed."""
     properties = tmp_path / "server.properties"
     properties.write_text("sasl.password=hush\n")
     said = in_force(sys.executable, ConfinementOptions())

@@ -20,7 +20,7 @@ def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> 
 
 
 def derive(server: EngineProcess, name: str, select: str) -> str:
-    """A stream made of another one; the id of its query."""
+    """Create a stream from another one; returns the id of its query."""
     made = server.execute(f"CREATE STREAM {name} AS {select};")
     id = made[0]["commandStatus"]["queryId"]
     assert isinstance(id, str)
@@ -139,7 +139,7 @@ def test_assert_topic(server: EngineProcess, kafka: BrokerClient) -> None:
 
 
 def test_a_query_stops_when_its_topic_was_deleted_and_made_again(server: EngineProcess, kafka: BrokerClient) -> None:
-    """It says so, and begins anew when it is made anew."""
+    """The query fails with that reason, and starts anew after the topic is created again."""
     name, topic = declare(server, kafka, partitions=1)
     id = derive(server, f"{name}_OUT", f"SELECT * FROM {name} EMIT CHANGES")
     for n in range(5):

@@ -1,4 +1,4 @@
-"""A server that dies and comes back, and two servers of one service id."""
+"""A server that is killed and restarted, and two servers of one service id."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def catalog(life: EngineProcess) -> list[object]:
 
 
 class Load:
-    """Keeps writing numbered records until it is told to stop."""
+    """Writes numbered records until it is stopped."""
 
     def __init__(self, kafka: BrokerClient, topic: str) -> None:
         self.written, self._kafka, self._topic = 0, kafka, topic

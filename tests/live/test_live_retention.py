@@ -40,7 +40,7 @@ def server(eager: BrokerClient, tmp_path: Path) -> Iterator[EngineProcess]:
 
 
 def let_the_broker_look(kafka: BrokerClient, client: KafkaClient) -> None:
-    """Return when the broker has looked at all topics: it has removed old records of two topics, made in turn."""
+    """Return when the broker has checked all topics: it has removed old records of two topics, created in turn."""
     for _ in range(2):
         topic = kafka.create_topic(config={"cleanup.policy": "compact,delete", "retention.ms": str(HOUR)})
         kafka.produce(topic, "k", {"v": 1}, BEGIN)

@@ -1,4 +1,4 @@
-"""A query that begins with the savepoint of another one, and with another number of tasks."""
+"""A query that starts from the savepoint of another one, with another number of tasks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ COUNT = "CREATE TABLE {sink} AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp_path: Path, guarantee: str) -> None:
-    """Ten rows before the savepoint, ten behind it: the second count begins with the eleventh, as the first goes on."""
+    """Ten rows before the savepoint, ten after it: the second count starts with the eleventh; the first continues."""
     name = kafka.create_topic(kafka.unique("saved").replace("-", "_").upper(), partitions=2)
     server = begin(guarantee, **{"millstream.data.dir": str(tmp_path), "ksql.service.id": name})
     server.execute(

@@ -32,10 +32,10 @@ def test_state_ends_with_its_windows(server: EngineProcess, kafka: BrokerClient)
     kafka.flush()
     wait_for(lambda: figure(server, "TICKED", "state-rows") >= 50, "50 windows in the state")
     assert figure(server, "TICKED", "state-bytes") > 0
-    # A task lets old windows go when it hears of a later time, which is by a row of its own.
+    # A task drops old windows when it sees a later time, in a row of its own.
     for n in range(10):
         kafka.produce(topic, f"k{n}", {"v": 1}, 10_000_000)
-    # Ten windows, when they are due, and the tasks' clocks.
+    # Ten windows, with their due times and the tasks' clocks.
     wait_for(lambda: 0 <= figure(server, "TICKED", "state-rows") <= 25, "the end of old windows")
     assert figure(server, "TICKED", "consumer-total-messages") == 60
     assert figure(server, "TICKED", "total-messages") == 60

@@ -60,7 +60,7 @@ def flow(kafka: BrokerClient, name: str, more: int) -> None:
 
 
 def check(kafka: BrokerClient, name: str, written: int) -> None:
-    """Every row has its output once, every count is told once, and every row has its name."""
+    """Every row has its output once, every count is emitted once, and every row has its name."""
     wait_for(lambda: all(n >= written for n in outputs(kafka, name).values()), f"{written} outputs of each", PATIENCE)
     copied = sorted(r.json["V"] for r in kafka.consume_all(f"{name}_COPY", kafka.ends(f"{name}_COPY")))  # type: ignore[index]
     assert copied == list(range(written))

@@ -40,7 +40,7 @@ def put(kafka: BrokerClient, topic: str, rows: Iterable[tuple[str | None, dict[s
 
 
 def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> None:
-    """Rows of the stream from number `first` on, each of a key and a room of its own, and their names, said twice."""
+    """Rows of the stream, numbered from `first`, each with its own key and room, and their names, written twice."""
     numbers = range(first, first + ROWS)
     put(kafka, topics["stream"], ((str(i % ROWS), {"a": i}) for i in numbers))
     put(kafka, topics["rooms"], ((str(i), {"room": f"room{i}"}) for i in numbers))
@@ -50,7 +50,7 @@ def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> 
 
 
 def answers(kafka: BrokerClient, topic: str, wanted: int) -> dict[int, Any]:
-    """What the joined rows say by their number, the last one of each, when there are as many as wanted."""
+    """The joined rows by number, the last one of each, when there are as many as wanted."""
     wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
     found: dict[int, Any] = {}
     for record in kafka.consume_all(topic, kafka.ends(topic)):
@@ -76,6 +76,6 @@ def test_what_was_there_first_is_joined(
     server.close()
     fill(kafka, topics, ROWS, "second")
     begin("barrier")
-    # It may tell rows of its first life again.
+    # It may emit rows of its first run again.
     wait_for(lambda: len(answers(kafka, out, 2 * ROWS)) == 2 * ROWS, "all rows of both lives", PATIENCE)
     assert all_named(answers(kafka, out, 2 * ROWS), ROWS, "second")

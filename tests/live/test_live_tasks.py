@@ -1,4 +1,4 @@
-"""Queries whose state is shared out to other numbers of tasks: they go on as if nothing had happened."""
+"""Queries whose state is repartitioned to other numbers of tasks: their outputs do not change."""
 
 from collections import Counter, defaultdict
 
@@ -32,7 +32,7 @@ SHAPES = {
 
 
 def test_queries_go_on_with_other_numbers_of_tasks(server: EngineProcess, kafka: BrokerClient) -> None:
-    """From one task to three, and to two: each query tells what its twin tells, which has one task all the time."""
+    """From one task to three, and to two: each query has the outputs of its twin, which always has one task."""
     topics = {name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper()) for name in "sot"}
     move(kafka, topics, 0)
     server.execute(DECLARED.format(**topics) + "SET 'millstream.tasks'='1';" + created("TWIN_", topics))
@@ -91,17 +91,17 @@ def told(kafka: BrokerClient, topic: str) -> list[TopicRecord]:
 
 
 def same(kafka: BrokerClient, shape: str) -> bool:
-    """Whether a query has told of each key what its twin has."""
+    """True if a query has emitted for each key what its twin has."""
     one, other = (by_key(told(kafka, name)) for name in (shape, f"TWIN_{shape}"))
     if shape == "MATCHED":  # of two topics, whose rows may come in any order
         one, other = ({k: sorted(v, key=str) for k, v in each.items()} for each in (one, other))
-    if shape == "REGROUPED":  # a row leaves its group and comes to another by different tasks
+    if shape == "REGROUPED":  # different tasks remove a row from its group and add it to another
         one, other = ({k: v[-1:] for k, v in each.items()} for each in (one, other))
     return one == other != {}
 
 
 def by_key(records: list[TopicRecord]) -> dict[bytes | None, list[object]]:
-    """What was told of each key, in order."""
+    """The outputs of each key, in order."""
     result = defaultdict(list)
     for record in records:
         result[record.key].append((record.timestamp, record.value))

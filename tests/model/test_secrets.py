@@ -64,7 +64,7 @@ def test_addresses_and_messages() -> None:
     "part", ["x", "password", "://", "with(", "with (a=", "set '", "'", "(", "password=", "a://b@"]
 )
 def test_long_texts_take_no_longer_than_their_length(part: str) -> None:
-    """A search that goes back over the text would not end here."""
+    """A search with backtracking would take too long here."""
     text = part * (1_000_000 // len(part))
     assert masked(text)
     assert shown("a", text)

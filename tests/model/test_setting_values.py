@@ -1,4 +1,4 @@
-"""Data file: what each kind of setting takes, how it is stored, and what is said of the rest."""
+"""Data file: the valid values of each kind of setting, their stored form, and the messages for others."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ from support import golden
 
 
 def answer(case: str) -> str:
-    """What becomes of `name = value`, where the value is a literal of Python."""
+    """The result of `name = value`, where the value is a Python literal."""
     name, _, value = case.partition(" = ")
     try:
         typed = ast.literal_eval(value)

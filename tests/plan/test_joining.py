@@ -1,4 +1,4 @@
-"""Data file: what joins come to, column by column and node by node, and what is said of those that are refused."""
+"""Data file: the plans of joins, column by column and node by node, and the messages for those that are refused."""
 
 from pathlib import Path
 

@@ -34,7 +34,7 @@ FACTS = Facts(
 
 
 def said(text: str, facts: Facts = FACTS) -> Outcome:
-    """What the last of some statements comes to."""
+    """The outcome of the last of some statements."""
     catalog, made = Catalog(), None
     for parsed in split(text):
         made = outcome(parsed.statement, parsed.text, catalog, facts, effective({}, {}))

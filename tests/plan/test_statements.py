@@ -1,4 +1,4 @@
-"""Data files: what statements come to on a small catalog, and what is said of those that are refused."""
+"""Data files: the outcomes of statements on a small catalog, and the messages for those that are refused."""
 
 from pathlib import Path
 

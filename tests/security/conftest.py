@@ -1,4 +1,4 @@
-"""The table of the documentation is made, and tried, by the same code."""
+"""The documentation's table is generated and tested by the same code."""
 
 import sys
 from pathlib import Path

@@ -65,7 +65,7 @@ def test_the_files_stay_within_their_number_and_size(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_any_more_is_in_the_health(tmp_path: Path) -> None:
-    """The folder in which the file is to be put aside is gone: requests go on, their entries are counted."""
+    """The folder for the renamed file is missing: requests continue, and their entries are counted."""
     folder = tmp_path / "logs"
     audit = AuditLog([AuditFile(folder / "audit", 100, 2)])
     audit.write({"statement": "x" * 200})

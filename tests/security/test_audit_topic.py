@@ -23,7 +23,7 @@ Open = Callable[[str], Server]
 
 @pytest.fixture
 def open_server() -> Iterator[Open]:
-    """Opens a server whose audit goes to the topic `audit` of a broker."""
+    """Opens a server whose audit log goes to the topic `audit` of a broker."""
     servers: list[Server] = []
 
     def start(bootstrap: str) -> Server:
@@ -64,7 +64,7 @@ def test_entries_arrive_in_the_topic(open_server: Open, broker: BrokerProcess, k
 
 
 def test_requests_do_not_wait_for_a_broker_that_is_away(open_server: Open, tmp_path: Path) -> None:
-    """What was asked meanwhile is in the topic once the broker is there."""
+    """Requests during an outage are in the topic once the broker is back."""
     port = free_port()
     server = open_server(f"127.0.0.1:{port}")
     assert [post(server, "SHOW STREAMS;") for _ in range(20)] == [200] * 20

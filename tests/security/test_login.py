@@ -1,4 +1,4 @@
-"""Who is logged in: passwords in a file, tokens, and what a client is told who is not."""
+"""Authentication: passwords in a file, tokens, and the answer to a client without a valid login."""
 
 import base64
 import json
@@ -120,7 +120,7 @@ def test_users_are_added_listed_and_removed(
     monkeypatch.setattr(users_command.getpass, "getpass", lambda prompt: "two")
     assert main([*words, "add", "ann", "--role", "write"]) == 0
     assert main([*words, "add", "bob", "--role", "read"]) == 0
-    # A server that has the file open sees the change, and forgets the old password.
+    # A server that has the file open sees the change, and drops the old password from its cache.
     assert users.user("ann", "one") is None
     assert (users.user("ann", "two") or pytest.fail("no user")).roles == ("write",)
     assert main([*words, "list"]) == 0
@@ -188,7 +188,7 @@ def test_roles_that_cannot_be(tmp_path: Path, text: str) -> None:
 
 
 def token(key: Any = KEY, algorithm: str = "RS256", id: str = "one", **claims: Any) -> str:
-    """A good token, but for what is said otherwise; a claim of None is left out."""
+    """A valid token with some claims changed; a claim of None is left out."""
     good = {"sub": "ann", "groups": ["read"], "iss": "us", "aud": "millstream", "exp": time.time() + 3600}
     held = {name: value for name, value in {**good, **claims}.items() if value is not None}
     return jwt.encode(held, key, algorithm, headers={"kid": id})
@@ -210,7 +210,7 @@ def token(key: Any = KEY, algorithm: str = "RS256", id: str = "one", **claims: A
         (token(key=None, algorithm="none"), "alg"),
         ("a.b.c", ""),
     ],
-    # Workers of one run must collect the same names, and a token says when it was made.
+    # All workers of a run must collect the same names, but a token contains its time.
     ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "token",
 )
 def test_a_token(tmp_path: Path, sent: str, fact: str) -> None:

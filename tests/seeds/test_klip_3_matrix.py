@@ -74,13 +74,13 @@ class Refused(Exception):
 
 
 def form(side: str, format: str, columns: int, asked: bool | None, configured: bool | None) -> bool:
-    """Whether the columns of a side stand in a record. Raises Refused."""
+    """True if the columns of a side are in a record. Raises Refused."""
     forms = FORMS[format]
     if columns > MOST.get(format, columns) or (format == "NONE" and side == "VALUE"):
         raise Refused
     if asked is not None:
         # "combining with formats that do not support wrapping will result in an error"; "the schema is multi-field".
-        # A format that is always bare supports what `false` asks for.
+        # A format that never wraps supports `false`.
         if asked not in forms or columns != 1:
             raise Refused
         return asked
@@ -160,7 +160,7 @@ def _queried(kind: str, format: str, counts: tuple[int, int]) -> tuple[tree.Crea
 
 
 def _planned(statement: Any, configured: tuple[bool | None, bool | None], known: Catalog | None = None) -> Any:
-    """The forms of key and value that the codec is told, or Refused."""
+    """The forms of key and value in the codec's spec, or Refused."""
     names = ("ksql.persistence.wrap.single.keys", "ksql.persistence.wrap.single.values")
     given = {name: str(c).lower() for name, c in zip(names, configured, strict=True) if c is not None}
     try:

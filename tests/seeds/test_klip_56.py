@@ -46,7 +46,7 @@ SOURCE = (
 
 
 def known(world: SeedWorld, format: str, text: str = "") -> int:
-    """The id of the order's schema, which stands under a subject of nobody's."""
+    """The id of the order's schema, which is registered under a subject that no topic has."""
     return world.client.named(f"{world.topic}-elsewhere-{format}", format, text or TEXTS[format])
 
 

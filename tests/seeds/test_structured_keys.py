@@ -22,7 +22,7 @@ from seeds.sentences import SentencePlay, plays
 from support.play import Pair, pairs, play
 from support.seed_world import SeedWorld
 
-# The RFC's examples of importing data: the logical view, the physical one, and a key as it stands in Kafka.
+# The RFC's examples of importing data: the logical view, the physical one, and a key's bytes in Kafka.
 IMPORTS = {
     "a structured key with two fields": (
         "(k0 INT KEY, k1 INT KEY, v0 INT, v1 INT) WITH (FORMAT='JSON', {t})",

@@ -1,4 +1,4 @@
-"""Every request of paths.json gets the answer that stands beside it, byte for byte, over HTTP/1.1 and HTTP/2."""
+"""Every request of paths.json gets the answer given with it, byte for byte, over HTTP/1.1 and HTTP/2."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a client may send and how long it may take; and that nobody's waiting keeps others from an answer."""
+"""The limits of what a client may send and how long it may take; waiting clients do not block others."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""A child process ends with its parent, however that ends, and tells why when it ends by itself."""
+"""A child process ends with its parent, however that ends, and reports why if it ends by itself."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from millstream.services.child import Child, error_lines
 from millstream.services.errors import SetupError
 from support.kafka import wait_for
 
-# Says its process id, and on TERM that it was asked.
+# Prints its process id, and on TERM that it was received.
 OBEDIENT = ["/bin/sh", "-c", "trap 'echo asked; exit 0' TERM; echo $$; while :; do sleep 0.05; done"]
 PARENT = """
 import sys, time

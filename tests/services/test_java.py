@@ -1,4 +1,4 @@
-"""Java is found, and its absence or age is a sentence that names a way out."""
+"""Java is found; if it is missing or too old, the message has a hint."""
 
 from collections.abc import Iterator
 from pathlib import Path

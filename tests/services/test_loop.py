@@ -1,4 +1,4 @@
-"""Loops: they survive what their step raises, open their resource anew, and say how they are."""
+"""Loops: they survive their step's exceptions, open their resource again, and report their state."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What `make setup` installs is what the project asks for."""
+"""`make setup` installs what the project requires."""
 
 import re
 import tomllib

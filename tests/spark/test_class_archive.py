@@ -1,4 +1,4 @@
-"""The archive of classes: made once for a class path, used by every session, and no start fails for want of it."""
+"""The archive of classes: created once for a class path, used by every session, and never required for a start."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Whatever a row holds, it comes back; whatever bytes come in, the answer is a row or a reason."""
+"""Any row can be written and read back; any bytes result in a row or a reason."""
 
 import json
 import math

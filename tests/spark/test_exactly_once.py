@@ -146,7 +146,7 @@ def test_what_a_crashed_batch_wrote_is_never_seen(kafka: BrokerClient, copying: 
 
 
 def written(kafka: BrokerClient, topic: str) -> int:
-    """How many records and markers stand in a topic, committed or not."""
+    """The number of records and markers in a topic, committed or not."""
     return sum(kafka.high_watermarks(topic))
 
 

@@ -79,7 +79,7 @@ def _row(case: Case, spark: SparkSession) -> DataFrame:
 
 
 def _texts(line: Line, scope: NameScope) -> tuple[str, str, str]:
-    """What it gives, what is wanted, and whether it failed."""
+    """The actual value, the expected one, and True if it failed."""
     made = type_expression(parse_expression(line.expression), scope)
     assert made.type == line.type, line
     wanted = _constant(line.wanted, line.type, scope) if line.wanted else Constant(line.type, None)

@@ -1,4 +1,4 @@
-"""The fold, over given rows and over a real topic: states, outputs, failures and what stream time settles."""
+"""The fold, over lists of rows and over a real topic: states, outputs, failures and expiration by stream time."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ WINDOWS = Fold(
         order="encode(state.k, 'UTF-8')",
     ),
 )
-# Columns that nobody reads, in and out, and fields of structs of which not all are read.
+# Columns that are not read, in input and output, and structs of which not all fields are read.
 FIELDS = Fold(
     by=("k",),
     state="struct<n: bigint>",
@@ -189,7 +189,7 @@ def test_a_punctuation_goes_where_its_number_says(spark: SparkSession, tasks: in
 
 @contextmanager
 def shuffled(spark: SparkSession, tasks: int) -> Iterator[None]:
-    """Queries that begin here, but not those that go on, have so many tasks."""
+    """The setting applies to new queries; a resumed query keeps its number of tasks."""
     before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", tasks)
     try:
@@ -199,7 +199,7 @@ def shuffled(spark: SparkSession, tasks: int) -> Iterator[None]:
 
 
 def test_stream_time_reaches_every_task(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
-    """Rows of many groups, then of one alone; the checkpoint, not the session, says how many tasks there are."""
+    """Rows of many groups, then of one alone; the checkpoint, not the session, determines the number of tasks."""
     topics = [kafka.create_topic() for _ in "io"]
     columns = ("string(key) as k", "bigint(string(value)) div 10 * 10 as w", "bigint(string(value)) as clock")
     punctuated = replace(WINDOWS, punctuation=Punctuation(10, 10))

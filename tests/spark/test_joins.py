@@ -81,7 +81,7 @@ def test_a_stream_and_a_table(changelog: Play, rows: list[Row], outer: bool) -> 
 @CHECKED
 @given(rows=ROWS, kind=st.sampled_from(["", "LEFT ", "RIGHT ", "FULL "]))
 def test_two_tables(changelog: Play, rows: list[Row], kind: str) -> None:
-    """The result's row stands where both sides, or the kept one, have a row; each change that it may feel is told."""
+    """The result has a row where both sides, or the kept one, have a row; each change that affects it is emitted."""
     tables: tuple[dict[int, tuple[int, int]], ...] = ({}, {})
     keeps = (kind in ("LEFT ", "FULL "), kind in ("RIGHT ", "FULL "))
     expected: list[Change] = []
@@ -105,7 +105,7 @@ def test_two_tables(changelog: Play, rows: list[Row], kind: str) -> None:
 @CHECKED
 @given(rows=ROWS, outer=st.booleans())
 def test_a_table_by_a_foreign_key(changelog: Play, rows: list[Row], outer: bool) -> None:
-    """What was told last of each key is the join of the tables as they are."""
+    """The last output of each key is the join of the tables' present rows."""
     lefts, rights = dict[int, tuple[int, int | None]](), dict[int, int]()
     for left, id, v, f, _ in rows:
         table: dict[int, Any] = lefts if left else rights
@@ -121,7 +121,7 @@ def test_a_table_by_a_foreign_key(changelog: Play, rows: list[Row], outer: bool)
 @CHECKED
 @given(rows=ROWS)
 def test_streams_near_in_time(changelog: Play, rows: list[Row]) -> None:
-    """Nothing here is so old that it is forgotten: each pair is told once, when the later of both comes."""
+    """No row here is old enough to be removed: each pair is emitted once, when the later of both arrives."""
     seen: tuple[list[tuple[int, int, int]], ...] = ([], [])
     expected: list[Change] = []
     for left, id, v, _, at in rows:
@@ -140,7 +140,7 @@ def test_streams_near_in_time(changelog: Play, rows: list[Row]) -> None:
 @CHECKED
 @given(rows=ROWS)
 def test_streams_that_wait_until_their_time_is_over(changelog: Play, rows: list[Row]) -> None:
-    """In order of time, a row that met nothing is told alone once stream time has passed its window."""
+    """In order of time, an unmatched row is emitted alone once stream time has passed its window."""
     ordered = sorted((r for r in rows if r[2] is not None), key=lambda r: r[4])
     flush: list[Row] = [(True, 0, 0, None, 10_000)]
     pairs = [

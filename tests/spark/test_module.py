@@ -1,4 +1,4 @@
-"""The Scala module is compiled once for its sources, whoever comes first, and says so when it does not compile."""
+"""The Scala module is compiled once for its sources, by whichever process is first, and reports compile errors."""
 
 import os
 import shutil

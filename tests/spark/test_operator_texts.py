@@ -14,7 +14,7 @@ from millstream.spark.aggregates import AggregateRun, _TableFolds
 from millstream.syntax.parser import split
 from millstream.tester.play import PlayResult, apply
 
-# Characters of update and emit together; text that is substituted for values made them 20,000.
+# The number of characters of update and emit together; substituting texts for values resulted in 20,000.
 LONGEST = 2_100
 COLUMNS = {
     "INTEGER": "i",
@@ -30,7 +30,7 @@ COLUMNS = {
     "ARRAY<BIGINT>": "ab",
     "ARRAY<DOUBLE>": "ad",
 }
-# What a type stands for that is a pattern of types.
+# The types for a pattern of types.
 EXAMPLES = {"DECIMAL": Decimal(10, 2), "T": Map(STRING, INTEGER), "ANY": STRING}
 SETTINGS = effective({}, {})
 TABLE = (

@@ -32,7 +32,7 @@ def test_the_cases(spark: SparkSession) -> None:
 
 @pytest.fixture
 def errors(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
-    """The messages of the processing log of query Q, since they were last asked for."""
+    """The messages in the processing log of query Q since the last call."""
     sink.log_to_memory(spark, "Q")
 
     def messages() -> list[str]:

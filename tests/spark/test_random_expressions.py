@@ -89,7 +89,7 @@ def number(dice: random.Random, depth: int) -> Made:
 
 
 def right(dice: random.Random, depth: int) -> Made:
-    """A right side: only here stand constants, so that no part of an expression is known when it is planned."""
+    """A right side: only here are constants, so that no part of an expression is known when it is planned."""
     constant = dice.randint(-3, 3)
     return Made(str(constant), lambda: constant) if dice.random() < 0.4 else number(dice, depth)
 

@@ -1,4 +1,4 @@
-"""Every line of records/*.txt: bytes, the row that they hold, and the bytes that the row becomes."""
+"""Every line of records/*.txt: bytes, the row that they encode, and the bytes of the encoded row."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Line:
 
 
 def lines_of(file: Path) -> list[Line]:
-    """The lines of a file, each under the block it stands in."""
+    """The lines of a file, each with its block."""
     lines, serde, columns = [], Serde("NONE"), tuple[Column, ...]()
     for text in file.read_text().splitlines():
         if text.startswith("== "):
@@ -58,7 +58,7 @@ def block(text: str) -> tuple[Serde, tuple[Column, ...]]:
 
 
 def data(text: str) -> bytes | None:
-    """The bytes that a file's text stands for."""
+    """The bytes of a text in a file."""
     if text == "<null>":
         return None
     if text.startswith("0x"):

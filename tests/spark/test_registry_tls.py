@@ -1,4 +1,4 @@
-"""A schema registry behind TLS that wants to know who asks: both of our clients, with stores of every kind."""
+"""A schema registry behind TLS that requires a client certificate: both of our clients, with stores of every kind."""
 
 from collections.abc import Iterator
 

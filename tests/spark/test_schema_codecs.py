@@ -257,7 +257,7 @@ def test_null_where_the_schema_requires_a_value_names_the_field(spark: SparkSess
 
 @pytest.mark.parametrize("case", protos.CASES, ids=str)
 def test_what_an_absent_field_is(spark: SparkSession, case: ProtoCase) -> None:
-    """A message without fields is NULL where Protobuf tells absence, and its types' defaults elsewhere."""
+    """A message without fields is NULL if Protobuf records absence, else its types' defaults."""
     columns = tuple(columns_of("PROTOBUF", case.schema, "VALUE", True, False, ""))
     id = KNOWN.register(case.name, case.schema)
     physical = PhysicalSchema(KNOWN.url, case.name, case.schema, id=id)

@@ -1,4 +1,4 @@
-"""Real-time queries against a real broker: what they write, what they tell of bad records, how they fail."""
+"""Real-time queries against a real broker: what they write, their entries about bad records, how they fail."""
 
 import json
 from collections.abc import Iterator
@@ -147,7 +147,7 @@ def test_records_that_kafka_will_not_take_are_skipped_and_logged(
 
 
 def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> None:
-    """Nothing is lost between two runs; what was not yet saved comes again."""
+    """Nothing is lost between two runs; what was not committed is written again."""
     source, target = kafka.create_topic(), kafka.create_topic()
     for run in range(2):
         with running(records(spark, kafka, source), kafka, target, "QR", tmp_path):
@@ -161,7 +161,7 @@ def values(kafka: BrokerClient, topic: str) -> list[bytes | None]:
 
 
 def test_a_producer_that_can_send_no_more_is_replaced(spark: SparkSession, kafka: BrokerClient) -> None:
-    """All tasks share one producer: after a fatal error, as that it was closed, later ones get another."""
+    """All tasks share one producer: after a fatal error, such as its close, later tasks get another one."""
     topic, conf = kafka.create_topic(), {"bootstrap.servers": kafka.bootstrap, "client.id": "replaced"}
     sink.put(spark, topic, Record(b"a", b"1", 0), conf)
     jvm.module(spark, "Producers").get(jvm.java_map(spark, {**sink.PRODUCER, **conf})).close()

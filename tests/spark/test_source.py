@@ -20,7 +20,7 @@ ENOUGH = 30.0
 
 
 class Copy:
-    """A query that copies a topic; a batch ends after a minute, if nobody ends it."""
+    """A query that copies a topic; a batch lasts a minute unless it is ended."""
 
     def __init__(self, spark: SparkSession, kafka: BrokerClient, folder: Path, topic: str, **client: str) -> None:
         self._spark, self._kafka, self.folder, self.topic = spark, kafka, folder, topic
@@ -136,7 +136,7 @@ def transaction(kafka: BrokerClient, topic: str, values: list[bytes], commit: bo
 
 
 def test_offsets_without_records_do_not_hold_up_a_bounded_read(spark: SparkSession, kafka: BrokerClient) -> None:
-    """The markers of transactions are not given, and what an aborted one wrote only where it is asked for."""
+    """Markers of transactions are not returned, and records of an aborted one only if they are requested."""
     topic = kafka.create_topic(partitions=1)
     transaction(kafka, topic, [b"kept"], commit=True)
     transaction(kafka, topic, [b"aborted"], commit=False)
@@ -204,7 +204,7 @@ def test_what_was_aborted_comes_again(kafka: BrokerClient, copying: Copying) -> 
 
 
 def test_a_query_that_crashes_soon_after_each_start_gets_on(kafka: BrokerClient, copying: Copying) -> None:
-    """Long before the end of a batch as it is set, the first one is committed: nothing before it comes again."""
+    """The first batch is committed long before the configured duration: no record before it is read again."""
     topic = kafka.create_topic(partitions=2)
     copy = copying(topic)
     for run in range(3):

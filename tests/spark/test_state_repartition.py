@@ -1,4 +1,4 @@
-"""A checkpoint's states for another number of tasks: what a kill half-way leaves, and what is refused."""
+"""Repartitioning a checkpoint's states to another number of tasks: after a kill half-way, and what is refused."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ class Count:
         )  # fmt: skip
 
     def count(self, tasks: int) -> None:
-        """Start it with so many tasks, have it count a row of each key, and stop it in an orderly way."""
+        """Start it with so many tasks, let it count a row of each key, and stop it in an orderly way."""
         self._starts += 1
         run = source.Run(self._spark, f"{self._out}/{self._starts}")
         frame = self.frame(run.id)
@@ -74,7 +74,7 @@ class Count:
         assert told == {b"k%d" % key: list(range(1, self._rounds + 1)) for key in range(KEYS)}
 
     def tasks(self) -> list[str]:
-        """The tasks that the checkpoint has states of."""
+        """The tasks for which the checkpoint has states."""
         return sorted(f.name for f in (self.folder / "state" / "0").iterdir() if f.name.isdigit())
 
 
@@ -87,7 +87,7 @@ def counting(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterat
 
 
 def test_a_repartition_that_was_killed_is_as_if_it_had_not_begun(spark: SparkSession, counting: Count) -> None:
-    """Before its commit there is the old checkpoint only, which goes on with the old tasks, or with others again."""
+    """Before its commit only the old checkpoint exists, which resumes with the old tasks, or is repartitioned again."""
     counting.count(1)
     for tasks, killed in ((1, "commits"), (3, "commits"), (3, "offsets")):
         before = last(counting.folder, "commits")

@@ -1,4 +1,4 @@
-"""The join of two streams against a naive model of its rules; failures, and that it goes on after a stop."""
+"""The join of two streams against a naive model of its rules; failures, and resuming after a stop."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -55,7 +55,7 @@ def test_it_is_lifted_when_every_row_before_the_ends_is_in_its_operator(hold: An
     table.read(1, 10)
     table.arrive(0, 0)
     assert not barrier.isReady(NOW)
-    # Rows after the ends are not waited for, nor do they stand for others.
+    # Rows after the ends are not waited for, and do not count.
     table.read(1, 11)
     table.arrive(1, 11)
     assert not barrier.isReady(NOW)
@@ -100,7 +100,7 @@ def test_a_new_batch_goes_on_where_the_last_one_was(hold: Any) -> None:
 
 @pytest.mark.parametrize("order", [("A", "B"), ("B", "A")])
 def test_mirrors_in_executors_add_up(hold: Any, spark: SparkSession, order: tuple[str, str]) -> None:
-    """One reads all three rows and folds one of them, the other folds two; whoever reports first, the sums decide."""
+    """One reads all three rows and folds one of them, the other folds two; in any order of reports, the sums decide."""
     barrier = hold(1, {0: 3})
     Table(barrier, 1, {0: 0})
     reports = {"A": ([1, 0, 7, 3, 1], [1, 3, 1]), "B": ([], [1, 0, 2])}

@@ -39,7 +39,7 @@ class Authority:
 
     @property
     def server(self) -> ssl.SSLContext:
-        """What a server needs that asks its clients who they are."""
+        """The settings of a server that requires client certificates."""
         made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "trust.pem"))
         made.load_cert_chain(self.folder / "server.pem")
         made.verify_mode = ssl.CERT_REQUIRED

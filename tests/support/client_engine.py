@@ -51,7 +51,7 @@ ODD = [*[None] * 3, "Infinity", *[None] * 3, "+12026-07-01", *[None] * 5]
 
 
 class TypedRows(FakeRows):
-    """Rows of given columns."""
+    """Rows with these columns."""
 
     def __init__(
         self, query_id: str, columns: dict[str, SqlType], rows: Sequence[Any], push: bool = False, ending: str = ""

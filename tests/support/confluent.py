@@ -23,7 +23,8 @@ _MODERN = {"use.deprecated.format": False}
 
 
 class DescriptorClient(SchemaRegistryClient):
-    """A client whose registry gives the descriptor of a .proto text: Confluent's does so when asked, Apicurio's not."""
+    """A client whose registry returns the descriptor of a .proto text: Confluent's does so on request, Apicurio's
+    not."""
 
     def get_schema(
         self, schema_id: int, subject_name: str | None = None, fmt: str | None = None, **rest: Any

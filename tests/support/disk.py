@@ -7,7 +7,7 @@ import pytest
 
 
 class LimitedDisk:
-    """Limits the files of all connections that are made from now on; `limit` changes how many pages they may have.
+    """Limits the files of all connections opened from now on; `limit` changes how many pages they may have.
 
     A file may keep the pages that it has.
     """

@@ -97,7 +97,7 @@ OBSERVED: Entity = {
 
 
 class FakeRows:
-    """Rows of columns ID and NAME: given ones, then (if `push`) whatever `emit` is called with, until closed."""
+    """Rows of columns ID and NAME: initial ones, then (if `push`) those of `emit`, until closed."""
 
     names, types, schema = ("ID", "NAME"), (INTEGER, STRING), "`ID` INTEGER, `NAME` STRING"
 
@@ -154,7 +154,7 @@ class FakeInserter:
 
 
 class FakeEngine:
-    """Knows the stream ORDERS; remembers requests, queries and inserted rows."""
+    """Has the stream ORDERS; records requests, queries and inserted rows."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []

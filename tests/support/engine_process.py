@@ -78,7 +78,7 @@ class EngineProcess:
         return [(kind, s["name"]) for kind, s in listed if s["topic"] != self.processing_log]
 
     def _dropped(self, kind: str, name: str) -> bool:
-        """Drop a source; False where another one is made from it."""
+        """Drop a source; False if another one is derived from it."""
         try:
             self.execute(f"DROP {kind} {identifier(name)};")
         except RequestFailed:

@@ -1,4 +1,4 @@
-"""Golden files: cases by hand in front of `-- →` lines, answers by machine behind them; REWRITE=1 writes them anew."""
+"""Golden files: hand-written cases, each with its generated answer after `-- →`; REWRITE=1 writes the answers."""
 
 import os
 from collections.abc import Callable

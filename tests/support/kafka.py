@@ -18,7 +18,7 @@ LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILAB
 
 @dataclass(frozen=True, slots=True)
 class TopicRecord:
-    """One record as it stands in a topic."""
+    """One record of a topic."""
 
     key: bytes | None
     value: bytes | None
@@ -46,7 +46,7 @@ class BrokerClient:
         return f"{stem}-{uuid.uuid4().hex[:8]}"
 
     def create_topic(self, name: str = "", partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
-        """Create a topic, under a unique name if none is given, and return its name."""
+        """Create a topic, by default with a unique name, and return its name."""
         topic = name or self.unique()
         self.admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config or {}))])[topic].result()
         return topic
@@ -69,7 +69,7 @@ class BrokerClient:
         headers: Sequence[tuple[str, bytes | None]] = (),
         partition: int = -1,
     ) -> None:
-        """Send one record and wait until the broker has it; a mapping goes as JSON, timestamp 0 means now."""
+        """Write one record and wait for the acknowledgement; a mapping is sent as JSON, timestamp 0 means now."""
         self.send(topic, key, value, timestamp, headers, partition)
         self.flush()
 
@@ -99,7 +99,7 @@ class BrokerClient:
         assert self._producer.flush(PATIENCE) == 0, "the broker did not take every record"
 
     def ends(self, topic: str) -> int:
-        """How many records the topic was given so far, over all partitions; 0 where it does not exist yet."""
+        """The number of records written to the topic so far, over all partitions; 0 if it does not exist yet."""
         with _reader(self.bootstrap) as reader:
             partitions = [TopicPartition(topic, n) for n in range(self.topics().get(topic, 0))]
             return sum(_end(reader, partition) for partition in partitions)

@@ -1,4 +1,4 @@
-"""A server that asks for a login, in front of an engine that parses what it is sent and asks for the right."""
+"""A server that requires a login, in front of an engine that parses its requests and checks the rights."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

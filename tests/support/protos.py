@@ -1,4 +1,4 @@
-"""The files of tests/formats/protos: schemas with the columns that they stand for, and the row of an empty message."""
+"""The files of tests/formats/protos: schemas with the columns they translate to, and the row of an empty message."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A door before a schema registry: it asks for a name and password, has modes of subjects, and can be shut."""
+"""A proxy of a schema registry: it requires a name and password, has modes of subjects, and can be shut down."""
 
 import json
 import ssl
@@ -61,12 +61,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Tests say what went wrong, not what was asked."""
+        """No log of requests: tests report errors by themselves."""
 
 
 @contextmanager
 def registry_proxy(registry: str, tls: ssl.SSLContext | None = None) -> Iterator[RegistryProxy]:
-    """A gate that stands while the block runs."""
+    """A proxy that runs while the block runs."""
     with RegistryProxy(registry, tls) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made

@@ -18,11 +18,11 @@ class SeedWorld:
         self.name = self.topic.replace("-", "_").upper()
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        """Carry out statements, in which {t} stands for the topic and {n} for the source's name; their entities."""
+        """Execute statements, in which {t} is the topic and {n} the source's name; returns their entities."""
         return self.server.execute(text.replace("{t}", self.topic).replace("{n}", self.name))
 
     def records(self, count: int = 1, topic: str = "") -> list[TopicRecord]:
-        """The first records of a topic, of the test's own without one; {n} stands as in `sql`."""
+        """The first records of a topic, by default the test's own; {n} as in `sql`."""
         return self.kafka.consume_all(topic.replace("{n}", self.name) or self.topic, count, PATIENCE)
 
     def theirs(self, format: str, side: str = "value", topic: str = "") -> ConfluentSerde:

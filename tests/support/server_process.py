@@ -1,4 +1,4 @@
-"""`millstream server` in a process group of its own, asked over REST: it can be killed or frozen."""
+"""`millstream server` in a process group of its own, used over REST: it can be killed or frozen."""
 
 import contextlib
 import os

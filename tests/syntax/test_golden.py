@@ -1,4 +1,4 @@
-"""Data files: what statements print as, and what is said of those that are refused."""
+"""Data files: the printed form of statements, and the messages for those that are refused."""
 
 from pathlib import Path
 

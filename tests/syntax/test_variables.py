@@ -1,4 +1,4 @@
-"""Session variables: where they may stand, and what a value cannot do."""
+"""Session variables: where they are allowed, and what a value cannot contain."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_places_are_those_before_the_substitution() -> None:
     "text", ["SHOW '{}';".format("${x}" * 20), "SELECT {};".format("'${x}'," * 20), "${name}, " * 20]
 )
 def test_values_together_have_a_bound(text: str) -> None:
-    """A few letters that stand for many are not put in before they are counted."""
+    """A short text that expands to a long one is refused before it is expanded."""
     with pytest.raises(SqlSyntaxError, match="the values of variables have more than 1048576 characters here"):
         substitute(text, {"x": "y" * 60_000, "name": "z" * 60_000})
     assert len(substitute("'${x}${x}'", {"x": "y" * 60_000})) == 120_002

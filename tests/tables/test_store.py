@@ -1,4 +1,4 @@
-"""A table's store: the last row of each key and window, found by key, by range and by window, kept over a restart."""
+"""A table's store: the last row of each key and window, read by key, by range and by window; it survives a restart."""
 
 import sqlite3
 from collections.abc import Iterator

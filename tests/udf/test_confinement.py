@@ -112,7 +112,7 @@ print(said.seccomp, said.sentence)
 
 
 def test_what_a_kernel_refuses_is_said_and_may_be_required() -> None:
-    """A machine whose system calls nobody has listed stands for a kernel without seccomp."""
+    """A machine whose system calls are not listed behaves like a kernel without seccomp."""
     auto, required = (
         subprocess.run([sys.executable, "-c", UNKNOWN_PROCESSOR, mode], capture_output=True, text=True, check=False)
         for mode in ("auto", "required")

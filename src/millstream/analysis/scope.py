@@ -55,7 +55,7 @@ class NameScope:
         """The column that `reference` refers to. Raises StatementError if there is none, or more than one."""
         if not self.enabled(reference.name):
             raise StatementError(
-                f"the pseudo-column {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"
+                f"the pseudocolumn {reference.name} is disabled", reference.span, f"set {PLACES_ENABLED} to true"
             )
         matches = [c for c in self.columns if c.name == reference.name and _qualifies(reference, c)]
         if len({c.ref for c in matches}) > 1:

@@ -9,7 +9,7 @@ from millstream.client.errors import (
     MillstreamError,
     MissingPackage,
     RequestTimeout,
-    StatementError,
+    StatementRefused,
     UnexpectedAnswer,
 )
 from millstream.client.exchange import RetryPolicy
@@ -58,7 +58,7 @@ __all__ = [
     "RetryPolicy",
     "SourceInfo",
     "SourceResult",
-    "StatementError",
+    "StatementRefused",
     "StatementResult",
     "TopicInfo",
     "UnexpectedAnswer",

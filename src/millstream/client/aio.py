@@ -164,20 +164,20 @@ class AsyncConnection:
         return dict(parsed(response)["KsqlServerInfo"])
 
     async def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
-        """Execute statements other than queries; see Connection.execute. Raises StatementError."""
+        """Execute statements other than queries; see Connection.execute. Raises StatementRefused."""
         exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
         results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
     async def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPullRows:
-        """The rows of a SELECT over the present data. Raises StatementError."""
+        """The rows of a SELECT over the present data. Raises StatementRefused."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         lines = self._lines(exchange)
         return AsyncPullRows(lines, await _header(lines))
 
     async def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementError."""
+        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         lines = self._lines(exchange)
         return AsyncPushRows(lines, await _header(lines), self.close_query)
@@ -194,7 +194,7 @@ class AsyncConnection:
         *,
         properties: Mapping[str, Any] | None = None,
     ) -> list[Acknowledgement]:
-        """Write rows to a stream or table; see Connection.insert. Raises InsertError, StatementError."""
+        """Write rows to a stream or table; see Connection.insert. Raises InsertError, StatementRefused."""
         acks = [ack async for ack in self.insert_stream(target, rows, properties=properties)]
         require_written(acks)
         return acks

@@ -89,7 +89,7 @@ class Connection:
     def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
         """Execute statements other than queries, and return the answers of those that have one.
 
-        Each call is a session: SET and DEFINE apply until its end. Raises StatementError for the first statement that
+        Each call is a session: SET and DEFINE apply until its end. Raises StatementRefused for the first statement that
         is refused; those before it were executed.
         """
         exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
@@ -98,12 +98,12 @@ class Connection:
         return results
 
     def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PullRows:
-        """The rows of a SELECT over the present data. Raises StatementError."""
+        """The rows of a SELECT over the present data. Raises StatementRefused."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         return PullRows(self._lines(exchange))
 
     def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementError."""
+        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
         return PushRows(self._lines(exchange), self.close_query)
 
@@ -117,7 +117,7 @@ class Connection:
     ) -> list[Acknowledgement]:
         """Write rows, each a mapping of column to value, to a stream or table; they are in Kafka when this returns.
 
-        All rows are sent; raises InsertError if some were refused, StatementError if the target cannot be written to.
+        All rows are sent; raises InsertError if some were refused, StatementRefused if the target cannot be written to.
         """
         acks = list(self.insert_stream(target, rows, properties=properties))
         require_written(acks)
@@ -128,7 +128,7 @@ class Connection:
     ) -> Iterator[Acknowledgement]:
         """Write the rows of `rows` in batches, and yield the acknowledgement of each, refused or not.
 
-        Raises StatementError if the target cannot be written to.
+        Raises StatementRefused if the target cannot be written to.
         """
         session, start = self._session.plus(properties), 0
         for batch in batches(rows):

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from millstream.client.connection import Connection
 from millstream.client.connection import connect as connect_client
-from millstream.client.errors import ConnectionFailed, MillstreamError, RequestTimeout, StatementError
+from millstream.client.errors import ConnectionFailed, MillstreamError, RequestTimeout, StatementRefused
 from millstream.client.literals import WrongParameters, bound
 from millstream.client.pull import PullRows, PushRows
 from millstream.client.results import ListResult, Result
@@ -270,7 +270,7 @@ def translated() -> Iterator[None]:
     """Converts the client's errors to those of PEP 249."""
     try:
         yield
-    except StatementError as error:
+    except StatementRefused as error:
         kind = OperationalError if error.code >= 50000 else ProgrammingError
         refused = kind(error.message)
         refused.code = error.code

@@ -32,7 +32,7 @@ class MissingPackage(MillstreamError):
     """A result is requested in a type of a package that is not installed."""
 
 
-class StatementError(MillstreamError):
+class StatementRefused(MillstreamError):
     """The server refused a statement: `code` (docs/rest-api.md#errors), `message`, `statement` ("" if unknown).
 
     `entities` are the answers, as JSON objects, of the statements of the request that were executed before it.
@@ -63,10 +63,10 @@ def require_written(acks: Sequence[Acknowledgement]) -> None:
         raise InsertError(failed, len(acks) - len(failed))
 
 
-def statement_error(body: Mapping[str, Any]) -> StatementError:
+def statement_refused(body: Mapping[str, Any]) -> StatementRefused:
     """The error in a JSON object of the server."""
     message = str(body.get("message", "the server gave no reason"))
-    return StatementError(
+    return StatementRefused(
         body.get("error_code", 0), message, body.get("statementText") or "", body.get("entities") or ()
     )
 

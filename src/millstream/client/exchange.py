@@ -11,7 +11,7 @@ import httpx
 import orjson
 
 from millstream.client.acknowledgements import insert_body
-from millstream.client.errors import MillstreamError, UnexpectedAnswer, statement_error
+from millstream.client.errors import MillstreamError, UnexpectedAnswer, statement_refused
 from millstream.client.values import wire_value
 
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
@@ -170,12 +170,12 @@ def _error_of(status: int, content: bytes, url: str) -> MillstreamError:
     except ValueError:
         body = None
     if isinstance(body, dict) and "message" in body:
-        return statement_error({"error_code": status * 100, **body})
+        return statement_refused({"error_code": status * 100, **body})
     return UnexpectedAnswer(status, f"{url} answered {status} and no JSON of an error: is it a millstream?")
 
 
 def parsed(response: httpx.Response) -> Any:
-    """The JSON of a response that has been read. Raises StatementError, UnexpectedAnswer."""
+    """The JSON of a response that has been read. Raises StatementRefused, UnexpectedAnswer."""
     if not response.is_success:
         raise failure(response)
     try:

@@ -13,7 +13,7 @@ from millstream.client.rows import AnswerHeader, DescribedRows, Row
 class RowIterator(DescribedRows):
     """Rows as named tuples; a context manager that ends the query with its block.
 
-    Iterating raises StatementError if the query fails midway, ConnectionFailed if the connection breaks off.
+    Iterating raises StatementRefused if the query fails midway, ConnectionFailed if the connection breaks off.
     """
 
     def __init__(self, lines: Generator[bytes, None, None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from millstream.client.errors import statement_error
+from millstream.client.errors import statement_refused
 from millstream.client.types import ColumnType, parse_type
 from millstream.client.values import holds_decimal, nullable, reader
 
@@ -37,7 +37,7 @@ class AnswerHeader:
     """The first line of an answer: the query's id, its columns and their types; it also parses the lines after it."""
 
     def __init__(self, line: bytes) -> None:
-        """Raises StatementError if the line is an error."""
+        """Raises StatementRefused if the line is an error."""
         body = checked_object(line)
         self.query_id: str = str(body.get("queryId") or "")
         self.columns: tuple[str, ...] = tuple(body.get("columnNames", ()))
@@ -49,7 +49,7 @@ class AnswerHeader:
         self._loads: Callable[[bytes], Any] = _loads_exactly if exact else orjson.loads
 
     def row(self, line: bytes) -> Row:
-        """The row of a line. Raises StatementError if the line is the error that ends the query."""
+        """The row of a line. Raises StatementRefused if the line is the error that ends the query."""
         if line.startswith(b"{"):
             checked_object(line)
         values = self._loads(line)
@@ -59,10 +59,10 @@ class AnswerHeader:
 
 
 def checked_object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line. Raises StatementError if it is an error."""
+    """The JSON object of a line. Raises StatementRefused if it is an error."""
     body: dict[str, Any] = orjson.loads(line)
     if "error_code" in body:
-        raise statement_error(body)
+        raise statement_refused(body)
     return body
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from millstream.client import dbapi
-from millstream.client.errors import StatementError
+from millstream.client.errors import StatementRefused
 from millstream.client.results import ListResult, Result, SourceResult
 from millstream.client.types import ColumnType
 from millstream.model.names import RESERVED, quoted
@@ -129,7 +129,7 @@ class MillstreamDialect(DefaultDialect):
         exact = name.upper() if name == name.lower() else name
         try:
             (source,) = _answers(connection, f"DESCRIBE {quoted(exact)};")
-        except StatementError as error:
+        except StatementRefused as error:
             raise NoSuchTableError(name) from error
         if not isinstance(source, SourceResult):
             raise NoSuchTableError(name)
@@ -147,7 +147,7 @@ def sql_type(type: ColumnType) -> types.TypeEngine[Any]:
 
 
 def _answers(connection: Connection, statements: str) -> list[Result]:
-    """The typed answers of statements, through the client of SQLAlchemy's connection. Raises StatementError."""
+    """The typed answers of statements, through the client of SQLAlchemy's connection. Raises StatementRefused."""
     driver: Any = connection.connection.driver_connection
     results: list[Result] = driver.client.execute(statements)
     return results

@@ -15,7 +15,7 @@ from millstream.catalog.functions import UserFunction
 from millstream.engine.context import EngineContext
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
-from millstream.engine.kafka import KafkaClient, reason
+from millstream.engine.kafka import KafkaClient, misconfigured, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.schemas import RegistryAccess
@@ -24,7 +24,6 @@ from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.trimming import Trimmer
-from millstream.model.secrets import without_values
 from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
@@ -169,9 +168,7 @@ def _kafka(settings: Mapping[str, str]) -> KafkaClient:
     try:
         return KafkaClient(settings)
     except KafkaException as failure:
-        raise EngineCannotStart(
-            f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
-        ) from None
+        raise EngineCannotStart(misconfigured(failure, settings)) from None
 
 
 def _functions(settings: Mapping[str, str]) -> dict[str, UserFunction]:

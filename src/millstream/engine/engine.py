@@ -47,11 +47,11 @@ class MillstreamEngine:
     # ------------------------------------------------------------ statements
 
     def execute(self, request: Request) -> list[Entity]:
-        """See api.Engine."""
+        """Execute statements other than queries, in order; see docs/rest-api.md. Raises RequestFailed."""
         return execute.execute(request, self._context)
 
     def query(self, request: Request) -> Rows:
-        """See api.Engine."""
+        """Start the only SELECT in the request's text. Raises RequestFailed."""
         execute.catch_up(request.sequence, self._context)
         context = execute.only(request, self._context)
         if not isinstance(context.statement, tree.QueryStatement):
@@ -60,7 +60,7 @@ class MillstreamEngine:
             return transient.start(context, self._context)
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
-        """See api.Engine."""
+        """The lines of the only PRINT in the request's text. Raises RequestFailed."""
         context = execute.only(request, self._context)
         if not isinstance(context.statement, tree.Print):
             raise RequestFailed(40000, "this is not a PRINT statement", context.text)
@@ -69,18 +69,18 @@ class MillstreamEngine:
         return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
 
     def is_print(self, request: Request) -> bool:
-        """See api.Engine."""
+        """True if the request's only statement is a PRINT. Raises RequestFailed if it does not parse."""
         return isinstance(execute.only(request, self._context).statement, tree.Print)
 
     def close_query(self, query_id: str) -> bool:
-        """See api.Engine."""
+        """End a running push query; False if there is none of that id."""
         query = self._context.push.get(query_id)
         if query is not None:
             query.close()
         return query is not None
 
     def inserter(self, target: str, properties: Mapping[str, Any], missing_right: MissingRight) -> Inserter:
-        """See api.Engine."""
+        """A writer of rows to `target`. Raises RequestFailed if it cannot be written to, or a right is missing."""
         session = RequestSession(Request("", properties), self._context.server)
         writer = RowWriter(target, session, self._context)
         missing = missing_right(tree.InsertValues(writer.source.name, (), ()), self.catalog)
@@ -91,7 +91,7 @@ class MillstreamEngine:
     # ------------------------------------------------------------ facts about the server
 
     def info(self) -> Entity:
-        """See api.Engine."""
+        """The body of GET /info: version, Kafka cluster, service id and status."""
         body = {
             "version": version("millstream"),
             "kafkaClusterId": self._cluster,
@@ -101,7 +101,8 @@ class MillstreamEngine:
         return {"KsqlServerInfo": body}
 
     def health(self) -> Entity:
-        """See api.Engine. Beside ksqlDB's three details, each loop of the server that fails, and why."""
+        """The body of GET /healthcheck: ksqlDB's three details, and each loop of the server that is failing, with the
+        reason."""
         context = self._context
         loops = context.loops.health()
         errors = {name: health.error for name, health in loops.items() if health.error}
@@ -137,22 +138,22 @@ class MillstreamEngine:
         return self._context.loops.fatal()
 
     def kill(self) -> None:
-        """See api.Engine."""
+        """End the engine's JVM at once, as a crash would."""
         self._context.spark.kill()
 
     def status(self, command_id: str) -> Entity | None:
-        """See api.Engine."""
+        """The status of a command by its id, type/name/action; None if it is unknown."""
         desired = _plain(command_id)
         matching = (status for path, status in self._context.state.statuses.items() if _plain(path) == desired)
         status = next(matching, None)
         return None if status is None else build.status_body(status)
 
     def statuses(self) -> dict[str, str]:
-        """See api.Engine."""
+        """The state of every command, by its id."""
         return {path: status.state for path, status in self._context.state.statuses.items()}
 
     def is_valid_property(self, name: str) -> bool:
-        """See api.Engine."""
+        """True if a session may set the property. Raises RequestFailed with 40000 and the reason if not."""
         try:
             check_session(name, None, self._context.server)
         except SettingRefused as refused:
@@ -160,12 +161,13 @@ class MillstreamEngine:
         return True
 
     def cluster_status(self) -> Entity:
-        """See api.Engine. Nothing is kept on a server but what Spark's checkpoints and Kafka have."""
+        """The body of GET /clusterStatus: this server only, since no other server has copies of its state."""
         alive = {"hostAlive": True, "lastStatusUpdateTimeMs": 0, "activeStandbyPerQuery": {}, "hostStoreLags": {}}
         return {"clusterStatus": {self._context.host: alive}}
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
-        """See api.Engine."""
+        """Stop all queries, delete the sink topics that match the patterns, and the command topic. Raises
+        RequestFailed."""
         doomed_names = [_pattern(text) for text in delete_topics]
         state, kafka = self._context.state, self._context.kafka
         if state.desired:

@@ -79,13 +79,13 @@ class RowWriter:
             )
 
     def insert(self, row: Mapping[str, Any]) -> None:
-        """See api.Inserter."""
+        """Write a row (column name → JSON value) and wait for the acknowledgement. Raises RequestFailed."""
         failure = self.insert_all([row])[0]
         if failure is not None:
             raise failure
 
     def insert_all(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[RequestFailed | None]:
-        """See api.Inserter."""
+        """Write rows in order and wait for all acknowledgements; for each row None, or why it was refused."""
         records = self._records(rows)
         sent = [r for r in records if not isinstance(r, RequestFailed)]
         outcomes = iter(self._written(sent))
@@ -107,7 +107,7 @@ class RowWriter:
         return None
 
     def close(self) -> None:
-        """See api.Inserter."""
+        """No effect: the engine's producer stays open."""
 
     def _records(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Bytes, Bytes, int] | RequestFailed]:
         """The record of each row, or why it has none; all valid rows are encoded in one call."""

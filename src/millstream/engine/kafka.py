@@ -31,6 +31,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.catalog.facts import TopicFacts
+from millstream.model.secrets import without_values
 from millstream.model.settings import CLIENT_PREFIXES
 
 LOG = logging.getLogger(__name__)
@@ -356,13 +357,18 @@ def _answer(future: "Future[Any]") -> Any:
 
 
 def _unless_gone(future: "Future[Any]") -> Any:
-    """What the admin client answers, None for what is not there, or has no leader now. Raises KafkaException."""
+    """The admin client's answer; None if the topic is absent or has no leader now. Raises KafkaException."""
     try:
         return _answer(future)
     except KafkaException as failure:
         if failure.args[0].code() not in (ERROR_UNKNOWN, *LEADERLESS):
             raise
         return None
+
+
+def misconfigured(failure: KafkaException, settings: Mapping[str, str]) -> str:
+    """The message when a client cannot be created because of its own settings; without their secret values."""
+    return f"a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
 
 
 def reason(failure: KafkaException) -> str:

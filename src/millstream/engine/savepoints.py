@@ -5,8 +5,8 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.model.errors import StatementError
-from millstream.model.names import did_you_mean
 from millstream.model.settings import SETTINGS
+from millstream.plan.statements import running_query
 from millstream.syntax import tree
 
 
@@ -15,10 +15,8 @@ def take(statement: tree.TakeSavepoint, context: StatementContext, engine: Engin
 
     Raises StatementError if that is not possible.
     """
-    at, desired = statement.span, engine.state.desired
-    id = next((id for id in desired if id.upper() == statement.query.upper()), None)
-    if id is None:
-        raise StatementError(f"Unknown queryId: {statement.query}", at, did_you_mean(statement.query, desired))
+    at = statement.span
+    id = running_query(statement.query, "save", at, engine.state.catalog)
     valid = SETTINGS[SAVEPOINT].valid
     if not statement.name or valid.read(statement.name) is None:
         raise StatementError(f"'{statement.name}' is not a valid savepoint name", at, f"valid is {valid.words}")

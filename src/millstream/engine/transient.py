@@ -145,19 +145,17 @@ class PushQuery(ClientQuery, ClosableQuery):
         if self._limit == 0:
             return
         settings, kafka = context.settings, self._context.kafka
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
             starts = {s.topic: kafka.ends(s.topic) for s in query.sources if not from_beginning(s, settings)}
             kafka.create(self._topic, 1, 1, KEPT)
             self._running = self._context.spark.push(query.plan, self.query_id, self._topic, settings, starts)
-        except BaseException:
-            # Also on KeyboardInterrupt: the query must not stay registered.
-            self.close()
-            raise
+            on_failure.pop_all()
         if self._closed.is_set():
             self._running.abort()
 
     def __iter__(self) -> Iterator[list[Any] | None]:
-        """See api.Rows."""
+        """Yield the rows as JSON values, at times None while none arrives, until LIMIT or `close`."""
         left = self._limit
         with ExitStack() as stack:
             stack.callback(self.close)
@@ -185,7 +183,7 @@ class PushQuery(ClientQuery, ClosableQuery):
             raise RequestFailed(50000, f"the query failed: {why}", self.statement)
 
     def close(self) -> None:
-        """See api.Rows."""
+        """End the query and delete its topic; may be called by any thread, and more than once."""
         with self._closing:
             if self._closed.is_set():
                 return
@@ -225,7 +223,7 @@ class TablePullQuery(ClientQuery):
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
-        """See api.Rows."""
+        """Yield the rows as JSON values, up to LIMIT."""
         try:
             for record in self._context.spark.rows(self._asked, self._store):
                 if self._closed.is_set():
@@ -235,7 +233,7 @@ class TablePullQuery(ClientQuery):
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
     def close(self) -> None:
-        """See api.Rows."""
+        """Stop reading rows; may be called by any thread, and more than once."""
         self._closed.set()
 
 
@@ -251,7 +249,7 @@ class StreamPullQuery(ClientQuery):
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[list[Any] | None]:
-        """See api.Rows."""
+        """Yield the rows as JSON values, at times None while none arrives, up to LIMIT."""
         limit, emitted = self._query.plan.limit, 0
         if limit == 0:
             self.ending = LIMIT_REACHED
@@ -269,5 +267,5 @@ class StreamPullQuery(ClientQuery):
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
     def close(self) -> None:
-        """See api.Rows."""
+        """End the query; may be called by any thread, and more than once."""
         self._closed.set()

@@ -544,10 +544,10 @@ def _(statement: tree.ControlQuery, context: PlanningContext) -> Outcome:
 def _controlled(statement: tree.ControlQuery, catalog: Catalog) -> tuple[str, ...]:
     if statement.query is None:
         return tuple(q for q, query in catalog.queries.items() if query.kind is not QueryKind.CREATE_SOURCE_TABLE)
-    return (_running_query(statement.query, statement.verb.value.lower(), statement.span, catalog),)
+    return (running_query(statement.query, statement.verb.value.lower(), statement.span, catalog),)
 
 
-def _running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
+def running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
     """The query's id as spelled in the catalog. Raises StatementError if there is no such running query."""
     known = next((q for q in catalog.queries if q.upper() == id.upper()), None)
     if known is None:
@@ -559,7 +559,7 @@ def _running_query(id: str, verb: str, at: Span, catalog: Catalog) -> str:
 
 @_outcome.register
 def _(statement: tree.AlterQuery, context: PlanningContext) -> Outcome:
-    id = _running_query(statement.query, "alter", statement.span, context.catalog)
+    id = running_query(statement.query, "alter", statement.span, context.catalog)
     if statement.tasks < 1:
         raise StatementError(f"query {id} cannot have {statement.tasks} tasks", statement.span, "it needs at least one")
     message = f"Query {id}: its state is shared by {statement.tasks} task{'s' * (statement.tasks != 1)}."

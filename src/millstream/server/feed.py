@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from typing import Any, Generic, TypeVar
 
+from millstream.server.errors import failure
+
 T = TypeVar("T")
 AHEAD = 1000
 
@@ -25,7 +27,7 @@ class Feed(Generic[T]):
         threading.Thread(target=self._read, name="rows", daemon=True).start()
 
     async def batches(self) -> AsyncIterator[list[T]]:
-        """Yields the items that have arrived since the last batch; ends with the source, or raises its exception."""
+        """Yields the items that have arrived since the last batch; ends with the source. Raises RequestFailed."""
         while not (self._ended and not self._waiting):
             await self._arrived.wait()
             self._arrived.clear()
@@ -58,8 +60,8 @@ class Feed(Generic[T]):
             for item in self._source:
                 if not self._put(item):
                     break
-        except Exception as error:  # noqa: BLE001  the edge of the thread: the event loop raises it again
-            self._error = self._error or error
+        except Exception as error:  # noqa: BLE001  a query may fail in any way; `batches` raises it as RequestFailed
+            self._error = self._error or failure(error)
         self._ended = True
         self._wake()
         if isinstance(self._source, Generator):

@@ -168,7 +168,7 @@ def insert(inserter: Inserter, lines: Sequence[bytes]) -> Sequence[RequestFailed
 def _insert_all(inserter: Inserter, rows: Sequence[dict[str, Any]]) -> Sequence[RequestFailed | None]:
     try:
         return inserter.insert_all(rows) if rows else []
-    except Exception as error:  # noqa: BLE001  the edge: what breaks all of them is told for each
+    except Exception as error:  # noqa: BLE001  an error that affects all rows is acknowledged for each
         return [failure(error)] * len(rows)
 
 

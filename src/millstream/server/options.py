@@ -8,8 +8,7 @@ from ssl import SSLContext
 
 from confluent_kafka import KafkaException
 
-from millstream.engine.kafka import KafkaClient, reason
-from millstream.model.secrets import without_values
+from millstream.engine.kafka import KafkaClient, misconfigured
 from millstream.model.settings import SettingRefused, checked, effective, words
 from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
@@ -89,9 +88,7 @@ def _audit_topic(topic: str, settings: Mapping[str, str]) -> AuditTopic:
         kafka = KafkaClient(of_engine(settings))
         return AuditTopic(topic, kafka, int(settings["ksql.internal.topic.replicas"]))
     except KafkaException as failure:
-        raise SetupError(
-            f"no audit topic: a setting of Kafka's clients is wrong: {without_values(reason(failure), settings)}"
-        ) from None
+        raise SetupError(f"no audit topic: {misconfigured(failure, settings)}") from None
 
 
 def of_engine(properties: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from millstream.engine.api import Rows
+from millstream.engine.api import RequestFailed, Rows
 from millstream.engine.entities.types import described
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
@@ -35,7 +35,7 @@ async def socket_query(socket: WebSocket) -> None:
         note(socket.scope, statement=statements.text)
         query = replace(statements, missing_right=principal_of(socket).missing)
         started = await work.run(lambda: start(query, work))
-    except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
+    except Exception as error:  # noqa: BLE001  like on_failure for HTTP: any error of a request is sent to the client
         note(socket.scope, error=failure(error).message)
         await _close(socket, REFUSED, failure(error).message)
     else:
@@ -61,8 +61,8 @@ async def _send(socket: WebSocket, started: Rows | Printing, feed: Feed[Any]) ->
                 await socket.send_text(message)
     except WebSocketDisconnect:
         pass
-    except Exception as error:  # noqa: BLE001  the edge: a socket has no other way to hear it
-        await _close(socket, BROKEN, failure(error).message)
+    except RequestFailed as refusal:
+        await _close(socket, BROKEN, refusal.message)
     else:
         await _close(socket, DONE, "done")
 

@@ -8,9 +8,9 @@ from anyio.abc import TaskGroup
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from millstream.engine.api import RequestFailed
 from millstream.server.audit import note
 from millstream.server.context import ServerContext
-from millstream.server.errors import failure
 from millstream.server.feed import Feed
 from millstream.server.framing import Framing
 
@@ -40,8 +40,7 @@ class StreamedResponse(Response):
         try:
             async for batch in self._feed.batches():
                 await send(part(self._framing.items(batch)))
-        except Exception as error:  # noqa: BLE001  the edge: what breaks midway is the answer's last line
-            refusal = failure(error)
+        except RequestFailed as refusal:
             note(scope, error=refusal.message)
             await send(part(self._framing.error(refusal)))
         else:

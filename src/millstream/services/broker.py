@@ -79,7 +79,7 @@ class BrokerProcess(Service):
         return self.address
 
     def command(self, progress: Progress | None) -> list[str | Path]:
-        """See Service.command; the first time, this formats the storage folder."""
+        """The broker's command line; the first time, formats its storage folder. Raises SetupError."""
         program, files = java(), jars.fetch("broker", progress)
         classpath = os.pathsep.join(map(str, files))
         self._write_settings()

@@ -71,16 +71,15 @@ class Child:
     def wait_until(self, ready: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Return once `ready()`. Raises SetupError if the child ends first or takes too long; any error stops it."""
         deadline = time.monotonic() + patience
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(self.stop)
             while not ready():
                 if not self.running:
                     raise self._failure("ended while starting")
                 if time.monotonic() > deadline:
                     raise self._failure(f"was not ready after {patience:.0f} s")
                 time.sleep(0.05)
-        except BaseException:  # Ctrl-C too
-            self.stop()
-            raise
+            on_failure.pop_all()
 
     def stop(self) -> None:
         """Terminate the child and wait for it; if that takes too long, it is killed with everything it has started."""

@@ -9,7 +9,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -102,13 +102,12 @@ def _download(missing: Sequence[Artifact], folder: Path, progress: Progress) -> 
 
 
 def _all_or_first_error(source: _Source, queue: Sequence[Artifact]) -> None:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        try:
-            for done in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
-                done.result()
-        except BaseException:  # also KeyboardInterrupt: otherwise leaving the pool waits for the whole queue
-            source.stop.set()
-            raise
+    with ThreadPoolExecutor(AT_ONCE) as pool, ExitStack() as on_failure:
+        # Otherwise leaving the pool after an error, or Ctrl-C, would wait for the whole queue.
+        on_failure.callback(source.stop.set)
+        for done in as_completed([pool.submit(_one, source, artifact) for artifact in queue]):
+            done.result()
+        on_failure.pop_all()
 
 
 def _client() -> httpx.Client:

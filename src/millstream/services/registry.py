@@ -31,7 +31,7 @@ class RegistryProcess(Service):
         return f"http://{self.address}{API}"
 
     def command(self, progress: Progress | None) -> list[str | Path]:
-        """See Service.command; the first time, this downloads 109 MB."""
+        """The registry's command line; the first time, downloads 109 MB. Raises SetupError."""
         program = unpacked(jars.fetch("registry", progress)[0])
         settings = {
             "quarkus.http.host": self.host,

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +23,7 @@ from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
 from millstream.tester.environment import LiveEnvironment
 from millstream.tester.play import PlacedRecord, PlayResult, refused
-from millstream.tester.runner import Verdict
+from millstream.tester.runner import Verdict, judged
 from millstream.tester.script import RecordFeed, Script, script
 from millstream.tester.topic_renaming import original
 
@@ -134,12 +133,7 @@ def run_live(
 def _verdict(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> Verdict:
-    began = perf_counter()
-    try:
-        reason = _reason(case, name, environment, bounded, defaults)
-    except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
-        reason = f"{type(error).__name__}: {error}"
-    return Verdict(case, reason, perf_counter() - began)
+    return judged(case, lambda: _reason(case, name, environment, bounded, defaults))
 
 
 def _reason(

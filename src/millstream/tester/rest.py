@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -27,7 +28,7 @@ from millstream.tester.answers import difference, subset
 from millstream.tester.cases import ConformanceCase, Json
 from millstream.tester.check import differences
 from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
-from millstream.tester.runner import Verdict
+from millstream.tester.runner import Verdict, judged
 
 # The longest time until an answer is as expected: queries start in the background.
 PATIENCE = 180.0
@@ -88,14 +89,9 @@ def site(url: str, bootstrap: str, registry: str) -> RestSite:
 def run_cases(cases: Sequence[ConformanceCase], site: RestSite, defaults: Mapping[str, str]) -> Iterator[Verdict]:
     """Play the cases one after the other on an empty server; it is emptied after each."""
     for case in cases:
-        began = time.perf_counter()
-        try:
-            reason = _reason(case, site, defaults)
-        except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
-            reason = f"{type(error).__name__}: {error}"
-        finally:
-            _clear(site)
-        yield Verdict(case, reason, time.perf_counter() - began)
+        verdict = judged(case, partial(_reason, case, site, defaults))
+        _clear(site)
+        yield verdict
 
 
 def _reason(case: ConformanceCase, site: RestSite, defaults: Mapping[str, str]) -> str:

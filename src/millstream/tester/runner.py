@@ -1,7 +1,7 @@
 """Runs cases, with one verdict for each; a failing case never fails the run."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -45,10 +45,15 @@ def run_cases(
 
 def verdict(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
     """Play one case and return its verdict."""
+    return judged(case, lambda: _reason(case, bounded, defaults))
+
+
+def judged(case: ConformanceCase, play: Callable[[], str]) -> Verdict:
+    """The verdict of a case whose differences `play` returns, "" for none."""
     began = perf_counter()
     try:
-        reason = _reason(case, bounded, defaults)
-    except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
+        reason = play()
+    except Exception as error:  # noqa: BLE001  any error of the engine is this case's verdict, and ends no other case
         reason = f"{type(error).__name__}: {error}"
     return Verdict(case, reason, perf_counter() - began)
 

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from millstream.udf.code import FILE, BadCode, Code, loaded
 from millstream.udf.confinement import TO_WRITE, Confinement, ConfinementMissing, ConfinementOptions, confine
@@ -50,6 +50,7 @@ class WorkerLimits:
     clock: float
 
 
+T = TypeVar("T")
 Call = Callable[[int, bytes], bytes]
 
 
@@ -70,14 +71,25 @@ def main(**options: Any) -> None:
     source = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     document = json.loads(_frame(source) or b"{}")
-    try:
-        _confine(megabytes, confinement)
-        call = prepared(document)
-    except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
-        _answer(answers, GONE + explained(failure, document["text"]))
+    call = _attempted(lambda: _confined(document, megabytes, confinement))
+    if isinstance(call, BaseException):
+        _answer(answers, GONE + explained(call, document["text"]))
         return
     _answer(answers, OK)
     _serve(source, answers, call, document["text"], limits)
+
+
+def _attempted(run: Callable[[], T]) -> T | BaseException:
+    """The result of the user's code, or what it raises; also SystemExit, which must not end the process."""
+    try:
+        return run()
+    except BaseException as failure:  # noqa: BLE001  user code may raise anything, which is reported to its author
+        return failure
+
+
+def _confined(document: dict[str, Any], megabytes: int, options: ConfinementOptions) -> Call:
+    _confine(megabytes, options)
+    return prepared(document)
 
 
 def _confine(megabytes: int, options: ConfinementOptions) -> Confinement:
@@ -175,19 +187,21 @@ def _serve(source: BinaryIO, answers: BinaryIO, call: Call, text: str, limits: W
 
 def _timed(call: Call, frame: bytes, text: str, limits: WorkerLimits) -> bytes:
     """The answer to a call, which is interrupted when its time is over."""
+    result = _attempted(lambda: _within_limits(call, frame, limits))
+    if isinstance(result, Expired | MemoryError):
+        return GONE + explained(result, text, limits)
+    return ERROR + explained(result, text) if isinstance(result, BaseException) else OK + result
+
+
+def _within_limits(call: Call, frame: bytes, limits: WorkerLimits) -> bytes:
+    # The signal is repeated in case the function catches the first exception.
+    signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
+    signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
     try:
-        # The signal is repeated in case the function catches the first exception.
-        signal.setitimer(signal.ITIMER_PROF, limits.processor, 0.1)
-        signal.setitimer(signal.ITIMER_REAL, limits.clock, 0.1)
-        try:
-            return OK + call(frame[0], frame[1:])
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    except (Expired, MemoryError) as failure:
-        return GONE + explained(failure, text, limits)
-    except BaseException as failure:  # noqa: BLE001 - it is the text's author who hears of it
-        return ERROR + explained(failure, text)
+        return call(frame[0], frame[1:])
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def explained(failure: BaseException, text: str, limits: WorkerLimits | None = None) -> bytes:
