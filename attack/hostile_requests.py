@@ -10,8 +10,13 @@ POSTED = ("/query", "/query-stream", "/close-query", "/inserts-stream", "/ksql/t
 ASKED = (
     *("/info", "/healthcheck", "/status", "/status/stream/X/create", "/is_valid_property/%00", "/nowhere"),
     *("/ws/query", "//ksql", "/ksql/", "/%2e%2e/ksql", "/clusterStatus", "/v1/metadata", "/chc/ready"),
-    *("/", "/metrics", "/page/live", "/page/live?have=%00", "/page/records/nothing?count=1e9"),
-    *("/page/records/%00", "/page/static/..%2fapp.py"),
+    *(
+        "/metrics",
+        "/page/live?have=x",
+        "/page/records/%00?count=2",
+        "/page/static/..%2f..%2fapp.py",
+        "/page/records/orders",
+    ),
 )
 METHODS = ("GET", "POST", "PUT", "OPTIONS", "HEAD", "TRACE", "PATCH")
 TYPES = (

@@ -14,7 +14,7 @@ const SHOWN_TROUBLES = 4;
 const FILTERS = [["all", "All"], ["failing", "Failing"], ["lagging", "Lagging"], ["dropping", "Bad records"], ["paused", "Paused"]];
 
 const model = new Model();
-const state = {view: "flow", filter: "all", find: "", selected: "", tag: null, timer: null, isStale: true};
+const state = {view: "flow", filter: "all", find: "", selected: "", tag: null, body: null, timer: null, isStale: true};
 const actions = {select, poll, edit};
 const graph = new Graph(byId("graph"), select);
 const detail = new Detail(byId("detail"), model, actions);
@@ -30,14 +30,15 @@ async function poll() {
   try {
     const have = model.position === null ? "" : `?have=${model.position}`;
     const answer = document.hidden && model.server ? null : await changed(`/page/live${have}`, state.tag);
-    if (answer) {
-      state.tag = answer.tag;
-      const isNew = model.take(answer.body, Date.now());
+    if (answer) Object.assign(state, answer);
+    // Where nothing has changed, the rates have: to nothing.
+    if (state.body && !document.hidden) {
+      const isNew = model.take(state.body, Date.now());
       if (isNew && have && lacksText()) state.tag = null, (model.position = null), (pause = 0);
       state.isStale ||= isNew;
     }
     document.body.classList.remove("away");
-    if (answer) show();
+    if (model.server) show();
   } catch (error) {
     document.body.classList.add("away");
     setText(byId("server"), `no answer: ${error.message}`);
