@@ -133,7 +133,7 @@ def test_errors(connection: dbapi.DbConnection) -> None:
     with pytest.raises(dbapi.NotSupportedError, match="no transactions"):
         connection.rollback()
     connection.commit()
-    with pytest.raises(dbapi.ProgrammingError, match="no address"):
+    with pytest.raises(dbapi.ProgrammingError, match="not the address"):
         dbapi.connect("ftp://x")
 
 
