@@ -61,14 +61,14 @@ def throughput(
 
 def one_pass(engine: Peer | Millstream, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
     """Run the engine over the backlog once; RuntimeError when answers are missing or wrong."""
-    wanted = records // 2 if workload == "stream-join" else records
+    expected = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:
         if engine.once:
-            answers, ended = wait_for_committed(topics, wanted, PATIENCE, running.alive)
+            answers, ended = wait_for_committed(topics, expected, PATIENCE, running.alive)
         else:
-            answers, ended = wait_for_records(topics, wanted, PATIENCE, running.alive), 0.0
-    if answers < wanted:
-        raise RuntimeError(f"{engine.name} gave {answers} of {wanted} answers to {workload}")
+            answers, ended = wait_for_records(topics, expected, PATIENCE, running.alive), 0.0
+    if answers < expected:
+        raise RuntimeError(f"{engine.name} gave {answers} of {expected} answers to {workload}")
     check(engine.name, workload, sample(topics, SAMPLE), keys)
     seconds = ended - first_append(topics) if engine.once else appended_between(topics)
     return Rate(engine.name, workload, keys, records, answers, seconds)

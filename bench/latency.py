@@ -122,9 +122,9 @@ def _producer(topics: BenchTopics) -> Producer:
     return Producer({"bootstrap.servers": topics.bootstrap, "linger.ms": 0, "partitioner": "murmur2_random"})
 
 
-def _wait(tail: Tail, wanted: int) -> None:
+def _wait(tail: Tail, expected: int) -> None:
     deadline = time.monotonic() + 30
-    while tail.measured() < wanted and time.monotonic() < deadline:
+    while tail.measured() < expected and time.monotonic() < deadline:
         time.sleep(0.1)
 
 

@@ -36,9 +36,9 @@ def create(
     bootstrap: str, names: list[str], partitions: int = PARTITIONS, config: dict[str, str] | None = None
 ) -> None:
     """Create topics and wait until they exist."""
-    wanted = [NewTopic(name, partitions, 1, config=config or {}) for name in names]
+    expected = [NewTopic(name, partitions, 1, config=config or {}) for name in names]
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    for done in admin.create_topics(wanted).values():
+    for done in admin.create_topics(expected).values():
         done.result()
 
 
@@ -108,16 +108,16 @@ def reader(bootstrap: str, **settings: object) -> Consumer:
 
 
 def wait_for_committed(
-    topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]
+    topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]
 ) -> tuple[int, float]:
-    """Wait until `wanted` records of the sink are committed; returns their number, and the time (epoch s)."""
+    """Wait until `expected` records of the sink are committed; returns their number, and the time (epoch s)."""
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
     deadline, ended, seen = time.monotonic() + patience, time.time(), 0
-    while seen < wanted and time.monotonic() < deadline and alive():
+    while seen < expected and time.monotonic() < deadline and alive():
         ends, committed = (_end_offsets(admin, topics.sink, level) for level in IsolationLevel)
         ended = time.time()
         # Markers of transactions have offsets too: only a reader knows how many records there are.
-        seen = count(topics) if ends == committed and sum(ends) > wanted else seen
+        seen = count(topics) if ends == committed and sum(ends) > expected else seen
         time.sleep(0.02)
     return seen, ended
 
@@ -155,11 +155,11 @@ def first_append(topics: BenchTopics) -> float:
         consumer.close()
 
 
-def wait_for_records(topics: BenchTopics, wanted: int, patience: float, alive: Callable[[], bool]) -> int:
-    """Wait for `wanted` records in the sink; returns their number then, or when no more arrive."""
+def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive: Callable[[], bool]) -> int:
+    """Wait for `expected` records in the sink; returns their number then, or when no more arrive."""
     consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
-        while seen < wanted and time.monotonic() - moved < patience and alive():
+        while seen < expected and time.monotonic() - moved < patience and alive():
             found = _records(consumer, topics.sink, seen)
             if found != seen:
                 seen, moved = found, time.monotonic()

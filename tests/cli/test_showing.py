@@ -52,7 +52,7 @@ def test_an_error_of_the_server_may_have_no_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "room", "given"),
+    ("natural", "room", "given"),
     [
         ([3, 5], 20, [3, 5]),
         ([3, 50, 5], 28, [3, 20, 5]),
@@ -61,15 +61,16 @@ def test_an_error_of_the_server_may_have_no_reason() -> None:
         ([], 10, []),
     ],
 )
-def test_widths(wanted: list[int], room: int, given: list[int]) -> None:
-    assert fitted(wanted, room) == given
+def test_widths(natural: list[int], room: int, given: list[int]) -> None:
+    assert fitted(natural, room) == given
 
 
 @pytest.mark.parametrize(
-    ("wanted", "room", "count"), [([3, 5], 20, 2), ([30, 30], 22, 2), ([30, 30], 21, 1), ([3] * 19, 60, 12), ([], 9, 0)]
+    ("natural", "room", "count"),
+    [([3, 5], 20, 2), ([30, 30], 22, 2), ([30, 30], 21, 1), ([3] * 19, 60, 12), ([], 9, 0)],
 )
-def test_comfort(wanted: list[int], room: int, count: int) -> None:
-    assert comfortable(wanted, room) == count
+def test_comfort(natural: list[int], room: int, count: int) -> None:
+    assert comfortable(natural, room) == count
 
 
 @pytest.mark.parametrize(

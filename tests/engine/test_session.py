@@ -17,7 +17,7 @@ def session(**properties: object) -> RequestSession:
 
 
 def hear(heard: RequestSession, text: str) -> bool:
-    return heard.hear(parse_one(text))
+    return heard.apply(parse_one(text))
 
 
 def test_a_session_overrides_the_server_until_unset() -> None:

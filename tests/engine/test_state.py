@@ -47,8 +47,8 @@ def test_a_declared_source_is_in_the_catalog() -> None:
 
 def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
     state = after(SOURCE, MADE)
-    (wanted,) = state.desired.values()
-    assert (wanted.query.id, wanted.starts, wanted.slots, wanted.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
+    (desired,) = state.desired.values()
+    assert (desired.query.id, desired.starts, desired.slots, desired.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
     assert state.slots == 3
 
 

@@ -146,12 +146,12 @@ service Nothing { rpc Do (Order) returns (Order) { option idempotency_level = ID
 
 def test_columns_of_protobuf_messages() -> None:
     line = "STRUCT<`NAME` STRING, `COUNTS` ARRAY<BIGINT>>"
-    wanted = (
+    expected = (
         f"STATE STRING, LINES ARRAY<{line}>, BY_NAME MAP<STRING, {line}>, AT TIMESTAMP, BIG BIGINT, RAW BYTES, "
         "MAYBE DOUBLE"
     )
     for name in ("Order", "acme.v1.Order"):
-        assert shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message=name) == wanted
+        assert shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message=name) == expected
     with pytest.raises(ValueError, match="it has no message Other"):
         shown("PROTOBUF", SchemaText("PROTOBUF", PROTO), message="Other")
 

@@ -58,7 +58,7 @@ def shown(t: SqlType, text: str) -> str:
 def asked(path: Path) -> list[tuple[str, str]]:
     """The calls of a file and what they give; comments begin with #."""
     texts = (line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
-    return [(call, wanted) for call, wanted in (text.rsplit(" => ", 1) for text in texts)]
+    return [(call, expected) for call, expected in (text.rsplit(" => ", 1) for text in texts)]
 
 
 def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:

@@ -187,8 +187,8 @@ def parts_between(text: str, pattern: str) -> list[str]:
 
 def like(text: str, pattern: str) -> bool:
     """% does not reach over the end of a line."""
-    wanted = "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)
-    return re.fullmatch(wanted, text) is not None
+    regex = "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)
+    return re.fullmatch(regex, text) is not None
 
 
 def decoded(text: str, encoding: str) -> bytes:
@@ -256,11 +256,11 @@ def items(text: str) -> list[str]:
     return [dumped(v) for v in node]
 
 
-def has(text: str | None, wanted: Any) -> bool:
+def has(text: str | None, value: Any) -> bool:
     if not is_json(text):
         return False
     node = loaded(text or "")
-    return isinstance(node, list) and any(type(v) is type(wanted) and v == wanted for v in node)
+    return isinstance(node, list) and any(type(v) is type(value) and v == value for v in node)
 
 
 def concatenated(one: str, other: str) -> str:

@@ -30,9 +30,11 @@ def undoable(one: Aggregated) -> bool:
 def test_what_aggregates_give(
     how: Callable[[Aggregated], str], takes: Callable[[Aggregated], bool], spark: SparkSession
 ) -> None:
-    lines = [(text, one, wanted) for text, wanted in asked(PATH) if takes(one := Aggregated(text))]
+    lines = [(text, one, expected) for text, expected in asked(PATH) if takes(one := Aggregated(text))]
     given = computed([(one.type, how(one)) for _, one, _ in lines], spark)
     wrong = [
-        f"{text} => {a}, not {wanted}" for (text, _, wanted), a in zip(lines, given, strict=True) if str(a) != wanted
+        f"{text} => {a}, not {expected}"
+        for (text, _, expected), a in zip(lines, given, strict=True)
+        if str(a) != expected
     ]
     assert wrong == []

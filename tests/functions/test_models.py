@@ -162,8 +162,8 @@ def test_functions_are_their_models(calls: Calls, rows: list[tuple[Any, ...]]) -
     for models, strict in ((STRICT, True), (LENIENT, False)):
         for call, model in models.items():
             asked = [[row[NAMES.index(name)] for name in columns_of(call)] for row in rows]
-            wanted = [told(model, arguments, strict) for arguments in asked]
-            pairs = zip(asked, map(_plain(call), answers[call]), wanted, strict=True)
+            expected = [told(model, arguments, strict) for arguments in asked]
+            pairs = zip(asked, map(_plain(call), answers[call]), expected, strict=True)
             wrong += [f"{call} of {of} gives {got!r}, not {want!r}" for of, got, want in pairs if not same(got, want)]
     assert wrong == []
 

@@ -154,7 +154,7 @@ def test_a_lambda_must_give_what_is_needed() -> None:
 
 
 def test_a_result_of_nothing_but_null() -> None:
-    with pytest.raises(StatementError, match="cannot be told from NULL"):
+    with pytest.raises(StatementError, match="cannot be derived from NULL"):
         called("COALESCE", None, None)
 
 

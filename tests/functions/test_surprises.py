@@ -23,15 +23,15 @@ def lowered(call: str) -> tuple[SqlType, str] | StatementError:
 
 
 def test_each_surprise(spark: SparkSession) -> None:
-    lines = [(call, wanted, lowered(call)) for call, wanted in asked(PATH)]
+    lines = [(call, expected, lowered(call)) for call, expected in asked(PATH)]
     run = {call: made for call, _, made in lines if not isinstance(made, StatementError)}
     answers = dict(zip(run, map(str, computed(list(run.values()), spark)), strict=True))
     wrong = []
-    for call, wanted, made in lines:
+    for call, expected, made in lines:
         given = answers.get(call, f"{REFUSED}{made}")
-        refused = call not in answers and wanted.startswith(REFUSED)
-        right = wanted.removeprefix(REFUSED) in given if refused else given == wanted
-        wrong += [] if right else [f"{call} => {given}, not {wanted}"]
+        refused = call not in answers and expected.startswith(REFUSED)
+        right = expected.removeprefix(REFUSED) in given if refused else given == expected
+        wrong += [] if right else [f"{call} => {given}, not {expected}"]
     assert wrong == []
 
 

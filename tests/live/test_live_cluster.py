@@ -80,8 +80,8 @@ def rows(kafka: BrokerClient, topic: str) -> list[Any]:
     return [record.json for record in kafka.consume_all(topic, kafka.ends(topic))]
 
 
-def wait_for_rows(kafka: BrokerClient, topic: str, wanted: int) -> None:
-    wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
+def wait_for_rows(kafka: BrokerClient, topic: str, expected: int) -> None:
+    wait_for(lambda: kafka.ends(topic) >= expected, f"{expected} rows in {topic}", PATIENCE)
 
 
 def query(server: EngineProcess, topic: str) -> str:

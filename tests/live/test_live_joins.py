@@ -57,10 +57,10 @@ def test_tables_tell_each_change_of_either(server: EngineProcess, kafka: BrokerC
         f"CREATE TABLE {left}_J AS SELECT ROWKEY, l.v AS l, r.v AS r FROM {left} l FULL JOIN {right} r ON l.id = r.id;"
     )
     steps = [(one, "a", 10), (two, "x", 5), (one, None, 20), (two, None, 30)]
-    wanted = [("a", None), ("a", "x"), (None, "x"), None]
+    expected = [("a", None), ("a", "x"), (None, "x"), None]
     for count, (put, value, time) in enumerate(steps, 1):
         put(1, value, time)
-        assert [r[1] for r in rows(kafka, f"{left}_J", count)] == wanted[:count]
+        assert [r[1] for r in rows(kafka, f"{left}_J", count)] == expected[:count]
     assert [r[2] for r in rows(kafka, f"{left}_J", 4)] == [10, 10, 20, 30]
 
 

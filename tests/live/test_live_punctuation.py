@@ -61,12 +61,12 @@ def test_later_rows_of_one_group_close_the_windows_of_all(begin: Begin, kafka: B
     def emitted(at: int) -> bool:
         """Whether of the rows at `at` all windows and rows were emitted, in every group."""
         tumbling, hopping = at - at % 10_000, (at - at % 5_000 - 5_000, at - at % 5_000)
-        wanted = {
+        expected = {
             "TUMBLING": {(g, str(tumbling)) for g in GROUPS},
             "HOPPING": {(g, str(start)) for g in GROUPS for start in hopping},
             "SESSION": {(g, str(at), str(at)) for g in GROUPS},
         }
-        windows = all(every <= closed(kafka, f"{left}_{kind}") for kind, every in wanted.items())
+        windows = all(every <= closed(kafka, f"{left}_{kind}") for kind, every in expected.items())
         return windows and {(g, str(at)) for g in GROUPS} <= alone(kafka, f"{left}_LEFT")
 
     put(GROUPS, 6_000)

@@ -74,8 +74,8 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
         reached = kafka.ends("LOAD_OUT")
         wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
         written = load.stop()
-    wanted = {str(n).encode() for n in range(written)}
-    wait_for(lambda: keys(kafka, "LOAD_OUT") == wanted, "an output for every input")
+    expected = {str(n).encode() for n in range(written)}
+    wait_for(lambda: keys(kafka, "LOAD_OUT") == expected, "an output for every input")
     assert "GONE" in kafka.topics(), "a replay must not delete a topic that was created again"
     take_over(begin, kafka, second, topic)
 

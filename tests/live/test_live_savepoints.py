@@ -45,11 +45,11 @@ def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp
 
 def write(kafka: BrokerClient, topic: str, sink: str, count: int) -> None:
     """Write rows of one key, and wait for their counts."""
-    wanted = len(kafka.committed(sink)) + count if sink in kafka.topics() else count
+    expected = len(kafka.committed(sink)) + count if sink in kafka.topics() else count
     for n in range(count):
         kafka.send(topic, '"k"', {"v": n})
     kafka.flush()
-    wait_for(lambda: len(kafka.committed(sink)) >= wanted, "the counts", PATIENCE)
+    wait_for(lambda: len(kafka.committed(sink)) >= expected, "the counts", PATIENCE)
 
 
 def counts(kafka: BrokerClient, topic: str) -> list[int]:

@@ -54,8 +54,8 @@ def outputs(kafka: BrokerClient, name: str) -> dict[str, int]:
 
 def flow(kafka: BrokerClient, name: str, more: int) -> None:
     """Wait until every query has written so many rows more."""
-    wanted = {kind: n + more for kind, n in outputs(kafka, name).items()}
-    reached = lambda: all(n >= wanted[kind] for kind, n in outputs(kafka, name).items())  # noqa: E731
+    expected = {kind: n + more for kind, n in outputs(kafka, name).items()}
+    reached = lambda: all(n >= expected[kind] for kind, n in outputs(kafka, name).items())  # noqa: E731
     wait_for(reached, f"{more} rows more of each", PATIENCE)
 
 

@@ -49,9 +49,9 @@ def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> 
     put(kafka, topics["names"], ((None, {"name": "nobody"}) for _ in range(10)))
 
 
-def answers(kafka: BrokerClient, topic: str, wanted: int) -> dict[int, Any]:
-    """The joined rows by number, the last one of each, when there are as many as wanted."""
-    wait_for(lambda: kafka.ends(topic) >= wanted, f"{wanted} rows in {topic}", PATIENCE)
+def answers(kafka: BrokerClient, topic: str, expected: int) -> dict[int, Any]:
+    """The joined rows by number, the last one of each, when there are as many as expected."""
+    wait_for(lambda: kafka.ends(topic) >= expected, f"{expected} rows in {topic}", PATIENCE)
     found: dict[int, Any] = {}
     for record in kafka.consume_all(topic, kafka.ends(topic)):
         row: Any = record.json

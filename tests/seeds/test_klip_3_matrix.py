@@ -323,8 +323,8 @@ def _schema_agrees(format: str, form: bool, column: Column, sample: Sample, text
     """Whether the schema that is registered is of a record with the column, or of its type alone."""
     schema = json.loads(text) if format in ("AVRO", "JSON_SR") else None
     if format == "AVRO":
-        wanted = _avro(sample.avro)
-        return bool(_avro(schema) == ([(column.name, wanted)] if form is RECORD else wanted))
+        expected = _avro(sample.avro)
+        return bool(_avro(schema) == ([(column.name, expected)] if form is RECORD else expected))
     if format == "JSON_SR":
         own = {"F"} if _is_struct(column.type) else set()
         schema = next((s for s in schema.get("oneOf", ()) if s["type"] != "null"), schema)

@@ -44,7 +44,7 @@ def test_stop_asks_and_waits(tmp_path: Path) -> None:
     child.stop()
     assert not child.running
     assert not alive(number)
-    assert child.said().split() == [str(number), "asked"]
+    assert child.output().split() == [str(number), "asked"]
 
 
 def test_a_child_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_kill_ends_at_once(tmp_path: Path) -> None:
     number = started(child.log)
     child.kill()
     wait_for(lambda: not alive(number), "the child's end")
-    assert "asked" not in child.said()
+    assert "asked" not in child.output()
 
 
 def test_a_child_that_ends_early_is_quoted(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ class Mirror:
 def handler(mirror: Mirror) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            mirror.asked.append(wanted)
-            start = int(re.findall(r"\d+", wanted)[0]) if wanted and mirror.ranges else 0
+            expected = self.headers.get("Range")
+            mirror.asked.append(expected)
+            start = int(re.findall(r"\d+", expected)[0]) if expected and mirror.ranges else 0
             body = mirror.content[start:]
             self.send_response(404 if "absent" in self.path else 206 if start else 200)
             self.send_header("Content-Length", str(len(body)))
@@ -76,12 +76,12 @@ def test_names_and_paths_are_those_of_a_maven_repository() -> None:
 
 
 def test_files_arrive_once_and_stay(mirror: Mirror) -> None:
-    wanted, seen = [artifact("org.x:y:1"), artifact("org.x:z:1")], Counter()
-    paths = jars.fetch_all("test", wanted, seen)
+    expected, seen = [artifact("org.x:y:1"), artifact("org.x:z:1")], Counter()
+    paths = jars.fetch_all("test", expected, seen)
     assert [path.name for path in paths] == ["y-1.jar", "z-1.jar"]
     assert all(path.read_bytes() == CONTENT for path in paths)
     assert seen.arrived == 2 * len(CONTENT)
-    assert jars.fetch_all("test", wanted) == paths
+    assert jars.fetch_all("test", expected) == paths
     assert len(mirror.asked) == 2
 
 

@@ -10,8 +10,8 @@ NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 def asked() -> set[str]:
     project = tomllib.loads((HOME / "pyproject.toml").read_text())
-    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    return {NAME.findall(requirement)[0].lower().replace("_", "-") for requirement in wanted}
+    expected = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    return {NAME.findall(requirement)[0].lower().replace("_", "-") for requirement in expected}
 
 
 def test_the_lock_has_what_the_project_asks_for() -> None:

@@ -127,11 +127,11 @@ def agrees(spark: SparkSession, serde: Serde, row: Row, proto: bool = False) -> 
     one = OneRecord(spark, spec(serde, columns), columns)
     written = one.encode(held)
     assert written is not None
-    wanted = {c.name: view(held[c.name], c.type, proto) for c in columns}
+    expected = {c.name: view(held[c.name], c.type, proto) for c in columns}
     back = one.decode(written)
     assert back is not None
-    assert equal(wanted, {c.name: view(back[c.name], c.type, proto) for c in columns}), written
-    assert equal(wanted, decode(written, KNOWN.by_id)), written
+    assert equal(expected, {c.name: view(back[c.name], c.type, proto) for c in columns}), written
+    assert equal(expected, decode(written, KNOWN.by_id)), written
 
 
 @SOME

@@ -9,12 +9,12 @@ ARROW = "-- → "
 
 def check(path: Path, answer: Callable[[str], str]) -> None:
     """Compare each case of the file at `path` with `answer(case)`; with REWRITE=1 in the environment write it."""
-    told = path.read_text(encoding="utf-8")
-    made = "\n\n".join(f"{case}\n{_arrows(answer(case))}" for case in cases(told)) + "\n"
+    text = path.read_text(encoding="utf-8")
+    written = "\n\n".join(f"{case}\n{_arrows(answer(case))}" for case in cases(text)) + "\n"
     if os.environ.get("REWRITE"):
-        path.write_text(made, encoding="utf-8")
+        path.write_text(written, encoding="utf-8")
     else:
-        assert made == told
+        assert written == text
 
 
 def cases(text: str) -> list[str]:

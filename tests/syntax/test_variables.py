@@ -51,7 +51,7 @@ def test_values_replace_names_and_literals(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("name", ["two", "end", "from", "open", "blank", "empty", "comment", "nested"])
 def test_a_value_is_one_name_or_literal(name: str) -> None:
-    with pytest.raises(SqlSyntaxError, match=f"of variable {name} cannot stand here") as caught:
+    with pytest.raises(SqlSyntaxError, match=f"of variable {name} is not allowed here") as caught:
         substitute(f"SELECT *\nFROM ${{{name}}};", VARIABLES)
     assert caught.value.at == Span(2, 6)
 
@@ -63,7 +63,7 @@ def test_a_value_is_no_keyword() -> None:
 
 
 def test_a_value_is_no_operator() -> None:
-    with pytest.raises(SqlSyntaxError, match="cannot stand here"):
+    with pytest.raises(SqlSyntaxError, match="is not allowed here"):
         substitute("SELECT a ${neg} FROM x;", VARIABLES)
 
 

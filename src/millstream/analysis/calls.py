@@ -59,10 +59,10 @@ def _with_type(body: typed.TypedExpression, written: tree.Lambda) -> SqlType:
 def _check_scalar(expression: tree.Call, resolved: ResolvedCall) -> None:
     name = expression.name
     if resolved.function.kind is FunctionKind.AGGREGATE:
-        hint = "an aggregate function stands in the SELECT or HAVING of a query with GROUP BY"
+        hint = "an aggregate function is only allowed in the SELECT or HAVING of a query with GROUP BY"
         raise StatementError(f"the aggregate function {name} is not supported here", expression.span, hint)
     if resolved.function.kind is FunctionKind.TABLE:
-        hint = "it can stand only in the SELECT of a query on a stream, and not inside another of its kind"
+        hint = "it is only allowed in the SELECT of a query on a stream, and not inside another of its kind"
         raise NotSupported(f"the table function {name} here", expression.span, hint)
     if expression.star:
         raise StatementError(f"{name} does not take *", expression.span)

@@ -301,7 +301,7 @@ def coerce(value: TypedExpression, target: SqlType, at: Span) -> TypedExpression
     if value.type is None:
         return Constant(target, None)
     if not _assignable(value, target):
-        raise StatementError(f"{value.type} cannot stand where {target} is wanted", at, "CAST it")
+        raise StatementError(f"{value.type} cannot be used where {target} is expected", at, "CAST it")
     return convert(value, target, at)
 
 

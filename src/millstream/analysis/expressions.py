@@ -451,7 +451,7 @@ def _(expression: tree.StructOf, inside: _ExpressionContext) -> typed.TypedExpre
         if value.type is None:
             raise StatementError(f"field {identifier(name)} is NULL and has no type", item.span, "CAST it")
         if any(f.name == name for f in fields):
-            raise StatementError(f"field {identifier(name)} stands twice", item.span)
+            raise StatementError(f"field {identifier(name)} is repeated", item.span)
         fields.append(Field(name, value.type))
     return typed.TypedStruct(Struct(tuple(fields)), tuple(values), _fails_whole(inside))
 
@@ -478,7 +478,7 @@ def _(expression: tree.Unit, inside: _ExpressionContext) -> typed.TypedExpressio
 
 @_type_node.register
 def _(expression: tree.Lambda, inside: _ExpressionContext) -> typed.TypedExpression:
-    hint = "a column of that name would stand in backticks"
+    hint = "a column of that name is written in backticks"
     raise StatementError("a lambda can only be the argument of a function that takes one", expression.span, hint)
 
 

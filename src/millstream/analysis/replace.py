@@ -16,7 +16,7 @@ def check_replaceable(old: Source, new: Source, at: Span) -> None:
     if old.kind is not new.kind:
         raise StatementError(f"{what}: it is a {old.kind.value.lower()}, not a {new.kind.value.lower()}", at)
     if (old.created_by is None) != (new.created_by is None):
-        raise StatementError(f"{what}: one is declared, the other made by a query", at)
+        raise StatementError(f"{what}: one is declared, the other created by a query", at)
     for part, before, after in (
         ("topic", old.topic, new.topic),
         ("key format", _format(old.key, old.schema.key), _format(new.key, new.schema.key)),

@@ -76,7 +76,7 @@ class NameScope:
 
     def _custom(self, name: str, at: Span) -> SqlType:
         if name not in self.types:
-            hint = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists those that were made"
+            hint = did_you_mean(name, (*self.types, *ALIASES, *NESTED)) or "SHOW TYPES lists the existing ones"
             raise StatementError(f"there is no type {identifier(name)}", at, hint)
         return self.expanded(self.types[name], at)
 

@@ -286,7 +286,7 @@ def altered(source: Source, statement: tree.AlterSource, types: Mapping[str, Sql
         )
     if source.created_by is not None:
         raise StatementError(
-            f"ALTER is not supported on {source.name}: it was made by CREATE {source.kind.value} AS",
+            f"ALTER is not supported on {source.name}: it was created by CREATE {source.kind.value} AS",
             statement.span,
             "use CREATE OR REPLACE",
         )

@@ -53,7 +53,7 @@ class SqlCompleter(Completer):
     def __init__(self, client: Callable[[], RestClient]) -> None:
         self.known = KnownNames()
         self._client = client
-        self._wanted = threading.Event()
+        self._requested = threading.Event()
 
     def start(self) -> None:
         """Start to read the server's names, the first time at once."""
@@ -62,11 +62,11 @@ class SqlCompleter(Completer):
 
     def refresh(self) -> None:
         """The server's names may have changed: read them again."""
-        self._wanted.set()
+        self._requested.set()
 
     def _keep_asking(self) -> None:
-        while self._wanted.wait():
-            self._wanted.clear()
+        while self._requested.wait():
+            self._requested.clear()
             self.known = self._ask()
 
     def _ask(self) -> KnownNames:

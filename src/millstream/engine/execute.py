@@ -78,7 +78,7 @@ def check_count(text: str, settings: Mapping[str, str]) -> None:
 def one(context: StatementContext, engine: EngineContext) -> Entity | None:
     """Execute one statement; returns its entity if it has one. Raises exceptions that `refusals` converts."""
     statement = context.statement
-    if context.session.hear(statement):
+    if context.session.apply(statement):
         return None
     match statement:
         case tree.InsertValues():
@@ -112,7 +112,7 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
     session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
         contexts = [
-            context for context in statements(request.text, session, engine) if not session.hear(context.statement)
+            context for context in statements(request.text, session, engine) if not session.apply(context.statement)
         ]
     if len(contexts) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")

@@ -80,7 +80,7 @@ class FormatGuess:
     def __init__(self, side: str, coded: SchemaIdRecords) -> None:
         self._side, self._coded = side, coded
         self._possible: list[str] | None = None
-        self._told = ""
+        self._printed = ""
 
     def show(self, data: bytes | None) -> str:
         """The record's text in the likeliest format that fits all records so far; if none does, in one that fits it."""
@@ -94,8 +94,8 @@ class FormatGuess:
     def news(self) -> Iterator[str]:
         """`Key format: KAFKA_INT or KAFKA_STRING`, if that was not printed yet."""
         formats = " or ".join(dict.fromkeys(self._possible or ())) or SHRUG
-        if formats != self._told:
-            self._told = formats
+        if formats != self._printed:
+            self._printed = formats
             yield f"{self._side} format: {formats}"
 
 

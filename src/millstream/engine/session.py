@@ -48,7 +48,7 @@ class RequestSession:
         setting = check_session(name, value, self.server)
         self.properties[setting.name] = setting.stored(value) or ""
 
-    def hear(self, statement: tree.Statement) -> bool:
+    def apply(self, statement: tree.Statement) -> bool:
         """Apply a statement about the session; False if it is none. Raises SettingRefused."""
         match statement:
             case tree.SetProperty(name, value):

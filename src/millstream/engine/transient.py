@@ -214,7 +214,7 @@ class TablePullQuery(ClientQuery):
         """Raises RequestFailed if the table has not been read up to its end yet."""
         super().__init__(query, _id(query))
         self.ending = ""
-        self._asked, self._context = plan, engine
+        self._plan, self._context = plan, engine
         self._closed = threading.Event()
         kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
         try:
@@ -225,7 +225,7 @@ class TablePullQuery(ClientQuery):
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, up to LIMIT."""
         try:
-            for record in self._context.spark.rows(self._asked, self._store):
+            for record in self._context.spark.rows(self._plan, self._store):
                 if self._closed.is_set():
                     return
                 yield row_of(record, self.types)

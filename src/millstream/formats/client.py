@@ -67,12 +67,12 @@ class Registry:
 
     def by_id(self, id: int) -> RegisteredSchema | None:
         """The schema of an id; None if there is none. Raises RegistryFailed."""
-        answer = self._asked("GET", f"/schemas/ids/{id}")
+        answer = self._request("GET", f"/schemas/ids/{id}")
         return None if answer is None else RegisteredSchema(id, self._schema(answer))
 
     def subjects(self, id: int) -> frozenset[str]:
         """The subjects that have the schema of an id. Raises RegistryFailed."""
-        return frozenset(v["subject"] for v in self._asked("GET", f"/schemas/ids/{id}/versions") or ())
+        return frozenset(v["subject"] for v in self._request("GET", f"/schemas/ids/{id}/versions") or ())
 
     def register(self, subject: str, schema: SchemaText) -> int:
         """The id of the schema under the subject; the schema is registered if it is not yet. Raises RegistryFailed."""
@@ -93,13 +93,13 @@ class Registry:
         text = body["schema"].lstrip()
         marked = f'{{"$schema": "{_DRAFT}", {text[1:]}'
         if body.get("schemaType") != "JSON" or '"$schema"' in text or not text.startswith("{"):
-            return self._asked("POST", path, body)
+            return self._request("POST", path, body)
         try:
-            return self._asked("POST", path, body)
+            return self._request("POST", path, body)
         except RegistryFailed as failure:
             if failure.status != httpx.codes.UNPROCESSABLE_ENTITY:
                 raise
-            return self._asked("POST", path, {**body, "schema": marked})
+            return self._request("POST", path, {**body, "schema": marked})
 
     def freeze(self, subject: str) -> bool:
         """Refuse other schemas under the subject from now on; False if the registry does not support that."""
@@ -109,15 +109,15 @@ class Registry:
         """Delete all schemas of a subject, if there are any, frozen or not. Raises RegistryFailed."""
         path = f"/subjects/{quote(subject, safe='')}"
         try:
-            self._asked("DELETE", path)
+            self._request("DELETE", path)
         except RegistryFailed as failure:
             if failure.status != httpx.codes.UNPROCESSABLE_ENTITY or not self._mode(subject, "READWRITE"):
                 raise
-            self._asked("DELETE", path)
+            self._request("DELETE", path)
 
     def _mode(self, subject: str, mode: str) -> bool:
         try:
-            answer = self._asked("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
+            answer = self._request("PUT", f"/mode/{quote(subject, safe='')}", {"mode": mode})
         except RegistryFailed:
             return False
         return bool(answer) and answer.get("mode") == mode
@@ -127,7 +127,7 @@ class Registry:
         self._client.close()
 
     def _version(self, subject: str, version: str | int) -> RegisteredSchema | None:
-        answer = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
+        answer = self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/{version}")
         return None if answer is None else RegisteredSchema(int(answer["id"]), self._schema(answer))
 
     def _schema(self, answer: Mapping[str, Any]) -> SchemaText:
@@ -140,7 +140,7 @@ class Registry:
             raise RegistryFailed(f"the registry has no version {reference['version']} of {reference['subject']}")
         return Reference(reference["name"], reference["subject"], int(reference["version"]), registered.schema)
 
-    def _asked(self, verb: str, path: str, body: object = None) -> Any:
+    def _request(self, verb: str, path: str, body: object = None) -> Any:
         """The response; None for 404 and for an empty one."""
         try:
             answer = self._client.request(verb, path, json=body)

@@ -79,7 +79,7 @@ class _Writer:
     def __init__(self, representation: str | None) -> None:
         self.imports: set[str] = set()
         self._representation = representation
-        self._made = 1
+        self._structs = 1
 
     def message(self, name: str, fields: Sequence[Field], indent: str) -> list[str]:
         """The lines of a message; nested messages follow its fields."""
@@ -121,8 +121,8 @@ class _Writer:
 
     def _type(self, type: SqlType, indent: str) -> tuple[str, list[str]]:
         if isinstance(type, Struct):
-            self._made += 1
-            name = f"ConnectDefault{self._made}"
+            self._structs += 1
+            name = f"ConnectDefault{self._structs}"
             return name, self.message(name, type.fields, indent)
         if isinstance(type, Decimal):
             self.imports.add("confluent/type/decimal.proto")

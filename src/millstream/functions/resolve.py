@@ -221,7 +221,9 @@ def _complete(
     known = [_argument_type(cast, argument) for cast, argument in zip(casts, arguments, strict=True)]
     returns = _result(fit.signature.returns, generics, known, at)
     if returns is None or _is_generic(returns):
-        raise StatementError(f"the type that {function.name} gives cannot be told from NULL", at, "use CAST(NULL AS …)")
+        raise StatementError(
+            f"the type that {function.name} gives cannot be derived from NULL", at, "use CAST(NULL AS …)"
+        )
     return ResolvedCall(function, fit.signature, tuple(casts), returns)
 
 

@@ -114,6 +114,6 @@ TOPIC = ValueKind(
     lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) and text.strip(".") else None,
 )
 SERVICE_ID = ValueKind(
-    "letters, digits, '.', '_' and '-', of which names of topics are made",
+    "letters, digits, '.', '_' and '-', which topic names may contain",
     lambda text: text if re.fullmatch(r"[A-Za-z0-9._-]{0,100}", text) else None,
 )

@@ -261,7 +261,7 @@ def _check_merging(
         return
     for call, aggregation in zip(calls, aggregations, strict=True):
         if aggregation.accumulator.merge is None:
-            fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be made one"
+            fact = f"{call.name} cannot be computed in SESSION windows: two of its states cannot be merged"
             raise StatementError(fact, call.span, "give its class a method merge(self, one, other)")
 
 

@@ -130,7 +130,7 @@ def _function(statement: tree.CreateFunction, name: str, text: str, catalog: Cat
         return sources.expand(type, catalog.types, at)
 
     if statement.aggregate and statement.strict:
-        hint = "add(self, state, …) is told of nulls and may leave them out"
+        hint = "add(self, state, …) is called for nulls and may ignore them"
         raise StatementError("RETURNS NULL ON NULL INPUT is not for aggregate functions", statement.span, hint)
     function = UserFunction(
         name,

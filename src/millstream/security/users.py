@@ -125,7 +125,7 @@ class UserFile:
         """Raises SetupError if the file cannot be read."""
         self._path, self._lock = path, threading.Lock()
         self._secret = secrets.token_bytes(32)
-        self._nobody = hashed(secrets.token_hex())
+        self._dummy_hash = hashed(secrets.token_hex())
         self._known: dict[bytes, PasswordHash] = {}
         self._users, self._seen = read_users(path), _version(path)
 
@@ -138,7 +138,7 @@ class UserFile:
         if user is not None and self._known.get(login) == user.password:
             return user
         # An unknown name takes as long as a wrong password, so that the time does not reveal which names exist.
-        fits = (user.password if user else self._nobody).fits(password)
+        fits = (user.password if user else self._dummy_hash).fits(password)
         if user is None or not fits:
             return None
         with self._lock:

@@ -29,7 +29,7 @@ class StreamedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the end, or until the client disconnects."""
         try:
-            await first_of(lambda: _gone(receive), lambda: self._write(scope, send))
+            await first_of(lambda: _disconnected(receive), lambda: self._write(scope, send))
         finally:
             with anyio.CancelScope(shield=True):
                 await self._work.run_ending(lambda: self._work.feeds.finish(self._feed))
@@ -68,6 +68,6 @@ async def _ending(group: TaskGroup, task: Callable[[], Awaitable[None]]) -> None
     group.cancel_scope.cancel()
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -104,14 +104,14 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
-    def said(self) -> str:
+    def output(self) -> str:
         """The child's output since this start."""
         with open(self.log, "rb") as output:
             output.seek(self._log_start)
             return output.read().decode(errors="replace")
 
     def _failure(self, what: str) -> SetupError:
-        last = "\n    ".join(error_lines(self.said().splitlines()))
+        last = "\n    ".join(error_lines(self.output().splitlines()))
         return SetupError(f"{self.name} {what}; it said:\n    {last}", f"the whole log is {self.log}")
 
 

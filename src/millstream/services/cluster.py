@@ -60,7 +60,7 @@ class SparkCluster:
                 child.start()
             self._master.wait_until(self._listens)
             for worker in self.workers:
-                worker.wait_until(lambda worker=worker: REGISTERED in worker.said())  # type: ignore[misc]
+                worker.wait_until(lambda worker=worker: REGISTERED in worker.output())  # type: ignore[misc]
             self._started = started.pop_all()
 
     def stop(self) -> None:

@@ -335,16 +335,16 @@ def _(expression: typed.TypedLogical, label: str | None) -> str:
 @_sql.register
 def _(expression: typed.TypedNot, label: str | None) -> str:
     if isinstance(expression.operand, typed.TypedIsNull):
-        return f"({_asked(expression.operand.operand, label)} IS NOT NULL)"
+        return f"({_null_operand(expression.operand.operand, label)} IS NOT NULL)"
     return f"(NOT {_sure(expression.operand, label)})"
 
 
 @_sql.register
 def _(expression: typed.TypedIsNull, label: str | None) -> str:
-    return f"({_asked(expression.operand, label)} IS NULL)"
+    return f"({_null_operand(expression.operand, label)} IS NULL)"
 
 
-def _asked(expression: typed.TypedExpression, label: str | None) -> str:
+def _null_operand(expression: typed.TypedExpression, label: str | None) -> str:
     """The operand of IS NULL; Spark would remove one that cannot be null, even if it can fail."""
     text = _sql(expression, label)
     return f"ms_need({text})" if may_fail(expression) and not may_be_null(expression) else text

@@ -15,7 +15,7 @@ FOREIGN_STATEMENTS = {
     "UPDATE": _BY_KEY,
     "MERGE": _BY_KEY,
     "DELETE": "a row of a table is deleted by a record of its topic whose value is null",
-    "USE": "there are no databases or schemas: a name stands for one stream or table",
+    "USE": "there are no databases or schemas: a name is that of one stream or table",
     "BEGIN": "there are no transactions",
 }
 FOREIGN_CLAUSES = {
@@ -30,12 +30,12 @@ FOREIGN_CLAUSES = {
 }
 # Clauses of the language in a wrong place.
 MISPLACED = {
-    "WITH": "WITH (…) stands behind the name, before AS",
+    "WITH": "WITH (…) follows the name, before AS",
     "=": "equality is written =, and comparisons do not chain: a = b AND b = c",
-    "WITHIN": "WITHIN stands between the joined source and ON",
-    "WINDOW": "WINDOW stands behind FROM and its joins, before WHERE",
-    "WHERE": "the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT",
-    "EMIT": "EMIT CHANGES stands behind HAVING, before LIMIT",
+    "WITHIN": "WITHIN is placed between the joined source and ON",
+    "WINDOW": "WINDOW follows FROM and its joins, before WHERE",
+    "WHERE": "the clauses have this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT",
+    "EMIT": "EMIT CHANGES follows HAVING, before LIMIT",
 }
 
 

@@ -86,7 +86,7 @@ _UNCLOSED = {
     "'": ("this string has no closing quote", "a quote inside a string is doubled: 'it''s'"),
     '"': ("this name has no closing quote", 'a quote inside a quoted name is doubled: "a""b"'),
     "`": ("this name has no closing backtick", "a backtick inside a quoted name is doubled: `a``b`"),
-    "$$": ("this block has no closing $$", "a block stands between $$ and $$"),
+    "$$": ("this block has no closing $$", "a block is enclosed in $$ and $$"),
     "/*": ("this comment is not closed", "a comment that begins with /* ends with */"),
 }
 

@@ -112,5 +112,5 @@ def _is_operand(token: Token | None) -> bool:
 
 
 def _refused(variable: Token, value: str, why: str) -> SqlSyntaxError:
-    fact = f"the value {value!r} of variable {variable.value} cannot stand here: {why}"
+    fact = f"the value {value!r} of variable {variable.value} is not allowed here: {why}"
     return SqlSyntaxError(fact, variable.span, "a string keeps its quotes: DEFINE name = '''text''';")

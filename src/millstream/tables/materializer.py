@@ -277,7 +277,7 @@ class Materializer:
                 LOG.warning("the table %s cannot be stored: %s", followed.table.source.name, failure)
                 raise
             LOG.error(
-                "the store of the table %s is corrupt and made anew from its topic: %s",
+                "the store of the table %s is corrupt and is rebuilt from its topic: %s",
                 followed.table.source.name,
                 failure,
             )

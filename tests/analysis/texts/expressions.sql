@@ -272,7 +272,7 @@ STRUCT(A := I, `a` := S)
 -- → STRUCT<`A` INTEGER, `a` STRING>
 
 STRUCT(A := I, A := S)
--- → StatementError: line 1:21: field A stands twice
+-- → StatementError: line 1:21: field A is repeated
 
 STRUCT(A := NULL)
 -- → StatementError: line 1:13: field A is NULL and has no type
@@ -413,11 +413,11 @@ COALESCE(I, L, 1.5)
 
 COUNT(*)
 -- → StatementError: line 1:1: the aggregate function COUNT is not supported here
--- →   hint: an aggregate function stands in the SELECT or HAVING of a query with GROUP BY
+-- →   hint: an aggregate function is only allowed in the SELECT or HAVING of a query with GROUP BY
 
 EXPLODE(A)
 -- → NotSupported: line 1:1: the table function EXPLODE here
--- →   hint: it can stand only in the SELECT of a query on a stream, and not inside another of its kind
+-- →   hint: it is only allowed in the SELECT of a query on a stream, and not inside another of its kind
 
 TRANSFORM(A, x => x * L)
 -- → ARRAY<BIGINT>

@@ -40,7 +40,7 @@ CREATE FUNCTION f(lambda STRING) RETURNS STRING LANGUAGE PYTHON AS $$ 1 $$;
 
 CREATE FUNCTION f(x nowhere) RETURNS STRING LANGUAGE PYTHON AS $$ x $$;
 -- → line 1:19: there is no type NOWHERE
--- →   hint: SHOW TYPES lists those that were made
+-- →   hint: SHOW TYPES lists the existing ones
 
 CREATE FUNCTION f(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$
   y = x.strip()
@@ -80,7 +80,7 @@ $$;
 
 CREATE AGGREGATE FUNCTION f(x STRING) RETURNS STRING LANGUAGE PYTHON RETURNS NULL ON NULL INPUT AS $$ x $$;
 -- → line 1:1: RETURNS NULL ON NULL INPUT is not for aggregate functions
--- →   hint: add(self, state, …) is told of nulls and may leave them out
+-- →   hint: add(self, state, …) is called for nulls and may ignore them
 
 CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$
   class Add_Up:
@@ -91,7 +91,7 @@ $$; CREATE TABLE t AS SELECT item, add_up(amount) FROM orders GROUP BY item; CRE
 -- → Function ADD_UP created
 -- → Created query with ID CTAS_T_0
 -- → Python: ADD_UP (a round trip to a worker process for each call, well below a millisecond; the query stays in real-time mode)
--- → line 6:110: ADD_UP cannot be computed in SESSION windows: two of its states cannot be made one
+-- → line 6:110: ADD_UP cannot be computed in SESSION windows: two of its states cannot be merged
 -- →   hint: give its class a method merge(self, one, other)
 
 CREATE AGGREGATE FUNCTION add_up(x INT) RETURNS INT LANGUAGE PYTHON AS $$

@@ -146,7 +146,7 @@ INSERT INTO orders (id, amount) VALUES (1);
 -- →   hint: the columns are ID, AMOUNT
 
 INSERT INTO orders (id, amount) VALUES (1, 'two');
--- → line 1:44: column AMOUNT: STRING cannot stand where INTEGER is wanted
+-- → line 1:44: column AMOUNT: STRING cannot be used where INTEGER is expected
 -- →   hint: CAST it
 
 INSERT INTO orders (id, rowoffset) VALUES (1, 2);
@@ -171,7 +171,7 @@ DROP TYPE nothing;
 
 CREATE STREAM s (k STRING KEY, v addres) WITH (kafka_topic='orders', value_format='JSON');
 -- → line 1:32: there is no type ADDRES
--- →   hint: SHOW TYPES lists those that were made
+-- →   hint: SHOW TYPES lists the existing ones
 
 TERMINATE nothing;
 -- → line 1:1: Unknown queryId: NOTHING
@@ -255,7 +255,7 @@ CREATE TABLE o AS SELECT name, EXPLODE(age) FROM people;
 -- → line 1:32: Table source is not supported with table functions
 
 INSERT INTO late_key VALUES ('k', 1);
--- → line 1:30: column V: STRING cannot stand where INTEGER is wanted
+-- → line 1:30: column V: STRING cannot be used where INTEGER is expected
 -- →   hint: CAST it
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='new', value_format='JSON', partitions='²');

@@ -119,7 +119,7 @@ CREATE STREAM x (a INT)) WITH (kafka_topic='x');
 
 CREATE STREAM x AS SELECT * FROM y WITH (kafka_topic='x');
 -- → line 1:36: unexpected WITH; expected the end of the statement
--- →   hint: WITH (…) stands behind the name, before AS
+-- →   hint: WITH (…) follows the name, before AS
 
 SELECT * FROM x WINDOW TUMBLING (10 SECONDS) GROUP BY a;
 -- → line 1:34: unexpected 10; expected SIZE
@@ -284,19 +284,19 @@ SELECT a FROM x; SELECT b FRM y;
 
 SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
 -- → line 1:29: unexpected WINDOW; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
--- →   hint: WINDOW stands behind FROM and its joins, before WHERE
+-- →   hint: WINDOW follows FROM and its joins, before WHERE
 
 SELECT * FROM x GROUP BY a WHERE b = 1;
 -- → line 1:28: unexpected WHERE; expected AS, ',', PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
--- →   hint: the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT
+-- →   hint: the clauses have this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT
 
 SELECT * FROM x LIMIT 1 EMIT CHANGES;
 -- → line 1:25: unexpected EMIT; expected the end of the statement
--- →   hint: EMIT CHANGES stands behind HAVING, before LIMIT
+-- →   hint: EMIT CHANGES follows HAVING, before LIMIT
 
 SELECT * FROM x JOIN y ON x.a = y.a WITHIN 1 DAY;
 -- → line 1:37: unexpected WITHIN; expected the end of the statement
--- →   hint: WITHIN stands between the joined source and ON
+-- →   hint: WITHIN is placed between the joined source and ON
 
 INSERT INTO select VALUES (1);
 -- → line 1:13: unexpected select; expected the name of a stream or table
@@ -308,7 +308,7 @@ PRINT my-topic;
 
 CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS $$ return a;
 -- → line 1:57: this block has no closing $$
--- →   hint: a block stands between $$ and $$
+-- →   hint: a block is enclosed in $$ and $$
 
 CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE JAVA AS $$return a$$;
 -- → line 1:47: unexpected JAVA; expected PYTHON

@@ -66,7 +66,7 @@ def _ordered(types: Types) -> Array:
     """The array's type; its elements must have an order."""
     array = types[0]
     if not isinstance(array, Array):
-        raise StatementError("the type of the elements cannot be told from NULL", hint="use CAST(NULL AS …)")
+        raise StatementError("the type of the elements cannot be derived from NULL", hint="use CAST(NULL AS …)")
     if array.holds_map:
         raise StatementError(f"values of {array.element} have no order", hint="maps cannot be compared by <")
     return array
