@@ -21,10 +21,13 @@ class FakeCoordinator:
         self.commits = 0
         self.events: list[Callable[[], None]] = []
         self.error: KafkaError | None = None
+        self.members = 0
 
     def member(self, *_: Any, **__: Any) -> "FakeConsumer":
         """A replacement of confluent_kafka.Consumer."""
-        return FakeConsumer(self)
+        self.members += 1
+        self.last = FakeConsumer(self)
+        return self.last
 
 
 class FakeConsumer:
@@ -98,6 +101,32 @@ def test_a_commit_that_a_rebalance_refuses_is_made_again(
     extended.clear()
     assert extended.wait(30), "the lease is not extended any more, and the sinks wait for ever"
     assert (lease.term, lease.held) == (term, True)
+
+
+@pytest.mark.parametrize("fatal", [KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL])
+def test_a_member_that_fenced_itself_joins_again_and_its_term_continues(
+    lease: Lease, coordinator: FakeCoordinator, extended: threading.Event, fatal: int
+) -> None:
+    """After an outage; the client is dead, and says so once, in answer to a commit (seen with librdkafka 2.16)."""
+    term = lease.term
+    coordinator.refusals.append(fatal)
+    wait_for(lambda: coordinator.members == 2, "another client")
+    extended.clear()
+    assert extended.wait(30), "the lease is not extended any more, and the sinks wait for ever"
+    assert (lease.term, lease.held) == (term, True)
+
+
+def test_a_leader_that_gets_no_partition_back_joins_again(
+    lease: Lease, coordinator: FakeCoordinator, extended: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The partition is lost, as after a session's timeout, and nothing is assigned any more."""
+    monkeypatch.setattr(module, "REJOIN_AFTER", 0.1)
+    term = lease.term
+    coordinator.events.append(coordinator.last.lose)
+    wait_for(lambda: coordinator.members == 2, "another client")
+    extended.clear()
+    assert extended.wait(30)
+    assert lease.term == term
 
 
 def test_a_server_that_was_replaced_leads_no_more(lease: Lease, coordinator: FakeCoordinator) -> None:

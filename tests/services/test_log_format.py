@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from millstream.services.log_format import JsonLines
+from millstream.services.log_format import JsonLines, OncePerKind
 from millstream.services.loop import attempt
 
 
@@ -49,3 +49,18 @@ def test_what_fails_about_a_query_names_it(caplog: pytest.LogCaptureFixture) -> 
 
     attempt("stopping Q", fail, "Q")
     assert entry(caplog.records[-1])["query"] == "Q"
+
+
+def test_a_client_repeats_itself_once_a_minute() -> None:
+    repeats, passed = OncePerKind(60.0), []
+    for at, message in [
+        (0, "FAIL [a] refused"),
+        (1, "FAIL [b] refused"),
+        (2, "SESSTMOUT [a] late"),
+        (61, "FAIL [a] x"),
+    ]:
+        record = logging.makeLogRecord({"msg": message})
+        record.created = at
+        if repeats.filter(record):
+            passed.append(at)
+    assert passed == [0, 2, 61]

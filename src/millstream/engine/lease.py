@@ -27,13 +27,22 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.engine.kafka import KafkaClient, reason
+from millstream.services.log_format import OncePerKind
 from millstream.services.loop import Loop
 
 LOG = logging.getLogger(__name__)
+# The client has a logger of its own: during an outage it repeats each message many times a second.
+CLIENT_LOG = LOG.getChild("client")
+CLIENT_LOG.addFilter(OncePerKind(60.0))
 POLL = 0.2
 RENEW_AFTER = 1.0
 # The coordinator's errors for a member that it has replaced, or that does not know of a rebalance yet.
-REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
+REPLACED = (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID)
+# After these errors a client never works again, and does not always report it when it is polled. A member can be fenced
+# by itself: after an outage it joins again under the same name, and a commit under its old membership is refused.
+FATAL = (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL)
+# A leader to whom the group assigns nothing for so many seconds, though no other server has led, joins again.
+REJOIN_AFTER = 30.0
 
 
 class Lease:
@@ -60,6 +69,7 @@ class Lease:
         self._assigned = self._confirmed = False
         self._position = self._carried_out = 0
         self._renew_at = self._held_until = 0.0
+        self._owner_at = time.monotonic()
         self._settings = {
             **kafka.client,
             "group.id": self.group,
@@ -106,7 +116,7 @@ class Lease:
 
     @contextmanager
     def _member(self) -> Iterator[Consumer]:
-        consumer = Consumer(self._settings, logger=LOG)
+        consumer = Consumer(self._settings, logger=CLIENT_LOG)
         consumer.subscribe([self._topic], on_assign=self._on_assign, on_revoke=self._on_gone, on_lost=self._on_gone)
         try:
             yield consumer
@@ -121,8 +131,7 @@ class Lease:
         message = consumer.poll(POLL)
         error = message.error() if message is not None else None
         if error is not None and error.fatal():
-            LOG.error("the lease is lost: %s; is another server named %s?", error, self._server)
-            self._end_term()
+            LOG.error("the lease's member is fenced: %s; is another server named %s?", error, self._server)
             raise KafkaException(error)
         if error is not None and error.code() == KafkaError.INVALID_SESSION_TIMEOUT:
             limits = "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it"
@@ -135,6 +144,17 @@ class Lease:
             self._confirm(consumer)
         if self._confirmed:
             self._extend(consumer)
+        self._check_membership()
+
+    def _check_membership(self) -> None:
+        """Raise KafkaException if this server leads, but owns no partition for too long; the loop then joins again."""
+        now = time.monotonic()
+        if self._assigned or not self._term:
+            self._owner_at = now
+        elif now - self._owner_at > REJOIN_AFTER:
+            self._owner_at = now
+            why = f"the group {self.group} has assigned the lease to nobody for {REJOIN_AFTER:.0f} s"
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, why))
 
     def _confirm(self, consumer: Consumer) -> None:
         """Check, by who has committed last, whether the term continues, a new one begins, or another server leads."""
@@ -157,6 +177,8 @@ class Lease:
         try:
             consumer.commit(offsets=[place], asynchronous=False)
         except KafkaException as failure:
+            if failure.args[0].code() in FATAL:
+                raise
             if failure.args[0].code() in REPLACED:
                 # Or the group has a new generation that the client does not know yet. The callbacks report whether the
                 # partition is still assigned; if nothing changes, none is called.

@@ -6,6 +6,7 @@
 
 import json
 import logging
+import math
 from datetime import UTC, datetime
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -28,6 +29,26 @@ class JsonLines(logging.Formatter):
             **({"error": error} if error else {}),
         }
         return json.dumps(entry, ensure_ascii=False)
+
+
+class OncePerKind(logging.Filter):
+    """For the logger of a Kafka client: passes a message only if none of its kind was passed in the last seconds.
+
+    The kind is the message's first word: FAIL [rdkafka#consumer-2] … Connection refused.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._passed: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See logging.Filter."""
+        kind = record.getMessage().partition(" ")[0]
+        if record.created - self._passed.get(kind, -math.inf) < self._seconds:
+            return False
+        self._passed[kind] = record.created
+        return True
 
 
 def log_to_stderr(level: int, is_json: bool) -> None:
