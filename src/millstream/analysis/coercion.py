@@ -311,6 +311,7 @@ def widened_to_decimal(value: TypedExpression, target: SqlType, at: Span) -> Typ
     A number constant counts with its own digits. Any other value is returned unchanged.
     """
     number = value.value if isinstance(value, Constant) and not isinstance(value.value, bool) else None
+    number = Number(repr(number)) if isinstance(number, float) else number
     source = text_conversions.decimal_type(Number(number)) if isinstance(number, int | Number) else None
     source = source or (as_decimal(value.type) if value.type is not None else None)
     if source is None or not isinstance(target, Decimal) or value.type == target:

@@ -3,6 +3,7 @@
 Rules: docs/reference/formats-and-wrapping.md; KLIP-3 (wrapping); KLIP-33 (key formats, defaults, inheritance).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from millstream.analysis import wrapping
@@ -16,6 +17,8 @@ from millstream.model.names import did_you_mean
 from millstream.model.schema import Column
 
 DEFAULT_FORMAT = {"KEY": "ksql.persistence.default.format.key", "VALUE": "ksql.persistence.default.format.value"}
+# A record's or message's name: whatever else Avro and Protobuf allow, a name of this form they do.
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 def choose(
@@ -98,6 +101,11 @@ def _properties(side: str, p: Properties, format: Format, inherited: Serde | Non
             if name not in format.properties:
                 raise StatementError(f"{format.name} does not support the following configs: [{shown}]", place)
             check_columns(f"{side}_{config}", value, place)
+            if name == FULL_NAME and format.name != "JSON_SR" and not _DOTTED.fullmatch(value):
+                hint = "names of letters, digits and _, with dots between them: com.example.Order"
+                raise StatementError(
+                    f"{side}_{config} is no name of a schema for {format.name}: '{value}'", place, hint
+                )
             configured[name] = value
     return tuple(sorted(configured.items()))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from millstream.analysis import properties, schemas, serdes, views
 from millstream.analysis.properties import Properties
 from millstream.analysis.scope import NameScope
+from millstream.analysis.time_patterns import pattern_error
 from millstream.catalog.catalog import RelationKind, Source, Timestamp, Windowed
 from millstream.catalog.facts import Facts
 from millstream.formats.registry import is_wrapped
@@ -235,6 +236,9 @@ def timestamp(p: Properties, schema: Schema) -> Timestamp | None:
             f"{identifier(name)} is {column.type}",
             at,
         )
+    error = pattern_error(pattern) if pattern is not None else None
+    if error is not None:
+        raise StatementError(f"Invalid datetime format for TIMESTAMP_FORMAT: {error}", p.place("TIMESTAMP_FORMAT"))
     return Timestamp(name, pattern)
 
 

@@ -1,13 +1,12 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
-import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any
 
+from millstream.analysis import text_conversions
 from millstream.engine.api import Tombstone
 from millstream.model.decimals import exact
 from millstream.model.types import (
@@ -110,7 +109,7 @@ def fitted(value: Any, type: SqlType) -> Any:
             return _decimal(value, type)
     try:
         return _FITTED[type](value)
-    except (ValueError, OverflowError, binascii.Error) as failure:
+    except (ValueError, OverflowError) as failure:
         raise ValueMismatch(f"{_text_of(value)} is not a value of type {type}") from failure
 
 
@@ -168,19 +167,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def _days(value: Any) -> int:
-    return (date.fromisoformat(_text(value)) - EPOCH.date()).days
-
-
-def _time(value: Any) -> int:
-    at = time.fromisoformat(_text(value))
-    return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000 + at.microsecond // 1000
-
-
-def _timestamp(value: Any) -> int:
-    at = datetime.fromisoformat(_text(value))
-    aware = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return (aware - EPOCH) // timedelta(milliseconds=1)
+def _read(type: SqlType) -> Callable[[Any], object]:
+    """Text is read as INSERT VALUES reads it: a date or time may stop early."""
+    return lambda value: text_conversions.read(_text(value), type)
 
 
 _FITTED: Mapping[SqlType, Callable[[Any], Any]] = {
@@ -189,8 +178,5 @@ _FITTED: Mapping[SqlType, Callable[[Any], Any]] = {
     BIGINT: _whole(BOUNDS[BIGINT]),
     DOUBLE: _double,
     STRING: _exactly(str),
-    BYTES: lambda v: base64.b64decode(_text(v), validate=True),
-    DATE: _days,
-    TIME: _time,
-    TIMESTAMP: _timestamp,
+    **{type: _read(type) for type in (BYTES, DATE, TIME, TIMESTAMP)},
 }

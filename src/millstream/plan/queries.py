@@ -316,6 +316,12 @@ def _rekeyed(query: tree.SelectQuery, relation: Relation, aliases: Aliases) -> R
     _check_distinct(keys, expressions)
     if not _changes_key(keys, relation.node.schema):
         return relation
+    if windowed(relation.node) is not None:
+        raise StatementError(
+            "Implicit repartitioning of windowed sources is not supported.",
+            query.span,
+            "PARTITION BY would leave the key without its window; GROUP BY works",
+        )
     return _rekey(keys, expressions, relation, frozenset(n for n in names if n is not None))
 
 

@@ -14,7 +14,7 @@ from millstream.analysis.coercion import widened_to_decimal
 from millstream.analysis.properties import Properties
 from millstream.analysis.targets import inherited, sink_topic
 from millstream.analysis.wrapping import Wrapping
-from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, QueryState, RelationKind, Source, Windowed
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -423,6 +423,19 @@ def _check_same(plan: Select, sink: Source, at: Span) -> None:
             at,
             "names, types and order of key and value columns must be the sink's",
         )
+    windows, expected = windowed(plan), sink.windowed
+    if (windows is None, windows and windows.size_ms) != (expected is None, expected and expected.size_ms):
+        raise StatementError(
+            f"Incompatible windows between results and sink: {_windows_text(windows)} and {_windows_text(expected)}",
+            at,
+            "the window is part of a record's key",
+        )
+
+
+def _windows_text(windows: Windowed | None) -> str:
+    if windows is None:
+        return "no window"
+    return f"{windows.type} windows" + (f" of {windows.size_ms} ms" if windows.size_ms else "")
 
 
 def _schema_text(schema: Schema) -> str:

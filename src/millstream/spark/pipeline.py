@@ -274,7 +274,7 @@ def _(node: Join, run: _QueryRun) -> DataFrame:
 
 @_rows.register
 def _(node: Flatten, run: _QueryRun) -> DataFrame:
-    rows = _rows(node.source, run)
+    rows = _rows(node.source, run).where("value is not null")
     names = [f"x{i}" for i in range(len(node.functions))]
     texts = [guarded(f.expression, run.label("flatten", f.name)) for f in node.functions]
     arrays = [f"coalesce({text}, array()) as {name}" for text, name in zip(texts, names, strict=True)]

@@ -290,3 +290,13 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='_schemas', value_format
 CREATE STREAM s WITH (kafka_topic='_millstream-default__command_topic') AS SELECT * FROM orders;
 -- → line 1:1: topic _millstream-default__command_topic is read-only
 -- →   hint: it is one of the engine's own
+
+CREATE STREAM s (k STRING KEY, v STRING) WITH (kafka_topic='orders', value_format='JSON', timestamp='v', timestamp_format='yyyy-mm-ddTHH');
+-- → line 1:106: Invalid datetime format for TIMESTAMP_FORMAT: there is no pattern letter T: text stands in single quotes
+
+CREATE STREAM s WITH (value_format='AVRO', value_schema_full_name='com.example.my-order') AS SELECT * FROM orders;
+-- → line 1:44: VALUE_SCHEMA_FULL_NAME is no name of a schema for AVRO: 'com.example.my-order'
+-- →   hint: names of letters, digits and _, with dots between them: com.example.Order
+
+CREATE STREAM s WITH (value_format='JSON_SR', value_schema_full_name='my-order', value_delimiter='|') AS SELECT * FROM orders;
+-- → line 1:82: JSON_SR does not support the following configs: [delimiter]
