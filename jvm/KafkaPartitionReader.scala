@@ -51,6 +51,8 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     var left = until - System.currentTimeMillis
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
+      // It may have passed the marker of a transaction, which is no record.
+      if (!consumer.hasNext) progress.begin(consumer.position)
       left = until - System.currentTimeMillis
     }
     consumer.hasNext && !run.isFinishing
