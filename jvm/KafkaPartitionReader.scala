@@ -52,6 +52,8 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
     var left = until - SteadyClock.getTimeMillis()
     while (!consumer.hasNext && left > 0 && !run.isFinishing) {
       consumer.poll(left)
+      // It may have passed the marker of a transaction, which is no record.
+      if (!consumer.hasNext) progress.begin(consumer.position)
       left = until - SteadyClock.getTimeMillis()
     }
     consumer.hasNext && !run.isFinishing

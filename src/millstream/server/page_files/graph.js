@@ -159,9 +159,14 @@ export class Graph {
     const second = svg("text", {x: 22, y: height - 13, class: "second"});
     const title = svg("title");
     group.append(title, svg("rect", {width, height, rx: node.kind === "query" ? height / 2 : 6, class: "box"}), mark(node.kind, height),
-      svg("text", {x: 22, y: 19, class: "name"}, clipped(node.name, width - 32, NAME)), second);
+      svg("text", {x: 22, y: 19, class: "name"}, clipped(this.#nameOf(node), width - 30, NAME)), second);
     this.drawn.nodes.set(id, {node, group, second, title});
     return group;
+  }
+
+  // Where there is little room, a query goes without what all queries' names begin with.
+  #nameOf(node) {
+    return this.form.isDown && node.kind === "query" ? node.name.replace(/^C[ST]AS_/, "") : node.name;
   }
 
   // Put in what the figures say now.

@@ -99,18 +99,19 @@ function ordered(layers, edges) {
 
 // Places: each node is drawn to the mean of its neighbours, and pushed apart from those beside it.
 function settled(layers, edges) {
+  const before = grouped(edges, 1, 0);
   const neighbours = grouped([...edges, ...edges.map(([from, to]) => [to, from])], 0, 1);
   const across = new Map(layers.flatMap((layer) => layer.map((node, i) => [node, i])));
+  const draw = (layer, near) => {
+    const mean = (nodes) => nodes.reduce((sum, node) => sum + across.get(node), 0) / nodes.length;
+    const wanted = layer.map((node) => (near.has(node) ? mean(near.get(node)) : across.get(node)));
+    apart(wanted).forEach((place, i) => across.set(layer[i], place));
+  };
   for (let round = 0; round < SETTLES; round++) {
-    const order = round % 2 ? [...layers].reverse() : layers;
-    for (const layer of order) {
-      const wanted = layer.map((node) => {
-        const near = neighbours.get(node) ?? [];
-        return near.length ? near.reduce((sum, n) => sum + across.get(n), 0) / near.length : across.get(node);
-      });
-      apart(wanted).forEach((place, i) => across.set(layer[i], place));
-    }
+    for (const layer of round % 2 ? [...layers].reverse() : layers) draw(layer, neighbours);
   }
+  // At last each is right behind what leads to it: arrows of a chain are straight.
+  for (const layer of layers) draw(layer, before);
   const first = Math.min(...across.values());
   for (const [node, place] of across) across.set(node, Math.round((place - first) * 16) / 16);
   return across;
