@@ -12,6 +12,7 @@ COMMANDS = {
     SHELL: "ask a server in SQL, interactively or from a script (the default)",
     "dev": "everything on this machine: Kafka, schema registry, engine, server and shell",
     "server": "the engine and its REST API in front of an existing Kafka",
+    "doctor": "whether this machine, the broker and the registry are fit for a server, and what to do",
     "users": "the users of a server that asks for a login",
     "test": "play case files: statements, records in, records out",
     "demo": "load real flights and watch them stream through SQL",
@@ -52,5 +53,5 @@ def formatter(prog: str) -> argparse.HelpFormatter:
 
 def command_list() -> str:
     """The commands and what they are for, as --help shows them."""
-    lines = [f"  millstream {name:8}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
+    lines = [f"  millstream {name:11}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
     return "\n".join(["commands:", *lines, "", "`millstream COMMAND --help` tells more about each."])
