@@ -15,6 +15,7 @@ COMMANDS = {
     "doctor": "whether this machine, the broker and the registry are fit for a server, and what to do",
     "users": "the users of a server that asks for a login",
     "test": "play case files: statements, records in, records out",
+    "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",
 }
 INTERRUPTED = 130
