@@ -24,10 +24,16 @@ object Eval {
   /**
    * The steps between its `leaf`s and `frame`: projections, filters, generators, unions and stateful operators, nothing
    * that needs a job. Rows of input i enter at leaf i, from left to right. Expressions are `compiled` to Java, which
-   * takes longer than to interpret them for some hundred rows.
+   * takes longer than to interpret them for some hundred rows. Its operators go on with the states of `before`, which
+   * has the same ones and is not used any more; null: with none.
    */
-  def of(frame: DataFrame, in: String, out: String, compiled: Boolean): Eval =
-    SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+  def of(frame: DataFrame, in: String, out: String, compiled: Boolean, before: Eval): Eval = {
+    val (eval, states) = DriverStates.of(Option(before).fold(Seq.empty[DriverStateMap[_]])(_.states)) {
+      SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+    }
+    eval.states = states
+    eval
+  }
 
   private def of(frame: DataFrame, in: String, out: String): Eval = {
     val inputs = chains(SparkInternals.optimized(frame))
@@ -86,6 +92,7 @@ object Eval {
 class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
   private val readers = in.shapes.map(JsonFieldReader.of).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
+  private var states: Seq[DriverStateMap[_]] = Nil
 
   /** `[[…], …]` to `[[[…], …], …]`: for each row, the rows made of it. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)

@@ -37,17 +37,24 @@ class Evaluator:
 
     Values are Python's as types.to_wire says. A frame with folds keeps the state of the rows before. Expressions are
     `compiled` to Java as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
+    Folds go on with the states of `before`, whose frame has the same folds and which is not to be called any more.
     Raises EvaluationFailed, when it is made and when it is called, where an expression throws that no guard catches.
     """
 
     def __init__(
-        self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType], compiled: bool = True
+        self,
+        frame: DataFrame,
+        source: Sequence[SqlType],
+        result: Sequence[SqlType],
+        compiled: bool = True,
+        before: "Evaluator | None" = None,
     ) -> None:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
         # Spark computes here already what refers to no column.
         with _failures():
-            self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
+            earlier = None if before is None else before._eval
+            self._eval: Any = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled, earlier)
 
     def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
         """For each row, its outputs: one by a projection, none or more through filters, generators and folds.

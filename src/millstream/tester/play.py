@@ -44,7 +44,10 @@ class PlacedRecord:
 
 @dataclass(slots=True)
 class PlayResult:
-    """What a case left behind: the catalog, the topics' facts, and the records of each topic in order."""
+    """What a case left behind: the catalog, the topics' facts, and the records of each topic in order.
+
+    `partitions` is how many a topic has that is there without having been created.
+    """
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
     topics: dict[str, TopicFacts] = field(default_factory=dict)
@@ -52,6 +55,7 @@ class PlayResult:
     queries: dict[str, StartQuery] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     schemas: CaseSchemas = field(default_factory=registry.schemas)
+    partitions: int = 4
 
     @property
     def facts(self) -> Facts:
@@ -114,7 +118,7 @@ def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
         return
     for p in statement.properties:
         if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
-            played.topics.setdefault(p.value.value, TopicFacts(4))
+            played.topics.setdefault(p.value.value, TopicFacts(played.partitions))
 
 
 def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
@@ -202,9 +206,13 @@ def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRec
 
 def refused(error: StatementError, case: ConformanceCase) -> bool:
     """Whether a refusal is about what the case is about: not for want of a feature, and with a word in common."""
+    return is_about(error, str((case.rejected or {}).get("because") or ""))
+
+
+def is_about(error: StatementError, because: str) -> bool:
+    """Whether a refusal is about what `because` says: not for want of a feature, and with a word in common."""
     if isinstance(error, NotSupported):
         return False
-    because = str((case.rejected or {}).get("because") or "")
     if isinstance(error, SqlSyntaxError) and "SYNTAX" in because.upper():
         return True
     return bool(_words(because) & _words(str(error))) or not _words(because)

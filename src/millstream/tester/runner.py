@@ -9,18 +9,22 @@ from time import perf_counter
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
+from millstream.tester import sql_play
 from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
+from millstream.tester.files import AnyCase
 from millstream.tester.play import PlayResult, plan, refused, run
+from millstream.tester.sql_cases import SqlCase
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a case went; `reason` is "" where it passed."""
+    """How a case went; `reason` is "" where it passed. `remark`: what is to be said of one that did."""
 
-    case: ConformanceCase
+    case: AnyCase
     reason: str
     seconds: float
+    remark: str = ""
 
     @property
     def passed(self) -> bool:
@@ -36,21 +40,25 @@ class Verdict:
 
 
 def run_cases(
-    cases: Sequence[ConformanceCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
+    cases: Sequence[AnyCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1, exact: bool = False
 ) -> Iterator[Verdict]:
-    """Play the cases, `jobs` at a time; verdicts come in the cases' order."""
+    """Play the cases, `jobs` at a time; verdicts come in the cases' order. `exact`: see sql_play.play."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
+        yield from pool.map(lambda case: verdict(case, bounded, defaults, exact), cases)
 
 
-def verdict(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+def verdict(case: AnyCase, bounded: Bounded, defaults: Mapping[str, str], exact: bool = False) -> Verdict:
     """Play one case and say how it went."""
     began = perf_counter()
+    remark = ""
     try:
-        reason = _reason(case, bounded, defaults)
+        if isinstance(case, SqlCase):
+            reason, remark = sql_play.play(case, defaults, bounded, exact)
+        else:
+            reason = _reason(case, bounded, defaults)
     except Exception as error:  # noqa: BLE001 - the edge of a case: whatever it is, it is this case's verdict
         reason = f"{type(error).__name__}: {error}"
-    return Verdict(case, reason, perf_counter() - began)
+    return Verdict(case, reason, perf_counter() - began, remark)
 
 
 def _reason(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:
