@@ -120,6 +120,9 @@ def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
 def test_no_broker() -> None:
     gone = checks.broker(around())
     assert (gone.outcome, gone.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
+    unnamed = around(bootstrap__servers="")
+    assert checks.broker(unnamed).fact == "no broker is named"
+    assert checks.clock(unnamed).outcome is NOT_CHECKED
 
 
 def test_a_broker_and_its_clock(broker: BrokerProcess) -> None:
