@@ -2,6 +2,9 @@ package org.apache.spark.sql.millstream
 
 import java.util.{HashMap => JavaHashMap}
 
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
@@ -21,7 +24,7 @@ case class BoundedOperator(left: Expression, right: Expression, spec: OperatorSp
   override def dataType: DataType = ArrayType(spec.out)
   override def prettyName: String = "ms_operator"
   override protected def initializeInternal(partition: Int): Unit = task = started(spec)
-  private def started[S >: Null <: AnyRef](spec: OperatorSpec[S]) = spec.task(new DriverStateMap[S])
+  private def started[S >: Null <: AnyRef](spec: OperatorSpec[S]) = spec.task(DriverStates.next[S])
   override protected def evalInternal(in: InternalRow): Any = {
     val row = StatefulOperator.row(right.eval(in).asInstanceOf[Array[Byte]], spec.row.size)
     new GenericArrayData(task(left.eval(in).asInstanceOf[Array[Byte]], row).toArray[Any])
@@ -50,6 +53,35 @@ class DriverStateMap[S >: Null <: AnyRef] extends StateMap[S] {
   override def put(key: Array[Byte], state: S): Unit =
     if (state == null) remove(key) else states.put(new StateKey(key), state)
   override def remove(key: Array[Byte]): Unit = states.remove(new StateKey(key))
-  override def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A = make(Iterator.empty)
+  override def derived[A <: AnyRef](make: Iterator[(Array[Byte], S)] => A): A =
+    make(states.entrySet.asScala.iterator.map(entry => (entry.getKey.key, entry.getValue)))
   override def clock(id: Int): StreamClock = clocks.computeIfAbsent(id, _ => new StreamClock(null))
+}
+
+/**
+ * The states of one plan's operators, in the order in which the operators start. A plan that replaces another one, with
+ * the same operators, starts with the states `before`.
+ */
+class DriverStates(before: Seq[DriverStateMap[_]]) {
+  private val maps = mutable.ArrayBuffer.empty[DriverStateMap[_]]
+  def all: Seq[DriverStateMap[_]] = maps.toSeq
+  private def next[S >: Null <: AnyRef]: DriverStateMap[S] = {
+    val map = before.lift(maps.size).map(_.asInstanceOf[DriverStateMap[S]]).getOrElse(new DriverStateMap[S])
+    maps += map
+    map
+  }
+}
+
+object DriverStates {
+  // An operator is started by the expression that it is in, which Spark makes copies of: no argument reaches it.
+  private val starting = new ThreadLocal[DriverStates]
+
+  /** What `start` gives, and the states of the operators that it starts, the first of which are `before`. */
+  def of[A](before: Seq[DriverStateMap[_]])(start: => A): (A, Seq[DriverStateMap[_]]) = {
+    val states = new DriverStates(before)
+    starting.set(states)
+    try (start, states.all) finally starting.remove()
+  }
+
+  def next[S >: Null <: AnyRef]: DriverStateMap[S] = Option(starting.get).getOrElse(new DriverStates(Nil)).next[S]
 }

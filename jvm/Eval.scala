@@ -24,10 +24,16 @@ object Eval {
   /**
    * The steps between the `leaf`s and `frame`: projections, filters, generators, unions and stateful operators;
    * anything that needs a job is refused. Rows of input i enter at leaf i, counted from left to right. If `compiled`,
-   * expressions are compiled to Java, which pays off from some hundred rows on.
+   * expressions are compiled to Java, which pays off from some hundred rows on. Its operators continue with the
+   * states of `before`, which has the same operators and must not be used any more; with none if it is null.
    */
-  def of(frame: DataFrame, in: String, out: String, compiled: Boolean): Eval =
-    SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+  def of(frame: DataFrame, in: String, out: String, compiled: Boolean, before: Eval): Eval = {
+    val (eval, states) = DriverStates.of(Option(before).fold(Seq.empty[DriverStateMap[_]])(_.states)) {
+      SparkInternals.withCodegen(frame.sparkSession, compiled) { of(frame, in, out) }
+    }
+    eval.states = states
+    eval
+  }
 
   private def of(frame: DataFrame, in: String, out: String): Eval = {
     val inputs = chains(SparkInternals.optimized(frame))
@@ -86,6 +92,7 @@ object Eval {
 class Eval(in: SqlType.Struct, inputs: Array[List[InternalRow => Iterator[InternalRow]]], out: SqlType.Struct) {
   private val readers = in.shapes.map(JsonFieldReader.of).toArray
   private val writers = out.shapes.map(JsonFieldWriter.of).toArray
+  private var states: Seq[DriverStateMap[_]] = Nil
 
   /** From `[[…], …]` to `[[[…], …], …]`: the output rows of each input row. Throws what the expressions throw. */
   def run(rows: Array[Byte]): Array[Byte] = run(rows, Array.emptyByteArray)

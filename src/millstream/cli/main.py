@@ -12,8 +12,10 @@ COMMANDS = {
     SHELL: "send SQL to a server, interactively or from a script (the default)",
     "dev": "everything on this machine: Kafka, schema registry, engine, server and shell",
     "server": "the engine and its REST API in front of an existing Kafka",
+    "doctor": "check whether this machine, the broker and the registry are fit for a server",
     "users": "the users of a server that requires a login",
     "test": "play case files: statements, records in, records out",
+    "migrations": "apply versioned files of statements to a server, as ksql-migrations does",
     "demo": "load real flights and watch them stream through SQL",
 }
 INTERRUPTED = 130
@@ -52,5 +54,5 @@ def formatter(prog: str) -> argparse.HelpFormatter:
 
 def command_list() -> str:
     """The commands and their purposes, as --help shows them."""
-    lines = [f"  millstream {name:8}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
+    lines = [f"  millstream {name:11}{purpose}" for name, purpose in COMMANDS.items() if name != SHELL]
     return "\n".join(["commands:", *lines, "", "`millstream COMMAND --help` shows its options."])

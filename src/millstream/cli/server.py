@@ -37,6 +37,13 @@ FLAGS = {
 def add(subparsers: "Subparsers") -> None:
     """Declare the command."""
     parser = subparsers.add_parser("server", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
+    add_options(parser)
+    parser.add_argument("--log-format", choices=("text", "json"), help="json: a JSON object a line, for collectors")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that give a server its properties."""
     parser.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
     parser.add_argument(
         "--listen",
@@ -50,8 +57,6 @@ def add(subparsers: "Subparsers") -> None:
     parser.add_argument("--master", metavar="URL", help="the Spark master (default: this process)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
     parser.add_argument("--config-file", type=Path, metavar="FILE", help="properties; the options above override them")
-    parser.add_argument("--log-format", choices=("text", "json"), help="json: a JSON object a line, for collectors")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log more")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,8 @@
-"""`millstream test`: play case files against the real parser, plan, codec and Spark; with `--live`, a broker too."""
+"""`millstream test`: play case files against the real parser, plan, codec and Spark; with `--live`, a broker too.
+
+It also plays ksqlDB's SQL test files (`--@test: name`), and takes the options of its ksql-test-runner (-s, -i, -o) and
+of its run-ksql-test (-td, -tf).
+"""
 
 import argparse
 import sys
@@ -16,10 +20,12 @@ from millstream.model.settings import effective
 from millstream.spark.bounded import Bounded
 from millstream.spark.session import SessionOptions, create
 from millstream.tester import rest
-from millstream.tester.cases import ConformanceCase, load
+from millstream.tester.cases import ConformanceCase
 from millstream.tester.environment import KEEP_RECORDS, broker, live_environment
+from millstream.tester.files import AnyCase, load, runner_case
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
+from millstream.tester.sql_cases import SqlCase
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -27,10 +33,22 @@ if TYPE_CHECKING:
 Way = Callable[[list[ConformanceCase], int, Path], Iterator[Verdict]]
 
 
+class NothingToPlay(Exception):
+    """Why no case can be played: the text for whoever typed the command."""
+
+
 def add(subparsers: "Subparsers") -> None:
     """Declare the command."""
     parser = subparsers.add_parser("test", help="play case files: statements, records in, records out")
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a case file, or a folder of them")
+    help = "a case file (JSON, or SQL with --@test: lines), or a folder of them"
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help=help)
+    parser.add_argument("-td", "--test-directory", type=Path, metavar="DIR", help="as PATH: run-ksql-test calls it so")
+    parser.add_argument("-tf", "--temp-folder", type=Path, metavar="DIR", help="where temporary files go")
+    parser.add_argument("-s", "--sql-file", type=Path, metavar="FILE", help="ksql-test-runner's: statements to play")
+    parser.add_argument("-i", "--input-file", type=Path, metavar="FILE", help="… the records in, as JSON")
+    parser.add_argument("-o", "--output-file", type=Path, metavar="FILE", help="… the records that must come out")
+    help = "--@expected.message must be in the error word by word"
+    parser.add_argument("--exact-messages", action="store_true", help=help)
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose 'file :: name' or id has TEXT")
     parser.add_argument("--live", action="store_true", help="through a Kafka broker and real-time mode")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="cases played at once (default 4)")
@@ -44,12 +62,9 @@ def run(args: argparse.Namespace) -> int:
     """Play the cases; returns 0 if all pass, 1 if any fails, 2 if a path is not a case file or no case is selected."""
     out = Console(highlight=False)
     try:
-        cases = [case for case in load(args.paths) if args.filter.upper() in f"{case.title} {case.id}".upper()]
-    except ValueError as error:
+        cases = _cases(args)
+    except (ValueError, NothingToPlay) as error:
         print(error, file=sys.stderr)
-        return 2
-    if not cases:
-        print("no case to play: nothing matches", file=sys.stderr)
         return 2
     verdicts = _play(cases, args, out)
     if args.report:
@@ -58,26 +73,50 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(v.passed for v in verdicts) else 1
 
 
-def _play(cases: list[ConformanceCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
+def _cases(args: argparse.Namespace) -> list[AnyCase]:
+    """The cases that the arguments name. Raises ValueError and NothingToPlay."""
+    paths = [*args.paths, *([args.test_directory] if args.test_directory else [])]
+    cases: list[AnyCase] = list(load(paths))
+    if args.sql_file or args.input_file or args.output_file:
+        if not (args.sql_file and args.output_file):
+            raise NothingToPlay("statements (-s) and the records that must come out (-o) belong together")
+        cases.append(runner_case(args.sql_file, args.input_file, args.output_file))
+    cases = [case for case in cases if args.filter.upper() in f"{case.title} {case.id}".upper()]
+    if not cases:
+        raise NothingToPlay("no case to play: " + ("nothing matches" if args.filter else "name a file or a folder"))
+    sql = next((case for case in cases if isinstance(case, SqlCase)), None)
+    if sql is not None and (args.live or args.rest):
+        raise NothingToPlay(
+            f"{sql.path}: a SQL test file is played without a broker\n  hint: leave --live and --rest out"
+        )
+    return cases
+
+
+def _play(cases: list[AnyCase], args: argparse.Namespace, out: Console) -> list[Verdict]:
     verdicts = []
-    with TemporaryDirectory() as folder:
-        for verdict in _way(args)(cases, args.jobs, Path(folder)):
+    with TemporaryDirectory(dir=args.temp_folder) as folder:
+        for verdict in _verdicts(cases, args, Path(folder)):
             verdicts.append(verdict)
             if not args.quiet:
                 _report(verdict, out)
     return verdicts
 
 
+def _verdicts(cases: list[AnyCase], args: argparse.Namespace, folder: Path) -> Iterator[Verdict]:
+    if not (args.live or args.rest):
+        return _bounded(cases, args, folder)
+    return _way(args)([case for case in cases if isinstance(case, ConformanceCase)], args.jobs, folder)
+
+
 def _way(args: argparse.Namespace) -> Way:
-    if args.rest:
-        return _rest
-    return _live if args.live else _bounded
+    return _rest if args.rest else _live
 
 
-def _bounded(cases: list[ConformanceCase], jobs: int, folder: Path) -> Iterator[Verdict]:
-    spark = create(SessionOptions(folder, slots=4))
+def _bounded(cases: list[AnyCase], args: argparse.Namespace, folder: Path) -> Iterator[Verdict]:
+    spark = create(SessionOptions(folder, slots=4, brief=True))
     try:
-        yield from run_cases(cases, Bounded(spark, compiled=False), effective({}, {}), jobs)
+        bounded = Bounded(spark, compiled=False)
+        yield from run_cases(cases, bounded, effective({}, {}), args.jobs, args.exact_messages)
     finally:
         spark.stop()
 
@@ -100,9 +139,11 @@ def _report(verdict: Verdict, out: Console) -> None:
     out.print(f"{mark} {verdict.seconds:5.2f} s  ", end="")
     out.print(verdict.case.title, markup=False, soft_wrap=True)
     if not verdict.passed:
-        for text in verdict.case.statements:
+        for text in verdict.case.shown:
             out.print(f"      {text}", style="dim", markup=False, soft_wrap=True)
         out.print(f"    {verdict.reason}".replace("\n", "\n    "), markup=False, soft_wrap=True)
+    elif verdict.remark:
+        out.print(f"    {verdict.remark}".replace("\n", "\n    "), style="dim", markup=False, soft_wrap=True)
 
 
 def _summary(verdicts: list[Verdict], out: Console) -> None:

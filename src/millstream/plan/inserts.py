@@ -22,6 +22,9 @@ from millstream.syntax.printer import to_sql
 
 ENABLED = "ksql.insert.into.values.enabled"
 ROWTIME = Column("ROWTIME", BIGINT)
+# The bounds of a windowed source's windows, which a statement that compares rows may name.
+WINDOW_BOUNDS = (Column("WINDOWSTART", BIGINT), Column("WINDOWEND", BIGINT))
+TIMES = frozenset(column.name for column in (ROWTIME, *WINDOW_BOUNDS))
 
 
 def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, str]) -> InsertRow:
@@ -29,7 +32,27 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
     if not is_on(settings, ENABLED):
         raise StatementError(f"INSERT INTO … VALUES is switched off by {ENABLED}", statement.span)
     sink = writable(statement.target, statement.span, catalog)
-    columns = _columns(statement, sink)
+    expressions = column_expressions(statement, sink, catalog, settings)
+    return InsertRow(
+        sink,
+        tuple(_named(c, expressions) for c in sink.schema.key),
+        tuple(_named(c, expressions) for c in sink.schema.value),
+        NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
+    )
+
+
+def column_expressions(
+    statement: tree.InsertValues,
+    sink: Source,
+    catalog: Catalog,
+    settings: Mapping[str, str],
+    times: Sequence[Column] = (ROWTIME,),
+) -> dict[Column, TypedExpression]:
+    """The expression for each column that the statement names; they refer to no column. Raises StatementError.
+
+    `times` are the columns that a statement may name beside the source's own: BIGINTs in epoch ms.
+    """
+    columns = _columns(statement, sink, times)
     if len(columns) != len(statement.values):
         raise StatementError(
             f"Expected a value for each column. Columns: {len(columns)}, values: {len(statement.values)}.",
@@ -41,12 +64,7 @@ def row(statement: tree.InsertValues, catalog: Catalog, settings: Mapping[str, s
     scope = NameScope((), {}, catalog.types, settings, library(catalog.functions))
     expressions = _expressions_by_column(columns, statement.values, sink, scope)
     _check_key(sink, expressions, statement.span)
-    return InsertRow(
-        sink,
-        tuple(_named(c, expressions) for c in sink.schema.key),
-        tuple(_named(c, expressions) for c in sink.schema.value),
-        NamedExpression("ROWTIME", expressions[ROWTIME]) if ROWTIME in expressions else None,
-    )
+    return expressions
 
 
 def _check_no_columns(value: tree.Expression) -> None:
@@ -59,24 +77,24 @@ def _check_no_columns(value: tree.Expression) -> None:
             )
 
 
-def _columns(statement: tree.InsertValues, sink: Source) -> list[Column]:
-    """The target columns of the values, in their order; ROWTIME, ROWKEY and ROWVALUE count as columns."""
+def _columns(statement: tree.InsertValues, sink: Source, times: Sequence[Column]) -> list[Column]:
+    """The target columns of the values, in their order; `times`, ROWKEY and ROWVALUE count as columns."""
     if not statement.columns:
         return list(sink.schema)
     parts = statement.parts or (None,) * len(statement.columns)
     places = [*(v.span for v in statement.values), *repeat(statement.span, len(parts))]
     return [
-        _column(name, part, sink, at)
+        _column(name, part, sink, times, at)
         for name, part, at in zip(statement.columns, parts, places[: len(parts)], strict=True)
     ]
 
 
-def _column(name: str, part: str | None, sink: Source, at: Span) -> Column:
+def _column(name: str, part: str | None, sink: Source, times: Sequence[Column], at: Span) -> Column:
     matches = [c for c in sink.schema if c.name == name and part in (None, part_of(c))]
     if len(matches) > 1:
         names = " or ".join(f"{part_of(c)}.{identifier(name)}" for c in matches)
         raise StatementError(f"{identifier(name)} could be {names}", at, f"write {names}")
-    whole = (ROWTIME, *physical_schema(sink).columns) if part is None else ()
+    whole = (*times, *physical_schema(sink).columns) if part is None else ()
     column = next((c for c in (*matches, *whole) if c.name == name), None)
     if column is None:
         raise _unknown(f"{part}.{identifier(name)}" if part else identifier(name), at, sink)
@@ -118,8 +136,8 @@ def _column_expressions(
     column: Column, value: tree.Expression, sink: Source, scope: NameScope
 ) -> Iterator[tuple[Column, TypedExpression]]:
     """The target columns of a value with an expression for each: ROWKEY and ROWVALUE cover all columns of a side."""
-    if column == ROWTIME:
-        yield column, _rowtime(value, scope)
+    if column.name in TIMES:
+        yield column, _time(column.name, value, scope)
         return
     expression = _coerced_to(column.type, value, column.name, scope)
     if column in sink.schema.columns:
@@ -140,10 +158,10 @@ def _coerced_to(target: SqlType, value: tree.Expression, name: str, scope: NameS
         raise StatementError(f"column {identifier(name)}: {error.fact}", error.at, error.hint) from error
 
 
-def _rowtime(value: tree.Expression, scope: NameScope) -> TypedExpression:
+def _time(name: str, value: tree.Expression, scope: NameScope) -> TypedExpression:
     expression = type_expression(value, scope)
     if expression.type == STRING:
-        raise StatementError("ROWTIME is a BIGINT: milliseconds since 1970-01-01 UTC", value.span)
+        raise StatementError(f"{name} is a BIGINT: milliseconds since 1970-01-01 UTC", value.span)
     return coerce(expression, BIGINT, value.span)
 
 

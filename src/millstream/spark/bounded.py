@@ -7,9 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.analysis.typed_expressions import TypedExpression
+from millstream.analysis.typed_expressions import Constant, TypedExpression
+from millstream.catalog.catalog import Source
 from millstream.model.schema import Column
-from millstream.model.types import BIGINT, BYTES, HEADERS_TYPE, INTEGER, STRING, SqlType
+from millstream.model.types import BIGINT, BOOLEAN, BYTES, HEADERS_TYPE, INTEGER, STRING, SqlType
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.steps import InsertRow, StartQuery
 from millstream.spark import pipeline
@@ -21,6 +22,9 @@ from millstream.spark.lower import to_sql
 PULL = "PULL"
 PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
+_PLAIN: dict[SqlType, type] = {BOOLEAN: bool, INTEGER: int, BIGINT: int, STRING: str}
+# A side of a record by its columns; None for null.
+Row = dict[str, Any] | None
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
 
 
@@ -40,6 +44,18 @@ class Record:
         return replace(self, partition=partition, offset=offset)
 
 
+class BoundedQuery:
+    """A query that reads when it is called, and keeps its state between calls; any thread may call it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def __call__(self, records: Sequence[tuple[int, Record]]) -> list[list[Record]]:
+        """What is written for each record, which comes with the place where it is read. Raises EvaluationFailed."""
+        outputs = self.evaluator([_wire(record) for _, record in records], [leaf for leaf, _ in records])
+        return [[_record(values) for values in group] for group in outputs]
+
+
 class Bounded:
     """Runs plans in one Spark session; thread-safe. `compiled`: see Evaluator."""
 
@@ -53,13 +69,14 @@ class Bounded:
 
         Each input record has the index of the plan's leaf that reads it.
         """
+        outputs = self.start(step)(records)
+        return ((index, record) for index, group in enumerate(outputs) for record in group)
+
+    def start(self, step: StartQuery, before: "BoundedQuery | None" = None) -> "BoundedQuery":
+        """The query, ready to read; one that replaces `before` goes on with its groups. Raises EvaluationFailed."""
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
-        evaluator = Evaluator(frame, _TYPES, _TYPES, self._compiled)
-        outputs = evaluator([_wire(record) for _, record in records], [leaf for leaf, _ in records])
-        for index, group in enumerate(outputs):
-            for key, value, rowtime, headers, partition, offset in group:
-                named = tuple((h["KEY"], h["VALUE"]) for h in headers or ())
-                yield index, Record(key, value, rowtime, named, partition, offset)
+        earlier = None if before is None else before.evaluator
+        return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
     def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[bytes]]:
         """A function from records of a table to the rows of an answer, as pipeline.as_records writes them.
@@ -80,28 +97,50 @@ class Bounded:
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """The values of expressions without columns. Raises EvaluationFailed."""
-        return evaluate(self._session, [to_sql(m) for m in meanings], [m.type or STRING for m in meanings])
+        computed = [meaning for meaning in meanings if not _is_plain(meaning)]
+        types = [meaning.type or STRING for meaning in computed]
+        rest = iter(evaluate(self._session, [to_sql(m) for m in computed], types) if computed else ())
+        return tuple(m.value if isinstance(m, Constant) and _is_plain(m) else next(rest) for m in meanings)
 
     def constant(self, row: InsertRow, now: int) -> Record:
         """The record of an INSERT VALUES, with the time `now` (epoch ms) if it has none. Raises ValueError."""
         keys, values, sink = row.sink.schema.key, row.sink.schema.value, row.sink
         columns = [*row.keys, *row.values, *([row.rowtime] if row.rowtime else [])]
-        types = [*(c.type for c in (*keys, *values)), BIGINT][: len(columns)]
-        computed = evaluate(self._session, [to_sql(n.expression) for n in columns], types)
+        computed = self.values([column.expression for column in columns])
         key = one_record(pipeline.side_spec(sink.key, keys, "K"), keys).encode(_row(keys, computed))
         value = one_record(pipeline.side_spec(sink.value, values, "V"), values).encode(
             _row(values, computed[len(keys) :])
         )
         return Record(key, value, computed[-1] if row.rowtime else now)
 
+    def decoded(self, source: Source, record: Record) -> tuple[Row, Row]:
+        """Key and value of a record without a window, by columns, None for null. Raises UnreadableRecord."""
+        keys, values = source.schema.key, source.schema.value
+        key = one_record(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
+        return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
+
     def _records(self) -> DataFrame:
         frame = leaf(self._session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
         return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
 
 
+def _is_plain(meaning: TypedExpression) -> bool:
+    """Whether an expression is a constant whose Python value is what Spark would compute; that takes milliseconds."""
+    if not isinstance(meaning, Constant):
+        return False
+    kind = _PLAIN.get(meaning.type) if meaning.type is not None else None
+    return meaning.value is None or (kind is not None and type(meaning.value) is kind)
+
+
 def _row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
     """The first values, by the names of the columns."""
     return {c.name: value for c, value in zip(columns, values, strict=False)}
+
+
+def _record(values: Sequence[Any]) -> Record:
+    key, value, rowtime, headers, partition, offset = values
+    named = tuple((header["KEY"], header["VALUE"]) for header in headers or ())
+    return Record(key, value, rowtime, named, partition, offset)
 
 
 def _wire(record: Record) -> tuple[object, ...]:

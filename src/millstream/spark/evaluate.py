@@ -37,17 +37,24 @@ class Evaluator:
 
     Python values are as described in types.to_wire. A frame with folds keeps its states between calls. Expressions are
     `compiled` to Java, as in Spark's tasks, or interpreted, which is faster for few rows: compiling may take a second.
+    Folds continue with the states of `before`, whose frame has the same folds and which must not be called any more.
     The constructor and calls raise EvaluationFailed if an expression throws that no guard catches.
     """
 
     def __init__(
-        self, frame: DataFrame, source: Sequence[SqlType], result: Sequence[SqlType], compiled: bool = True
+        self,
+        frame: DataFrame,
+        source: Sequence[SqlType],
+        result: Sequence[SqlType],
+        compiled: bool = True,
+        before: "Evaluator | None" = None,
     ) -> None:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
         # Spark computes expressions without columns already here.
         with _failures():
-            self._eval = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled)
+            earlier = None if before is None else before._eval
+            self._eval: Any = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled, earlier)
 
     def __call__(self, rows: Sequence[Sequence[Any]], leaves: Sequence[int] = ()) -> list[list[tuple[Any, ...]]]:
         """For each row, its output rows: one by a projection, any number through filters, generators and folds.

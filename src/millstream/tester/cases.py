@@ -60,6 +60,11 @@ class ConformanceCase:
         """The case's file and name, as in reports and ledgers."""
         return f"{self.file} :: {self.name}"
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a report shows of a case that failed."""
+        return self.statements
+
 
 def load(paths: Sequence[Path]) -> Iterator[ConformanceCase]:
     """The cases of files and folders, in order. Raises ValueError with the name of an invalid file."""
@@ -74,10 +79,11 @@ def _file(path: Path) -> Iterator[ConformanceCase]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a case file: {error}") from error
     for number, test in enumerate(tests):
-        yield _case(test, path.name, number)
+        yield case(test, path.name, number)
 
 
-def _case(test: dict[str, Json], file: str, number: int) -> ConformanceCase:
+def case(test: dict[str, Json], file: str, number: int) -> ConformanceCase:
+    """The case that an object of a file is, the `number`th of that file. Raises KeyError for one without statements."""
     return ConformanceCase(
         str(test.get("id", number)),
         test.get("name", f"case {number}"),

@@ -133,7 +133,7 @@ def run_live(
 def _verdict(
     case: ConformanceCase, name: str, environment: LiveEnvironment, bounded: Bounded, defaults: Mapping[str, str]
 ) -> Verdict:
-    return judged(case, lambda: _reason(case, name, environment, bounded, defaults))
+    return judged(case, lambda: (_reason(case, name, environment, bounded, defaults), ""))
 
 
 def _reason(

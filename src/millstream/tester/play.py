@@ -44,7 +44,10 @@ class PlacedRecord:
 
 @dataclass(slots=True)
 class PlayResult:
-    """The results of a case: the catalog, the topics' facts, and the records of each topic in order."""
+    """The results of a case: the catalog, the topics' facts, and the records of each topic in order.
+
+    `partitions`: the number of partitions of topics that exist without having been created.
+    """
 
     catalog: Catalog = field(default_factory=lambda: Catalog(functions=OF_TESTS))
     topics: dict[str, TopicFacts] = field(default_factory=dict)
@@ -52,6 +55,7 @@ class PlayResult:
     queries: dict[str, StartQuery] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     schemas: CaseSchemas = field(default_factory=registry.schemas)
+    partitions: int = 4
 
     @property
     def facts(self) -> Facts:
@@ -114,7 +118,7 @@ def _assume_topic(statement: tree.CreateSource, played: PlayResult) -> None:
         return
     for p in statement.properties:
         if p.name == "KAFKA_TOPIC" and isinstance(p.value.value, str):
-            played.topics.setdefault(p.value.value, TopicFacts(4))
+            played.topics.setdefault(p.value.value, TopicFacts(played.partitions))
 
 
 def _insert(statement: tree.InsertValues, played: PlayResult, bounded: Bounded) -> None:
@@ -202,9 +206,13 @@ def _arrivals(step: StartQuery, played: PlayResult) -> list[tuple[int, PlacedRec
 
 def refused(error: StatementError, case: ConformanceCase) -> bool:
     """True if a refusal matches the case: it is not about a missing feature, and has a word in common."""
+    return is_about(error, str((case.rejected or {}).get("because") or ""))
+
+
+def is_about(error: StatementError, because: str) -> bool:
+    """True if a refusal matches `because`: it is not about a missing feature, and has a word in common."""
     if isinstance(error, NotSupported):
         return False
-    because = str((case.rejected or {}).get("because") or "")
     if isinstance(error, SqlSyntaxError) and "SYNTAX" in because.upper():
         return True
     return bool(_words(because) & _words(str(error))) or not _words(because)

@@ -9,18 +9,22 @@ from time import perf_counter
 from millstream.model.errors import StatementError
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
+from millstream.tester import sql_play
 from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
+from millstream.tester.files import AnyCase
 from millstream.tester.play import PlayResult, plan, refused, run
+from millstream.tester.sql_cases import SqlCase
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a case; `reason` is "" if it passed."""
+    """The result of a case; `reason` is "" if it passed. `remark`: a note on a case that passed."""
 
-    case: ConformanceCase
+    case: AnyCase
     reason: str
     seconds: float
+    remark: str = ""
 
     @property
     def passed(self) -> bool:
@@ -36,26 +40,29 @@ class Verdict:
 
 
 def run_cases(
-    cases: Sequence[ConformanceCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1
+    cases: Sequence[AnyCase], bounded: Bounded, defaults: Mapping[str, str], jobs: int = 1, exact: bool = False
 ) -> Iterator[Verdict]:
-    """Play the cases, `jobs` at a time; verdicts are in the cases' order."""
+    """Play the cases, `jobs` at a time; verdicts are in the cases' order. `exact`: see sql_play.play."""
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        yield from pool.map(lambda case: verdict(case, bounded, defaults), cases)
+        yield from pool.map(lambda case: verdict(case, bounded, defaults, exact), cases)
 
 
-def verdict(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> Verdict:
+def verdict(case: AnyCase, bounded: Bounded, defaults: Mapping[str, str], exact: bool = False) -> Verdict:
     """Play one case and return its verdict."""
-    return judged(case, lambda: _reason(case, bounded, defaults))
+    if isinstance(case, SqlCase):
+        return judged(case, lambda: sql_play.play(case, defaults, bounded, exact))
+    return judged(case, lambda: (_reason(case, bounded, defaults), ""))
 
 
-def judged(case: ConformanceCase, play: Callable[[], str]) -> Verdict:
-    """The verdict of a case whose differences `play` returns, "" for none."""
+def judged(case: AnyCase, play: Callable[[], tuple[str, str]]) -> Verdict:
+    """The verdict of a case; `play` returns its differences, "" for none, and a remark."""
     began = perf_counter()
+    remark = ""
     try:
-        reason = play()
+        reason, remark = play()
     except Exception as error:  # noqa: BLE001  any error of the engine is this case's verdict, and ends no other case
         reason = f"{type(error).__name__}: {error}"
-    return Verdict(case, reason, perf_counter() - began)
+    return Verdict(case, reason, perf_counter() - began, remark)
 
 
 def _reason(case: ConformanceCase, bounded: Bounded, defaults: Mapping[str, str]) -> str:

@@ -1,0 +1,269 @@
+"""What `millstream doctor` looks at: each check asks one thing of the machine, or of what a server's settings name."""
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+import httpx
+from confluent_kafka import KafkaException, TopicPartition
+
+from millstream.cli.properties import address_of
+from millstream.engine.kafka import KafkaClient, reason
+from millstream.formats.client import Access, access
+from millstream.services import java
+from millstream.services.errors import SetupError
+from millstream.services.ports import is_free
+
+OLDEST_PYTHON = (3, 11)
+LISTENERS, BOOTSTRAP, DATA, SERVICE = "listeners", "bootstrap.servers", "millstream.data.dir", "ksql.service.id"
+GIB = 2**30
+# Seconds by which a clock may be wrong: the times of windows and leases are compared between machines.
+TOLERANCE = 1.0
+SECONDS = 5.0
+
+
+class CheckOutcome(Enum):
+    """How a check went; the value is how a line shows it."""
+
+    WELL = "well"
+    NOT_WELL = "not well"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check came to: the fact, and what to do about it."""
+
+    outcome: CheckOutcome
+    fact: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is checked: a server's settings (with their defaults), the free disk it needs in GiB, and the clock."""
+
+    settings: Mapping[str, str]
+    free_gib: float = 2.0
+    clock: Callable[[], float] = time.time
+
+    @property
+    def folder(self) -> Path | None:
+        """Where checkpoints are, None where that is no folder of this machine."""
+        place = urlsplit(self.settings[DATA])
+        if place.scheme in ("", "file"):
+            return Path(unquote(place.path)).expanduser()
+        return None
+
+
+def python(_: Surroundings) -> CheckResult:
+    """Whether Python is new enough."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return _not_well(
+            f"Python {version} at {sys.executable}", f"install Python {oldest} or later, and millstream in it"
+        )
+    return _well(f"Python {version}")
+
+
+def java_runtime(_: Surroundings) -> CheckResult:
+    """Whether there is a Java, and it is new enough."""
+    java.java.cache_clear()
+    try:
+        command = java.java()
+    except SetupError as error:
+        return _not_well(error.fact, error.hint)
+    return _well(f"Java {java.version(command)} at {command}")
+
+
+def spark(_: Surroundings) -> CheckResult:
+    """Whether the Spark is the one that millstream is made for: it uses parts that others have not."""
+    needed = next((m[1] for text in metadata.requires("millstream") or () if (m := _PYSPARK.match(text))), "")
+    try:
+        version = metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        return _not_well("there is no Spark", f"pip install pyspark=={needed}")
+    if needed and version != needed:
+        return _not_well(f"Spark {version}, and millstream is made for {needed}", f"pip install pyspark=={needed}")
+    return _well(f"Spark {version}")
+
+
+_PYSPARK = re.compile(r"pyspark\s*\(?==([\w.]+)")
+
+
+def broker(around: Surroundings) -> CheckResult:
+    """Whether Kafka answers."""
+    bootstrap = around.settings[BOOTSTRAP]
+    if not bootstrap:
+        return _not_well("no broker is named", f"--bootstrap-servers HOST:9092, or set {BOOTSTRAP}")
+    try:
+        cluster = KafkaClient(around.settings).cluster()
+    except KafkaException as error:
+        return _not_well(
+            f"no broker answers at {bootstrap}: {reason(error)}",
+            f"see that Kafka runs there, that {BOOTSTRAP} is its address seen from here, and ssl.…, sasl.… are its",
+        )
+    return _well(f"cluster {cluster} at {bootstrap}")
+
+
+def registry(around: Surroundings) -> CheckResult:
+    """Whether the schema registry answers, where there is one."""
+    place = access(around.settings)
+    if place is None:
+        return _well("none: AVRO, PROTOBUF and JSON_SR need one (ksql.schema.registry.url)")
+    remedy = "see that it runs there, and ksql.schema.registry.url and .basic.auth.user.info are its"
+    try:
+        with place.client() as client:
+            answer = client.get("/subjects", timeout=SECONDS)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        return _not_well(f"no schema registry answers at {place.url}: {error or type(error).__name__}", remedy)
+    if not answer.is_success:
+        return _not_well(f"the schema registry at {place.url} answers {answer.status_code}", remedy)
+    return _well(f"schema registry at {_shown(place)}")
+
+
+def checkpoints(around: Surroundings) -> CheckResult:
+    """Whether checkpoints can be written, renamed and read."""
+    folder = around.folder
+    if folder is None:
+        return CheckResult(
+            CheckOutcome.NOT_CHECKED, f"{around.settings[DATA]} is reached by Spark alone", "start a server to see"
+        )
+    probe = folder / f"doctor-{uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"well")
+        renamed = probe.rename(probe.with_suffix(".renamed"))
+        read = renamed.read_bytes()
+        renamed.unlink()
+    except OSError as error:
+        return _not_well(
+            f"{folder} cannot be written to: {error.strerror or error}", f"give its owner the right, or set {DATA}"
+        )
+    if read != b"well":
+        return _not_well(f"{folder} does not give back what was written", f"set {DATA} to another folder")
+    return _well(f"{folder} can be written to")
+
+
+def disk(around: Surroundings) -> CheckResult:
+    """Whether there is room for checkpoints, and for Spark's temporary files."""
+    folders = [f for f in (around.folder, Path(os.environ.get("TMPDIR", "/tmp"))) if f is not None]
+    free = {folder: shutil.disk_usage(_existing(folder)).free / GIB for folder in folders}
+    least = min(free, key=lambda folder: free[folder])
+    if free[least] < around.free_gib:
+        return _not_well(
+            f"{free[least]:.1f} GiB are free at {least}, less than {around.free_gib:g}",
+            f"make room there, or set {DATA} or TMPDIR to a larger disk",
+        )
+    return _well(", ".join(f"{size:.0f} GiB free at {folder}" for folder, size in free.items()))
+
+
+def clock(around: Surroundings) -> CheckResult:
+    """Whether this machine's clock is the broker's: it stamps a record, in a topic that is made for that."""
+    if not around.settings[BOOTSTRAP]:
+        return CheckResult(CheckOutcome.NOT_CHECKED, "no broker to compare clocks with")
+    try:
+        before, stamped, after = _stamped(KafkaClient(around.settings), around)
+    except KafkaException as error:
+        return CheckResult(
+            CheckOutcome.NOT_CHECKED, f"no topic to compare clocks with: {reason(error)}", "see the broker's line first"
+        )
+    ahead = max(before - stamped, 0.0) - max(stamped - after, 0.0)
+    if abs(ahead) > TOLERANCE:
+        direction = "ahead of" if ahead > 0 else "behind"
+        return _not_well(
+            f"this clock is {abs(ahead):.1f} s {direction} the broker's",
+            "let both follow a time server (chrony, systemd-timesyncd)",
+        )
+    return _well(f"this clock is the broker's, within {max(abs(ahead), after - before):.1f} s")
+
+
+def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, float]:
+    """Our time before a record is written, the broker's when it appends it, and ours when it is acknowledged."""
+    topic = f"{around.settings[SERVICE]}doctor_{uuid4().hex[:8]}"
+    kafka.create(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
+    try:
+        # The first record opens the connection; it is the second that is timed.
+        kafka.write(topic, None, b"")
+        before = around.clock()
+        offset = kafka.write(topic, None, b"")
+        after = around.clock()
+        with kafka.reader() as reader:
+            reader.assign([TopicPartition(topic, 0, offset)])
+            (message,) = reader.consume(1, 30.0)
+            return before, message.timestamp()[1] / 1000, after
+    finally:
+        kafka.delete(topic)
+
+
+def port(around: Surroundings) -> CheckResult:
+    """Whether the server could listen at its port, or listens there already."""
+    try:
+        host, number = address_of(around.settings[LISTENERS])
+        if not number or is_free(host, number):
+            return _well(f"{host}:{number} is free")
+    except SetupError as error:
+        return _not_well(error.fact, error.hint or f"set {LISTENERS}")
+    if _is_server(host, number):
+        return _well(f"a server answers at {host}:{number}")
+    return _not_well(
+        f"port {number} is in use by something else", f"`lsof -i :{number}` names it; --listen chooses another port"
+    )
+
+
+def _is_server(host: str, number: int) -> bool:
+    address = f"[{host}]" if ":" in host else host
+    for scheme in ("http", "https"):
+        try:
+            answer = httpx.get(f"{scheme}://{address}:{number}/info", timeout=SECONDS, verify=False)
+        except httpx.HTTPError:
+            continue
+        return "KsqlServerInfo" in answer.text or answer.status_code == httpx.codes.UNAUTHORIZED
+    return False
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return folder if folder.exists() else _existing(folder.absolute().parent)
+
+
+def _shown(place: Access) -> str:
+    return place.url.rpartition("@")[2] if "@" in place.url else place.url
+
+
+def _well(fact: str) -> CheckResult:
+    return CheckResult(CheckOutcome.WELL, fact)
+
+
+def _not_well(fact: str, remedy: str) -> CheckResult:
+    return CheckResult(CheckOutcome.NOT_WELL, fact, remedy)
+
+
+# In this order: what comes later may need what comes before.
+CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
+    ("Python", python),
+    ("Java", java_runtime),
+    ("Spark", spark),
+    ("port", port),
+    ("checkpoints", checkpoints),
+    ("disk", disk),
+    ("registry", registry),
+    ("broker", broker),
+    ("clock", clock),
+)
+
+
+def examined(around: Surroundings) -> Iterator[tuple[str, CheckResult]]:
+    """Each check's name and result, as they are done."""
+    for name, check in CHECKS:
+        yield name, check(around)

@@ -1,0 +1,46 @@
+"""`millstream doctor`: whether this machine, and what a server's settings name, are fit for a server."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from millstream.cli import server
+from millstream.cli.checks import CheckOutcome, Surroundings, examined
+from millstream.cli.main import formatter
+from millstream.model.settings import SettingRefused, checked, effective
+from millstream.services.errors import SetupError
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ABOUT = """\
+Looks at Python, Java, Spark, the port, the place of checkpoints, the free disk, the schema registry, the broker, and
+the clock against the broker's, and says of each whether it is well, and what to do where it is not. It takes the
+options of `millstream server`. The exit code is 1 where something is not well."""
+EXAMPLES = """
+examples:
+  millstream doctor --bootstrap-servers kafka:9092
+  millstream doctor --config-file ksql-server.properties
+"""
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser("doctor", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
+    server.add_options(parser)
+    help = "how much disk must be free (default 2)"
+    parser.add_argument("--free-gib", type=float, default=2.0, metavar="N", help=help)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check all; 0 if nothing is not well, 1 if something is. Raises SetupError where the settings are wrong."""
+    try:
+        settings = effective(checked(server.properties(args)))
+    except SettingRefused as error:
+        raise SetupError(str(error)) from error
+    outcomes = []
+    for name, result in examined(Surroundings(settings, args.free_gib)):
+        outcomes.append(result.outcome)
+        print(f"{result.outcome.value:12}  {name:12} {result.fact}", flush=True)
+        if result.remedy:
+            print(f"{'':28}→ {result.remedy}", flush=True)
+    return 1 if CheckOutcome.NOT_WELL in outcomes else 0

@@ -1,0 +1,1 @@
+"""Versions of a server's sources and queries, as ksqlDB's ksql-migrations tool keeps them: docs/migrations.md."""

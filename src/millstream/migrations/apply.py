@@ -1,0 +1,156 @@
+"""Applies migrations: statement by statement, with the state of each version written down before and after.
+
+A file's SET, UNSET, DEFINE and UNDEFINE hold until its end. The files of versions that were applied must be as they
+were. A version that ends in an error is applied anew by the next run, from its first statement on.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.client import Connection, MillstreamError
+from millstream.migrations.errors import MigrationError
+from millstream.migrations.metadata import NONE, MigrationMetadata, MigrationState, VersionRecord
+from millstream.migrations.project import MigrationConfig, MigrationFile, files
+from millstream.model.errors import StatementError
+from millstream.syntax import tree
+from millstream.syntax.parser import Parsed, split
+
+# What a version cannot be made of: statements that only ask.
+_NO_MIGRATION = (
+    tree.QueryStatement,
+    tree.Print,
+    tree.Show,
+    tree.Describe,
+    tree.DescribeAll,
+    tree.DescribeFunction,
+    tree.DescribeConnector,
+    tree.Explain,
+    tree.RunScript,
+    tree.AssertValues,
+    tree.AssertNullValues,
+    tree.AssertSource,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationTarget:
+    """Which versions to apply: those after the last, up to `until` (None: all), or the `next` alone, or `version`."""
+
+    until: int | None = None
+    next: bool = False
+    version: int | None = None
+
+
+def chosen(config: MigrationConfig, target: MigrationTarget, last: str) -> list[MigrationFile]:
+    """The files to apply, in order, where `last` is the version that was applied last. Raises MigrationError."""
+    existing = files(config)
+    if target.version is not None:
+        return [_file(existing, target.version)]
+    after = 0 if last == NONE else int(last)
+    waiting = [f for f in existing if f.version > after and (target.until is None or f.version <= target.until)]
+    if target.until is not None and target.until > after:
+        _file(existing, target.until)
+    return waiting[:1] if target.next else waiting
+
+
+def _file(existing: Sequence[MigrationFile], version: int) -> MigrationFile:
+    file = next((f for f in existing if f.version == version), None)
+    if file is None:
+        versions = ", ".join(str(f.version) for f in existing) or "none"
+        raise MigrationError(f"there is no file of version {version}", f"there are files of versions {versions}")
+    return file
+
+
+def validate(config: MigrationConfig, metadata: MigrationMetadata) -> list[int]:
+    """The versions that were applied, the last one first, whose files are as they were. Raises MigrationError."""
+    existing = {str(file.version): file for file in files(config)}
+    version, valid = metadata.last_migrated(), list[int]()
+    while version != NONE:
+        record = metadata.record(version)
+        if record is None or record.state is not MigrationState.MIGRATED:
+            state = "nothing is known of it" if record is None else f"its state is {record.state.value}"
+            raise MigrationError(f"version {version} should be applied, but {state}", "millstream migrations info")
+        file = existing.get(version)
+        if file is None:
+            raise MigrationError(f"version {version} was applied, and its file is gone", "put it back")
+        if file.checksum() != record.checksum:
+            raise MigrationError(
+                f"{file.path} is not what was applied: its MD5 is {file.checksum()}, not {record.checksum}",
+                "put it back as it was, and make the change in a migration of its own",
+            )
+        valid.append(file.version)
+        version = record.previous
+    return valid
+
+
+def statements(file: MigrationFile, variables: Mapping[str, str]) -> list[Parsed]:
+    """The statements of a file with the variables in them replaced. Raises MigrationError with file and line."""
+    defined, parsed = {name.upper(): value for name, value in variables.items()}, list[Parsed]()
+    try:
+        for each in split(file.text(), str(file.path), defined):
+            match each.statement:
+                case tree.Define(name, value):
+                    defined[name.upper()] = value
+                case tree.Undefine(name):
+                    defined.pop(name.upper(), None)
+                case statement if isinstance(statement, _NO_MIGRATION):
+                    raise StatementError(
+                        f"{each.text.split()[0].upper()} cannot be in a migration",
+                        statement.span,
+                        "a migration has statements that change something",
+                    )
+                case _:
+                    parsed.append(each)
+    except StatementError as error:
+        raise MigrationError(str(error)) from error
+    return parsed
+
+
+def apply(
+    file: MigrationFile,
+    connection: Connection,
+    metadata: MigrationMetadata,
+    variables: Mapping[str, str],
+    report: Callable[[str], None],
+) -> None:
+    """Carry out the statements of a file, and write down how it went. Raises MigrationError."""
+    parsed = statements(file, variables)
+    record = VersionRecord(
+        str(file.version),
+        file.name,
+        MigrationState.RUNNING,
+        file.checksum(),
+        _now(),
+        "",
+        metadata.last_migrated(),
+    )
+    metadata.write(record)
+    try:
+        _carry_out(parsed, connection, report)
+    except MigrationError as error:
+        failed = replace(record, state=MigrationState.ERROR, completed_on=_now(), error_reason=str(error))
+        metadata.write(failed)
+        raise
+    metadata.write(replace(record, state=MigrationState.MIGRATED, completed_on=_now()))
+
+
+def _carry_out(parsed: Sequence[Parsed], connection: Connection, report: Callable[[str], None]) -> None:
+    settings: dict[str, str] = {}
+    for each in parsed:
+        match each.statement:
+            case tree.SetProperty(name, value):
+                settings[name] = value
+            case tree.UnsetProperty(name):
+                settings.pop(name, None)
+            case statement:
+                report(each.text)
+                try:
+                    connection.execute(each.text, properties=settings)
+                except MillstreamError as error:
+                    place = f"{statement.span.file}:{statement.span.line}"
+                    raise MigrationError(f"{place}: {error}\n  in: {each.text}") from error
+
+
+def _now() -> str:
+    return str(int(time.time() * 1000))

@@ -1,0 +1,153 @@
+"""A migrations project on disk: its configuration, and the files whose statements make one version after the other.
+
+    shop/ksql-migrations.properties            where the server is, and what the metadata is called
+    shop/migrations/V000001__flights.sql       version 1, by the name "flights"
+
+Source of the layout and of the properties: ksqlDB's documentation, "ksqlDB Migrations Tool".
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import javaproperties
+
+from millstream.migrations.errors import MigrationError
+from millstream.model.names import did_you_mean
+
+CONFIG_FILE, FOLDER = "ksql-migrations.properties", "migrations"
+LAST_VERSION = 999_999
+_FILE_NAME = re.compile(r"V(\d{6})__(.+)\.sql", re.IGNORECASE)
+URL = "ksql.server.url"
+STREAM, TABLE = "ksql.migrations.stream.name", "ksql.migrations.table.name"
+STREAM_TOPIC, TABLE_TOPIC = "ksql.migrations.stream.topic.name", "ksql.migrations.table.topic.name"
+REPLICAS = "ksql.migrations.topic.replicas"
+USER, PASSWORD = "ksql.auth.basic.username", "ksql.auth.basic.password"
+AUTHORITY = "ssl.ca.location"
+DEFAULTS = {STREAM: "MIGRATION_EVENTS", TABLE: "MIGRATION_SCHEMA_VERSIONS", REPLICAS: "1"}
+KNOWN = (URL, *DEFAULTS, STREAM_TOPIC, TABLE_TOPIC, USER, PASSWORD, AUTHORITY)
+_NEW = """\
+{url}={server}
+# ksql.auth.basic.username=
+# ksql.auth.basic.password=
+# ssl.ca.location=
+# ksql.migrations.stream.name=MIGRATION_EVENTS
+# ksql.migrations.table.name=MIGRATION_SCHEMA_VERSIONS
+# ksql.migrations.stream.topic.name=<the server's ksql.service.id>ksql_MIGRATION_EVENTS
+# ksql.migrations.table.topic.name=<the server's ksql.service.id>ksql_MIGRATION_SCHEMA_VERSIONS
+# ksql.migrations.topic.replicas=1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationConfig:
+    """A project's configuration: its folder, and its properties by name."""
+
+    folder: Path
+    properties: dict[str, str]
+
+    def get(self, name: str) -> str | None:
+        """The property or its default; None where it has neither."""
+        return self.properties.get(name) or DEFAULTS.get(name)
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream of the metadata."""
+        return str(self.get(STREAM))
+
+    @property
+    def table(self) -> str:
+        """The name of the table of the metadata."""
+        return str(self.get(TABLE))
+
+    @property
+    def unknown(self) -> list[str]:
+        """The properties that nothing reads."""
+        return [name for name in self.properties if name not in KNOWN]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationFile:
+    """The file that makes a version; `name` is what the file's name says, with blanks."""
+
+    version: int
+    name: str
+    path: Path
+
+    def text(self) -> str:
+        """The statements. Raises MigrationError where the file cannot be read."""
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MigrationError(f"{self.path} cannot be read: {error}") from error
+
+    def checksum(self) -> str:
+        """The MD5 of the file, in hexadecimal digits: what ksql-migrations writes down of an applied file."""
+        return hashlib.md5(self.text().encode(), usedforsecurity=False).hexdigest()
+
+
+def new_project(folder: Path, server: str) -> None:
+    """Make a project for the server at a URL. Raises MigrationError where there is one, or the folder cannot be."""
+    config = folder / CONFIG_FILE
+    if config.exists() or (folder / FOLDER).exists():
+        raise MigrationError(f"there is a project in {folder}", "choose another folder, or remove it")
+    try:
+        (folder / FOLDER).mkdir(parents=True)
+        config.write_text(_NEW.format(url=URL, server=server), encoding="utf-8")
+    except OSError as error:
+        raise MigrationError(f"{folder} cannot be made: {error.strerror}") from error
+
+
+def load_config(path: Path) -> MigrationConfig:
+    """The configuration in a file. Raises MigrationError where it cannot be read, or names no server."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            properties = dict(javaproperties.load(file))
+    except (OSError, ValueError) as error:
+        hint = "give it with -c, or make a project: millstream migrations new-project FOLDER URL"
+        raise MigrationError(f"{path} cannot be read: {error}", hint) from error
+    if not properties.get(URL):
+        hint = did_you_mean(URL, properties) or f"write {URL}=http://HOST:8088"
+        raise MigrationError(f"{path} has no {URL}", hint)
+    return MigrationConfig(path.parent, properties)
+
+
+def files(config: MigrationConfig) -> list[MigrationFile]:
+    """The migrations of a project by version. Raises MigrationError where two have one version."""
+    folder = config.folder / FOLDER
+    if not folder.is_dir():
+        raise MigrationError(f"there is no folder {folder}", "migrations are files such as V000001__name.sql in it")
+    by_version: dict[int, MigrationFile] = {}
+    for path in sorted(folder.iterdir()):
+        match = _FILE_NAME.fullmatch(path.name)
+        if match is None:
+            continue
+        version = int(match[1])
+        if version in by_version:
+            names = f"{by_version[version].path.name} and {path.name}"
+            raise MigrationError(f"two files have version {version}: {names}", "give one of them another number")
+        if not version:
+            raise MigrationError(f"{path} has version 0", "versions begin with 1")
+        by_version[version] = MigrationFile(version, match[2].replace("_", " "), path)
+    return [by_version[version] for version in sorted(by_version)]
+
+
+def create_file(config: MigrationConfig, name: str, version: int | None) -> Path:
+    """Make an empty migration: of the given version, else of the one after the last. Raises MigrationError."""
+    existing = files(config)
+    number = version or max((file.version for file in existing), default=0) + 1
+    taken = next((file for file in existing if file.version == number), None)
+    if taken is not None:
+        raise MigrationError(f"version {number} is {taken.path.name}", "choose another version")
+    if not 0 < number <= LAST_VERSION:
+        raise MigrationError(f"version {number} is not between 1 and {LAST_VERSION}")
+    word = re.sub(r"\s+", "_", name.strip())
+    if not re.fullmatch(r"[\w.-]+", word):
+        raise MigrationError(f"a file cannot be named by {name!r}", "use letters, digits, blanks, '_', '-' and '.'")
+    path = config.folder / FOLDER / f"V{number:06}__{word}.sql"
+    try:
+        path.touch(exist_ok=False)
+    except OSError as error:
+        raise MigrationError(f"{path} cannot be made: {error.strerror}") from error
+    return path

@@ -1,0 +1,121 @@
+"""Case files and SQL test files as pytest's tests: one Spark for all of them, started by the first that runs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from millstream.model.settings import effective
+from millstream.spark.bounded import Bounded
+from millstream.spark.session import SessionOptions, create
+from millstream.tester import sql_cases
+from millstream.tester.files import AnyCase, load
+from millstream.tester.runner import Verdict, verdict
+from millstream.tester.sql_cases import SqlCase
+
+
+class CaseFailed(Exception):
+    """A case that failed; the verdict says why."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+class CasePlayer:
+    """Plays cases on one Spark, which it starts for the first of them."""
+
+    def __init__(self, exact: bool) -> None:
+        self._exact = exact
+        self._bounded: Bounded | None = None
+        self._folder = TemporaryDirectory(prefix="millstream-")
+        self._session: Any = None
+
+    def play(self, case: AnyCase) -> Verdict:
+        """How the case went."""
+        if self._bounded is None:
+            self._session = create(SessionOptions(Path(self._folder.name), slots=4, brief=True))
+            self._bounded = Bounded(self._session, compiled=False)
+        return verdict(case, self._bounded, effective({}, {}), self._exact)
+
+    def close(self) -> None:
+        """End Spark."""
+        if self._session is not None:
+            self._session.stop()
+        self._folder.cleanup()
+
+
+PLAYER = pytest.StashKey[CasePlayer]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Make the player, which starts nothing yet."""
+    session.config.stash[PLAYER] = CasePlayer(bool(session.config.getoption("--millstream-exact-messages")))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End what the player has started."""
+    session.config.stash[PLAYER].close()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
+    """The cases of a file, where it is one of ours."""
+    return CaseFile.from_parent(parent, path=file_path) if _has_cases(file_path) else None
+
+
+def _has_cases(path: Path) -> bool:
+    """Whether a file has cases; a JSON file that has none, or cannot be read, is somebody else's."""
+    if path.suffix == ".sql":
+        return sql_cases.has_cases(path)
+    if path.suffix != ".json":
+        return False
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    tests = content.get("tests") if isinstance(content, dict) else None
+    return isinstance(tests, list) and bool(tests) and all(isinstance(t, dict) and "statements" in t for t in tests)
+
+
+class CaseFile(pytest.File):
+    """A file of cases."""
+
+    def collect(self) -> Iterator["CaseItem"]:
+        """The cases of the file, in order."""
+        try:
+            cases = list(load([self.path]))
+        except ValueError as error:
+            raise self.CollectError(str(error)) from error
+        names = [case.name for case in cases]
+        for number, case in enumerate(cases):
+            name = case.name if names.count(case.name) == 1 else f"{case.name} [{number}]"
+            yield CaseItem.from_parent(self, name=name, case=case)
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    def __init__(self, *, case: AnyCase, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.case = case
+
+    def runtest(self) -> None:
+        """Play the case. Raises CaseFailed."""
+        outcome = self.config.stash[PLAYER].play(self.case)
+        if outcome.remark:
+            self.add_report_section("call", "millstream", outcome.remark)
+        if not outcome.passed:
+            raise CaseFailed(outcome)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Why the case failed, without a stack: it is not Python that is wrong."""
+        if isinstance(excinfo.value, CaseFailed):
+            return "\n".join([*self.case.shown, excinfo.value.verdict.reason])
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The file, the line (from 0) and the name of the case."""
+        return self.path, self.case.line - 1 if isinstance(self.case, SqlCase) else None, self.case.title

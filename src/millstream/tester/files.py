@@ -1,0 +1,62 @@
+"""The cases that paths name: JSON case files, ksqlDB's SQL test files, and the three files of its test runner."""
+
+import json
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from millstream.tester import cases, sql_cases
+from millstream.tester.cases import ConformanceCase, Json
+from millstream.tester.sql_cases import SqlCase
+
+AnyCase = ConformanceCase | SqlCase
+SUFFIXES = (".json", ".sql")
+
+
+def load(paths: Sequence[Path]) -> Iterator[AnyCase]:
+    """The cases of files and folders, in order; of a folder, SQL files without a test are left out.
+
+    Raises ValueError naming the file that is no case file.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield from _of_file(path)
+            continue
+        for file in sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}")):
+            if file.suffix == ".json" or sql_cases.has_cases(file):
+                yield from _of_file(file)
+
+
+def _of_file(path: Path) -> Iterator[AnyCase]:
+    return sql_cases.load(path) if path.suffix == ".sql" else cases.load([path])
+
+
+def runner_case(statements: Path, inputs: Path | None, outputs: Path) -> ConformanceCase:
+    """The case of ksqlDB's ksql-test-runner: a file of statements, {"inputs": […]} and {"outputs": […]}.
+
+    Source of the form: ksqlDB's documentation, "ksql-test-runner". Raises ValueError naming the file that is wrong.
+    """
+    try:
+        text = statements.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{statements} is no file of statements: {error}") from error
+    case = {
+        "name": statements.stem,
+        "statements": [text],
+        "inputs": _records(inputs, "inputs") if inputs else [],
+        "outputs": _records(outputs, "outputs"),
+    }
+    return cases.case(case, statements.name, 0)
+
+
+def _records(path: Path, field: str) -> list[Json]:
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)[field]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f'{path} has no {field}: {error}\n  hint: the file is {{"{field}": [record, …]}}') from error
+    if not isinstance(records, list) or not records:
+        raise ValueError(f"{path} has no {field}\n  hint: ksql-test-runner asks for one record at least")
+    for number, record in enumerate(records):
+        if not isinstance(record, dict) or "topic" not in record:
+            raise ValueError(f'{path}: record {number} of {field} names no topic\n  hint: {{"topic": …, "value": …}}')
+    return records

@@ -1,0 +1,216 @@
+"""The ASSERT statements of SQL test files: what is compared with what, and how a difference is shown.
+
+    ASSERT VALUES late (id, delay) VALUES ('a', 70);      the next record of the source's topic is this row
+    ASSERT NULL VALUES late (id) KEY ('a');               the next record deletes this key
+    ASSERT TABLE late (id STRING PRIMARY KEY, …) WITH (…) the source has these columns and properties
+
+Columns that ASSERT VALUES does not name are NULL; ROWTIME is compared only where it is named, and so are WINDOWSTART
+and WINDOWEND. Of a source only the properties that are given are compared.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from millstream.analysis import properties
+from millstream.analysis.properties import Properties
+from millstream.analysis.sources import expand
+from millstream.analysis.typed_expressions import Constant
+from millstream.catalog.catalog import RelationKind, Source
+from millstream.formats.delimited import DELIMITER, character
+from millstream.formats.registry import is_wrapped
+from millstream.formats.windowed_keys import without_window
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.schema import Column, RecordPart, Schema
+from millstream.model.types import SqlType
+from millstream.plan.inserts import ROWTIME, WINDOW_BOUNDS, column_expressions
+from millstream.spark.bounded import Bounded, Record
+from millstream.spark.codec import UnreadableRecord
+from millstream.syntax import tree
+from millstream.tester.json_views import dumps
+from millstream.tester.play import PlayResult
+
+# A row as it is compared and shown: values by column; None for the values of a record without one.
+ComparedRow = Mapping[str, Any]
+NO_VALUE = "<null>"
+
+
+class AssertionMismatch(StatementError):
+    """A record that is not as ASSERT VALUES or ASSERT NULL VALUES says."""
+
+
+def expected_row(
+    statement: tree.AssertValues | tree.AssertNullValues, played: PlayResult, bounded: Bounded
+) -> ComparedRow:
+    """The row of the statement, by the names of columns. Raises StatementError."""
+    source = existing(statement.source, statement.span, played)
+    if source.schema.headers:
+        source = replace(source, schema=replace(source.schema, columns=(*source.schema.key, *source.schema.value)))
+    times = (ROWTIME, *(WINDOW_BOUNDS if source.windowed else ()))
+    insert = tree.InsertValues(source.name, statement.columns, statement.values, span=statement.span)
+    expressions = column_expressions(insert, source, played.catalog, played.settings, times)
+    columns = [*(t for t in times if t in expressions), *source.schema.key, *source.schema.value]
+    meanings = [expressions.get(column, Constant(column.type, None)) for column in columns]
+    row = dict(zip((column.name for column in columns), bounded.values(meanings), strict=True))
+    if isinstance(statement, tree.AssertValues):
+        return row
+    if any(row[column.name] is not None for column in source.schema.value):
+        raise AssertionMismatch(
+            "Unexpected value columns specified in ASSERT NULL VALUES.",
+            statement.span,
+            "name the key's columns only: a record that deletes has no value",
+        )
+    return {**row, **dict.fromkeys((column.name for column in source.schema.value), NO_VALUE)}
+
+
+def actual_row(record: Record, source: Source, bounded: Bounded) -> ComparedRow:
+    """A record of the source's topic, by the names of columns. Raises ValueError where it cannot be read."""
+    bounds: dict[str, int] = {}
+    bare = record
+    if source.windowed is not None and record.key is not None:
+        key, start, end = without_window(record.key, source.windowed)
+        bare, bounds = replace(record, key=key), {"WINDOWSTART": start, "WINDOWEND": end}
+    keys, values = bounded.decoded(source, bare)
+    null = NO_VALUE if source.kind is RelationKind.TABLE else None
+    return {
+        "ROWTIME": record.rowtime,
+        **bounds,
+        **(keys or {column.name: None for column in source.schema.key}),
+        **({column.name: null for column in source.schema.value} if values is None else values),
+    }
+
+
+def check_next(
+    statement: tree.AssertValues | tree.AssertNullValues,
+    records: Sequence[Record],
+    position: int,
+    played: PlayResult,
+    bounded: Bounded,
+) -> None:
+    """Compare the record at `position` of the source's topic. Raises AssertionMismatch, and StatementError."""
+    source = existing(statement.source, statement.span, played)
+    expected = expected_row(statement, played, bounded)
+    if position >= len(records):
+        shown = [_row(record, source, bounded, statement.span) for record in records]
+        raise AssertionMismatch(
+            "Expected another record, but all records have already been read:" + _table(expected, shown),
+            statement.span,
+            f"topic {source.topic} has {len(records)} record{'s' * (len(records) != 1)}",
+        )
+    actual = _row(records[position], source, bounded, statement.span)
+    different = [name for name, value in expected.items() if not _same(value, actual.get(name))]
+    if different:
+        raise AssertionMismatch(
+            "Expected record does not match actual." + _table(expected, [actual]),
+            statement.span,
+            f"{', '.join(map(identifier, different))} differ{'s' * (len(different) == 1)}: "
+            f"record {position + 1} of topic {source.topic}",
+        )
+
+
+def _row(record: Record, source: Source, bounded: Bounded, at: Span) -> ComparedRow:
+    try:
+        return actual_row(record, source, bounded)
+    except (UnreadableRecord, ValueError) as error:
+        raise AssertionMismatch(f"a record of topic {source.topic} cannot be read: {error}", at) from error
+
+
+def _same(expected: Any, actual: Any) -> bool:
+    """Whether two values are equal; NaN is NaN."""
+    if isinstance(expected, float) and isinstance(actual, float) and math.isnan(expected):
+        return math.isnan(actual)
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(_same, expected, actual))
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return expected.keys() == actual.keys() and all(_same(v, actual[n]) for n, v in expected.items())
+    return type(expected) is type(actual) and bool(expected == actual)
+
+
+def _table(expected: ComparedRow, actual: Sequence[ComparedRow]) -> str:
+    """The rows under each other, the expected one first, the columns as the expected row has them."""
+    lines = [["", *expected], ["expected", *map(_cell, expected.values())]]
+    lines += [["actual", *(_cell(row.get(name)) for name in expected)] for row in actual]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(expected) + 1)]
+    texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return "".join(f"\n    {text.rstrip()}" for text in texts) + ("" if actual else "\n    actual    no record")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    if isinstance(value, str):
+        return value
+    return "NULL" if value is None else dumps(value)
+
+
+def existing(name: str, at: Span, played: PlayResult) -> Source:
+    """The source of that name. Raises StatementError where there is none."""
+    source = played.catalog.sources.get(name)
+    if source is None:
+        raise StatementError(f"{identifier(name)} does not exist.", at, did_you_mean(name, played.catalog.sources))
+    return source
+
+
+# ---------------------------------------------------------------- ASSERT STREAM and ASSERT TABLE
+
+
+def check_source(statement: tree.AssertSource, played: PlayResult) -> None:
+    """Compare a source with what the statement says of it. Raises StatementError."""
+    source = existing(statement.name, statement.span, played)
+    p = properties.read(statement.properties, properties.DECLARED, statement.span)
+    if statement.columns:
+        expected = [_column(c, played.catalog.types) for c in statement.columns]
+        _compare("schema", _columns(expected), _columns(list(source.schema)), source, statement.span)
+    _compare("type", statement.kind.value, source.kind.value, source, statement.span)
+    for names, title, actual in _PROPERTIES:
+        name = next((name for name in names if p.values.get(name) is not None), None)
+        if name is not None:
+            _compare(title, _normal(name, p), actual(source), source, p.place(name))
+
+
+def _compare(title: str, expected: object, actual: object, source: Source, at: Span) -> None:
+    if expected != actual:
+        raise StatementError(
+            f"Expected {title} does not match actual for source {source.name}."
+            f"\n    expected  {expected}\n    actual    {actual}",
+            at,
+        )
+
+
+def _column(definition: tree.ColumnDef, types: Mapping[str, SqlType]) -> Column:
+    mark = definition.mark
+    part = RecordPart.VALUE if mark is None else RecordPart.KEY if "KEY" in mark.value else RecordPart.HEADER
+    return Column(definition.name, expand(definition.type, types, definition.span), part, definition.header)
+
+
+def _columns(columns: Sequence[Column]) -> str:
+    """Columns as text, those of the key first: their places among the others mean nothing."""
+    keys = [column for column in columns if column.part is RecordPart.KEY]
+    return str(Schema((*keys, *(column for column in columns if column.part is not RecordPart.KEY))))
+
+
+def _normal(name: str, p: Properties) -> object:
+    """A property as the catalog has it: formats in upper case, a column's name as names are."""
+    value = p.values[name]
+    if name.endswith("FORMAT") and name != "TIMESTAMP_FORMAT":
+        return str(value).upper()
+    if name == "TIMESTAMP":
+        text = str(value)
+        return text[1:-1] if text[:1] == text[-1:] == "`" and len(text) > 2 else text.upper()
+    return character(str(value)) if name.endswith("DELIMITER") else value
+
+
+# The properties that are compared: their names in WITH, what messages call them, and what a source has.
+_PROPERTIES: tuple[tuple[tuple[str, ...], str, Callable[[Source], object]], ...] = (
+    (("KAFKA_TOPIC",), "kafka topic", lambda s: s.topic),
+    (("KEY_FORMAT", "FORMAT"), "key format", lambda s: s.key.format),
+    (("VALUE_FORMAT", "FORMAT"), "value format", lambda s: s.value.format),
+    (("KEY_DELIMITER",), "key delimiter", lambda s: character(s.key.get(DELIMITER))),
+    (("VALUE_DELIMITER",), "delimiter", lambda s: character(s.value.get(DELIMITER))),
+    (("WRAP_SINGLE_KEY",), "key serde options", lambda s: is_wrapped(s.key, len(s.schema.key))),
+    (("WRAP_SINGLE_VALUE",), "serde options", lambda s: is_wrapped(s.value, len(s.schema.value))),
+    (("TIMESTAMP",), "timestamp column", lambda s: s.timestamp.column if s.timestamp else None),
+    (("TIMESTAMP_FORMAT",), "timestamp format", lambda s: s.timestamp.pattern if s.timestamp else None),
+)

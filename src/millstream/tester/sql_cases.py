@@ -1,0 +1,118 @@
+"""ksqlDB's SQL test files: cases made of statements, with directives in comments.
+
+    --@test: late departures                         begins a case, which lasts until the next such line
+    --@expected.error: …KsqlException                the error that one of its statements must end with, by its class
+    --@expected.message: does not exist              and what the error's message must contain
+    CREATE STREAM flights …; CREATE STREAM late AS SELECT …;
+    INSERT INTO flights (id, delay) VALUES ('a', 70);
+    ASSERT VALUES late (id, delay) VALUES ('a', 70);
+
+Source of the form: ksqlDB's documentation, "How to test an application" (run-ksql-test), and KLIP-32.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.model.names import did_you_mean
+
+_DIRECTIVE = re.compile(r"^[ \t]*--@[ \t]*([A-Za-z.]+)[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+TEST, ERROR, MESSAGE = "test", "expected.error", "expected.message"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCase:
+    """One case of a SQL test file: `text` are its statements, behind as many line breaks as are before them in `path`.
+
+    `line` is that of its name. `error` and `message` are what the case must end with: the name of a Java class, and a
+    part of the message; both "" where all statements must be carried out.
+    """
+
+    id: str
+    name: str
+    path: Path
+    line: int
+    text: str
+    error: str = ""
+    message: str = ""
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return self.path.name
+
+    @property
+    def title(self) -> str:
+        """The case's file and name."""
+        return f"{self.file} :: {self.name}"
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a report shows of a case that failed: nothing, since its failure shows the statement."""
+        return ()
+
+    @property
+    def must_fail(self) -> bool:
+        """Whether the case names an error."""
+        return bool(self.error or self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Directive:
+    name: str
+    content: str
+    line: int
+    end: int
+
+
+def has_cases(path: Path) -> bool:
+    """Whether a file has cases, and not only statements. Raises OSError."""
+    return any(match[1].lower() == TEST for match in _DIRECTIVE.finditer(path.read_text(encoding="utf-8")))
+
+
+def load(path: Path) -> Iterator[SqlCase]:
+    """The cases of a file in order, those without a statement left out. Raises ValueError that names file and line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no SQL test file: {error}") from error
+    directives = [_directive(match, text, path) for match in _DIRECTIVE.finditer(text)]
+    starts = [number for number, directive in enumerate(directives) if directive.name == TEST]
+    if not starts:
+        raise ValueError(f"{path}:1: the file has no test\n  hint: a test begins with a line --@test: its name")
+    if starts[0] > 0 or _has_statements(text[: directives[0].end]):
+        raise ValueError(f"{path}:1: there are statements before the first test\n  hint: --@test: name begins a test")
+    for start, stop in zip(starts, [*starts[1:], len(directives)], strict=True):
+        end = len(text) if stop == len(directives) else text.rindex("\n", 0, directives[stop].end) + 1
+        case = _case(directives[start:stop], text, end, path)
+        if _has_statements(case.text):
+            yield case
+
+
+def _directive(match: re.Match[str], text: str, path: Path) -> _Directive:
+    name, line = match[1].lower(), text.count("\n", 0, match.start()) + 1
+    if name not in (TEST, ERROR, MESSAGE):
+        hint = did_you_mean(name, (TEST, ERROR, MESSAGE)) or f"there are {TEST}, {ERROR} and {MESSAGE}"
+        raise ValueError(f"{path}:{line}: there is no directive --@{match[1]}\n  hint: {hint}")
+    if not match[2]:
+        raise ValueError(f"{path}:{line}: --@{name} says nothing\n  hint: write --@{name}: and what is meant")
+    return _Directive(name, match[2], line, match.end())
+
+
+def _case(directives: list[_Directive], text: str, end: int, path: Path) -> SqlCase:
+    first, expected = directives[0], {}
+    for directive in directives[1:]:
+        if directive.name in expected:
+            raise ValueError(f"{path}:{directive.line}: --@{directive.name} is given twice for one test")
+        expected[directive.name] = directive.content
+    statements = "\n" * (first.line - 1) + text[first.end : end]
+    name = f"{path.name}:{first.line}"
+    return SqlCase(
+        name, first.content, path, first.line, statements, expected.get(ERROR, ""), expected.get(MESSAGE, "")
+    )
+
+
+def _has_statements(text: str) -> bool:
+    """Whether a text has more than comments and blanks."""
+    return bool(re.sub(r"--[^\n]*|/\*.*?\*/|\s", "", text, flags=re.DOTALL))

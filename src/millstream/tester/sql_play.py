@@ -1,0 +1,190 @@
+"""Plays a case of a SQL test file without a broker: statement by statement, each record through all queries at once.
+
+A query reads the records that are inserted after it was created, as in ksqlDB's own tool. One that replaces another
+goes on with that one's groups (plan/replacing.py); where it joins, with the records that were there.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millstream.model.errors import StatementError
+from millstream.plan.inserts import row as insert_row
+from millstream.plan.nodes import joins, leaves
+from millstream.plan.steps import StartQuery
+from millstream.spark.bounded import Bounded, BoundedQuery, Record
+from millstream.spark.evaluate import EvaluationFailed
+from millstream.syntax import tree
+from millstream.syntax.parser import Parsed, split
+from millstream.tester.play import PlayResult, apply, is_about
+from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
+from millstream.tester.sql_cases import SqlCase
+
+# What ksqlDB's tool raises where a record is not as an assertion says; anything else is an Exception.
+ASSERTION_ERRORS = ("AssertionError", "Error")
+
+
+@dataclass(slots=True)
+class _RunningQuery:
+    """A query that was started by `step`, and the topic it writes to."""
+
+    step: StartQuery
+    read: BoundedQuery
+
+    @property
+    def sink(self) -> str:
+        return self.step.plan.sink.topic
+
+    def leaves_of(self, topic: str) -> list[int]:
+        """The places where the query reads the topic."""
+        return [place for place, leaf in enumerate(leaves(self.step.plan)) if leaf.origin.topic == topic]
+
+
+@dataclass(slots=True)
+class SqlPlay:
+    """What a case has come to: the catalog, the queries that run, the records of each topic, and how many were read."""
+
+    played: PlayResult
+    bounded: Bounded
+    folder: Path
+    running: dict[str, _RunningQuery] = field(default_factory=dict)
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    compared: Counter[str] = field(default_factory=Counter)
+
+    def carry_out(self, parsed: Parsed) -> None:
+        """Carry out one statement. Raises StatementError and EvaluationFailed."""
+        match parsed.statement:
+            case tree.InsertValues():
+                self._insert(parsed.statement)
+            case tree.AssertValues() | tree.AssertNullValues():
+                self._assert_record(parsed.statement)
+            case tree.AssertSource():
+                check_source(parsed.statement, self.played)
+            case tree.RunScript():
+                self._run_script(parsed.statement)
+            case _:
+                apply(parsed.statement, parsed.text, self.played)
+                self._start_queries()
+
+    def _insert(self, statement: tree.InsertValues) -> None:
+        row = insert_row(statement, self.played.catalog, self.played.settings)
+        try:
+            record = self.bounded.constant(row, now=int(time.time() * 1000))
+        except ValueError as failure:
+            raise StatementError(f"the row cannot be written: {failure}", statement.span) from failure
+        self._append(row.sink.topic, record, (row.sink.topic,))
+
+    def _append(self, topic: str, record: Record, path: tuple[str, ...]) -> None:
+        """Put a record into a topic and through all queries that read it; `path`: the topics that it came through."""
+        records = self.records.setdefault(topic, [])
+        placed = record.at(0, len(records))
+        records.append(placed)
+        for query in list(self.running.values()):
+            for leaf in query.leaves_of(topic):
+                for output in query.read([(leaf, placed)])[0]:
+                    if query.sink in path:
+                        raise StatementError(f"Detected illegal cycle in topology: {'->'.join((*path, query.sink))}")
+                    self._append(query.sink, output, (*path, query.sink))
+
+    def _assert_record(self, statement: tree.AssertValues | tree.AssertNullValues) -> None:
+        source = self.played.catalog.sources.get(statement.source)
+        topic = source.topic if source else ""
+        position = self.compared[topic]
+        check_next(statement, self.records.get(topic, ()), position, self.played, self.bounded)
+        self.compared[topic] += 1
+
+    def _run_script(self, statement: tree.RunScript) -> None:
+        """Carry out the statements of a file: its path is as written, or from the folder of the test file."""
+        paths = (Path(statement.path), self.folder / statement.path.lstrip("/"))
+        path = next((p for p in paths if p.is_file()), None)
+        if path is None:
+            hint = f"paths start at the folder of the test file, {self.folder}"
+            raise StatementError(f"there is no file {statement.path}", statement.span, hint)
+        for parsed in split(path.read_text(encoding="utf-8"), str(path)):
+            self.carry_out(parsed)
+
+    def _start_queries(self) -> None:
+        """Start and end queries so that those run that the catalog has."""
+        steps = self.played.queries
+        for id in [id for id in self.running if id not in steps]:
+            del self.running[id]
+        for id, step in steps.items():
+            before = self.running.get(id)
+            if before is None or before.step is not step:
+                self.running[id] = _RunningQuery(step, self._started(step, before))
+
+    def _started(self, step: StartQuery, before: _RunningQuery | None) -> BoundedQuery:
+        if before is None:
+            return self.bounded.start(step)
+        if not any(joins(step.plan)):
+            return self.bounded.start(step, before.read)
+        query = self.bounded.start(step)
+        query(
+            [
+                (place, record)
+                for place, leaf in enumerate(leaves(step.plan))
+                for record in self.records.get(leaf.origin.topic, ())
+            ]
+        )
+        return query
+
+
+def play(case: SqlCase, defaults: Mapping[str, str], bounded: Bounded, exact: bool) -> tuple[str, str]:
+    """Why a case fails, "" where it passes; and a remark on one that passes.
+
+    `exact`: an expected message must be in the error as it is written. Else an error of the engine may say the same
+    in other words, since ksqlDB's tests have ksqlDB's; the remark then has both.
+    """
+    played = PlayResult(settings={**defaults, "auto.offset.reset": "earliest"}, partitions=1)
+    run = SqlPlay(played, bounded, case.path.parent)
+    text = ""
+    try:
+        for parsed in _statements(case):
+            text = parsed.text
+            run.carry_out(parsed)
+    except StatementError as error:
+        return _judged(case, error, text, exact)
+    except EvaluationFailed as error:
+        return _judged(case, StatementError(f"a query ended: {error}"), text, exact)
+    if case.must_fail:
+        return f"{case.path}:{case.line}: no statement failed\n  expected  {_expected(case)}", ""
+    return "", ""
+
+
+def _statements(case: SqlCase) -> Iterator[Parsed]:
+    return split(case.text, str(case.path))
+
+
+def _judged(case: SqlCase, error: StatementError, text: str, exact: bool) -> tuple[str, str]:
+    """Whether the error is the one that the case expects: why not, and a remark."""
+    failure = f"{error}\n  in: {text}" if text else str(error)
+    if not case.must_fail:
+        return failure, ""
+    expectation = f"\n  expected  {_expected(case)}"
+    if not _is_of_class(error, case.error):
+        return failure + expectation, ""
+    if _plain(case.message) in _plain(str(error)):
+        return "", ""
+    if exact or isinstance(error, AssertionMismatch) or not is_about(error, case.message):
+        return failure + expectation, ""
+    return "", f"refused in other words: {error.fact}\n  expected  {case.message}"
+
+
+def _is_of_class(error: StatementError, name: str) -> bool:
+    """Whether an error is one for which ksqlDB raises the class of that name; "" is any."""
+    simple = name.rpartition(".")[2]
+    if not simple or simple == "Throwable":
+        return True
+    return isinstance(error, AssertionMismatch) == (simple in ASSERTION_ERRORS)
+
+
+def _expected(case: SqlCase) -> str:
+    return ": ".join(part for part in (case.error, case.message) if part)
+
+
+def _plain(text: str) -> str:
+    """A text without differences that mean nothing: of blanks, of quotes, and between large and small letters."""
+    return re.sub(r"\s+", " ", re.sub("[`'\"]", "", text)).strip().casefold()

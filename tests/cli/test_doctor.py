@@ -1,0 +1,146 @@
+"""`millstream doctor`: each check, with what is well and with each fault that it is for."""
+
+import socket
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import metadata
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from millstream.cli import checks
+from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings
+from millstream.cli.main import main
+from millstream.model.settings import effective
+from millstream.services.broker import BrokerProcess
+from millstream.services.java import java
+from millstream.services.ports import free_port
+
+WELL, NOT_WELL, NOT_CHECKED = CheckOutcome.WELL, CheckOutcome.NOT_WELL, CheckOutcome.NOT_CHECKED
+NOWHERE = "127.0.0.1:1"
+
+
+def around(**settings: str) -> Surroundings:
+    """Surroundings with these settings; two underscores for a dot."""
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    return Surroundings(effective({"bootstrap.servers": NOWHERE, "ksql.service.id": "doctor_", **named}))
+
+
+@pytest.fixture
+def answering() -> Iterator[HTTPServer]:
+    """A server of HTTP that answers each request 503."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_what_this_machine_has_is_well() -> None:
+    for check in (checks.python, checks.java_runtime, checks.spark):
+        assert check(around()).outcome is WELL, check(around())
+
+
+def test_an_old_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks.sys, "version_info", (3, 10, 4))
+    assert checks.python(around()).remedy == "install Python 3.11 or later, and millstream in it"
+
+
+def test_no_java_and_an_old_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    missing = checks.java_runtime(around())
+    assert (missing.outcome, "install a Java 17 runtime" in missing.remedy) == (NOT_WELL, True)
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    program.chmod(0o755)
+    assert "is Java 11" in checks.java_runtime(around()).fact
+    java.cache_clear()
+
+
+def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks.metadata, "version", lambda name: "3.5.0")
+    monkeypatch.setattr(checks.metadata, "requires", lambda name: ["pyspark==4.3.0"])
+    assert checks.spark(around()) == CheckResult(
+        NOT_WELL, "Spark 3.5.0, and millstream is made for 4.3.0", "pip install pyspark==4.3.0"
+    )
+
+
+def test_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(checks.metadata, "version", absent)
+    assert checks.spark(around()).fact == "there is no Spark"
+
+
+def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
+    assert checks.checkpoints(around(millstream__data__dir=str(tmp_path / "new"))).outcome is WELL
+    assert list((tmp_path / "new").iterdir()) == []
+    (tmp_path / "file").write_text("")
+    refused = checks.checkpoints(around(millstream__data__dir=str(tmp_path / "file" / "data")))
+    assert (refused.outcome, "set millstream.data.dir" in refused.remedy) == (NOT_WELL, True)
+    assert checks.checkpoints(around(millstream__data__dir="s3a://bucket/data")).outcome is NOT_CHECKED
+
+
+def test_too_little_disk(tmp_path: Path) -> None:
+    settings = around(millstream__data__dir=str(tmp_path / "not" / "there")).settings
+    assert checks.disk(Surroundings(settings, free_gib=0.0)).outcome is WELL
+    full = checks.disk(Surroundings(settings, free_gib=1e9))
+    assert (full.outcome, "make room there" in full.remedy) == (NOT_WELL, True)
+
+
+def test_a_port_that_is_taken(answering: HTTPServer) -> None:
+    assert checks.port(around(listeners=f"http://127.0.0.1:{free_port()}")).outcome is WELL
+    taken = checks.port(around(listeners=f"http://127.0.0.1:{answering.server_port}"))
+    assert taken.fact == f"port {answering.server_port} is in use by something else"
+    assert checks.port(around(listeners="http://nowhere")).outcome is NOT_WELL
+
+
+def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
+    assert checks.registry(around()).outcome is WELL
+    name = "ksql__schema__registry__url"
+    assert "answers 503" in checks.registry(around(**{name: f"http://127.0.0.1:{answering.server_port}"})).fact
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    gone = checks.registry(around(**{name: f"http://127.0.0.1:{port}"}))
+    assert gone.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
+
+
+def test_no_broker() -> None:
+    gone = checks.broker(around())
+    assert (gone.outcome, gone.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
+    unnamed = around(bootstrap__servers="")
+    assert checks.broker(unnamed).fact == "no broker is named"
+    assert checks.clock(unnamed).outcome is NOT_CHECKED
+
+
+def test_a_broker_and_its_clock(broker: BrokerProcess) -> None:
+    settings = around(bootstrap__servers=broker.bootstrap).settings
+    assert checks.broker(Surroundings(settings)).outcome is WELL
+    assert checks.clock(Surroundings(settings)).outcome is WELL
+    late = checks.clock(Surroundings(settings, clock=lambda: time.time() - 3600))
+    assert (late.outcome, "s behind the broker's" in late.fact) == (NOT_WELL, True)
+    early = checks.clock(Surroundings(settings, clock=lambda: time.time() + 3600))
+    assert "s ahead of the broker's" in early.fact
+
+
+def test_the_lines_and_the_exit_code(broker: BrokerProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["doctor", "--bootstrap-servers", broker.bootstrap, "--data-dir", str(tmp_path), "--free-gib", "0"]
+    words += ["--listen", f"127.0.0.1:{free_port()}"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] == [name for name, _ in checks.CHECKS]
+    assert main([*words, "--free-gib", "1e9"]) == 1
+    assert "→ make room there" in capsys.readouterr().out
+    assert main(["doctor", "--bootstrap-servers", broker.bootstrap, "--set", "ksql.no.such=1"]) == 1

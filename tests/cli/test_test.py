@@ -1,0 +1,34 @@
+"""`millstream test`: what its arguments name, before anything is played."""
+
+from pathlib import Path
+
+import pytest
+
+from millstream.cli.main import main
+
+SQL = "--@test: it\nSET 'a'='b';\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "no case to play: name a file or a folder"),
+        (("case.sql", "--filter", "nothing"), "no case to play: nothing matches"),
+        (("case.sql", "--live"), "a SQL test file is played without a broker\n  hint: leave --live and --rest out"),
+        (("-s", "case.sql"), "statements (-s) and the records that must come out (-o) belong together"),
+        (("-td", "."), "typo.sql:2: there is no directive --@expected.mesage"),
+        (("-s", "case.sql", "-o", "absent.json"), "absent.json has no outputs"),
+    ],
+)
+def test_what_cannot_be_played(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.sql").write_text(SQL, encoding="utf-8")
+    (tmp_path / "typo.sql").write_text("--@test: it\n--@expected.mesage: x\n", encoding="utf-8")
+    assert main(["test", *words]) == 2
+    assert message in capsys.readouterr().err
