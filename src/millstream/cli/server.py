@@ -80,7 +80,8 @@ def _print(text: str) -> None:
 
 def properties(args: argparse.Namespace) -> dict[str, str]:
     """The server's properties: from the file, overridden by --set, overridden by options. Raises SetupError."""
-    options = {name: getattr(args, flag) for flag, name in FLAGS.items() if getattr(args, flag) is not None}
+    flags = vars(args)
+    options = {name: flags[flag] for flag, name in FLAGS.items() if flags.get(flag) is not None}
     if args.listen:
         host, port = address_of(args.listen)
         scheme = "https" if args.listen.lower().startswith("https://") else "http"
