@@ -29,6 +29,7 @@ from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
 from millstream.spark.session import Session, confinement, python_executable
+from millstream.tables.images import MB
 from millstream.tables.materializer import Materializer, TopicReader
 from millstream.udf.probe import in_force
 
@@ -83,6 +84,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             spark=backends.spark,
             schemas=backends.schemas,
             tables=tables,
+            images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
             loops=loops,
             close=started.pop_all().close,
         )

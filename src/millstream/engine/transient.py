@@ -24,8 +24,11 @@ from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, check_enabled, plan_pull
 from millstream.plan.queries import plan_transient
+from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
+from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
+from millstream.tables.images import MB, TableRead, TableTooLarge
 from millstream.tables.materializer import TableNotReady
 
 PULSE = 0.25
@@ -37,7 +40,7 @@ PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
-def start(context: StatementContext, engine: EngineContext) -> "PushQuery | StreamPullQuery | TablePullQuery":
+def start(context: StatementContext, engine: EngineContext) -> "PushQuery | PullQuery":
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(context.statement, tree.QueryStatement)
     catalog, settings = engine.state.catalog, context.settings
@@ -45,6 +48,8 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Stre
     if query.push:
         return _push(query, context, engine)
     check_enabled(query, settings, context.statement.span)
+    if isinstance(query.plan.source, RelationalNode):
+        return RelationalPullQuery(query, query.plan.source, engine)
     if query.sources[0].kind is RelationKind.TABLE:
         return TablePullQuery(query, plan_pull(query, settings, context.statement.span), engine)
     return StreamPullQuery(query, settings, engine)
@@ -239,6 +244,41 @@ class TablePullQuery(ClientQuery):
         self._closed.set()
 
 
+class RelationalPullQuery(ClientQuery):
+    """A pull query with joins, groups, order, unions or inner queries: its tables as of one moment."""
+
+    push = False
+
+    def __init__(self, query: TransientQuery, node: RelationalNode, engine: EngineContext) -> None:
+        """Raises RequestFailed where a table's rows are not there yet, or are too many."""
+        super().__init__(query, _id(query))
+        self.ending = ""
+        self._node, self._context = node, engine
+        self._closed = threading.Event()
+        kept_tables = {k.source.name: k for k in materialized_tables(engine.state)}
+        reads = [TableRead(kept_tables[rows.source.name], rows.accesses) for rows in tables_of(node)]
+        try:
+            self._snapshots = engine.images.snapshots(reads)
+        except (TableNotReady, TableTooLarge, EvaluationFailed) as failure:
+            raise RequestFailed(50000, str(failure)) from failure
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """See api.Rows."""
+        server = self._context.server
+        timeout, memory = int(server["millstream.pull.timeout.ms"]), int(server["millstream.pull.memory.mb"]) * MB
+        try:
+            for record in self._context.spark.relational_rows(self._node, self._snapshots, timeout, memory):
+                if self._closed.is_set():
+                    return
+                yield row_of(record, self.types)
+        except CannotRun as failure:
+            raise RequestFailed(50000, f"the query failed: {failure}") from failure
+
+    def close(self) -> None:
+        """See api.Rows."""
+        self._closed.set()
+
+
 class StreamPullQuery(ClientQuery):
     """A pull query over a stream: what its topic holds when it is asked."""
 
@@ -271,3 +311,6 @@ class StreamPullQuery(ClientQuery):
     def close(self) -> None:
         """See api.Rows."""
         self._closed.set()
+
+
+PullQuery = TablePullQuery | RelationalPullQuery | StreamPullQuery

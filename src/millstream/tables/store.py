@@ -101,10 +101,11 @@ class Store:
         with self._reading() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
 
-    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> None:
+    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> int | None:
         """Take over changes in order and the places after them, all or nothing.
 
-        Of windows those that began more than `keep_ms` before the newest row go, now and then.
+        Of windows those that began more than `keep_ms` before the newest row go, now and then: then the result is the
+        time in epoch ms before which they began, else None.
         Raises sqlite3.OperationalError where the file cannot be written (the disk is full), sqlite3.DatabaseError where
         it is corrupt.
         """
@@ -119,20 +120,22 @@ class Store:
                     writer.execute(_PUT, (*at, change.value, change.time, _text(change.headers)))
             stored = [(partition, offset, last) for partition, offset in places.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
-            if keep_ms is not None:
-                self._expire(last, keep_ms)
+            expired = None if keep_ms is None else self._expire(last, keep_ms)
             writer.execute("COMMIT")
+            return expired
         except BaseException:
             # SQLite may have rolled back by itself, as it does where the disk is full.
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             raise
 
-    def _expire(self, now: int, keep_ms: int) -> None:
+    def _expire(self, now: int, keep_ms: int) -> int | None:
         """Remove old windows: a pass over all rows, so only when a tenth of the time that they are kept has gone by."""
-        if now - self._expired > keep_ms // 10:
-            self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
-            self._expired = now
+        if now - self._expired <= keep_ms // 10:
+            return None
+        self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
+        self._expired = now
+        return now - keep_ms
 
     def count(self) -> int:
         """How many rows there are."""
