@@ -29,7 +29,9 @@ Rows = Iterable[Mapping[str, Any]]
 
 def table(name: str, columns: str) -> str:
     """The statement of a table with a KAFKA key and a JSON value over the topic of its name."""
-    return f"CREATE SOURCE TABLE {name} ({columns}) WITH (kafka_topic='{name}', key_format='KAFKA', value_format='JSON');"
+    return (
+        f"CREATE SOURCE TABLE {name} ({columns}) WITH (kafka_topic='{name}', key_format='KAFKA', value_format='JSON');"
+    )
 
 
 @dataclass
