@@ -55,10 +55,11 @@ object PullRun {
   val Overhead = 100
 }
 
-/** The rows of table number `table` of the query. */
-final class ScanOperator(table: Int) extends PullOperator {
+/** The rows of table number `table` of the query; with `cut` 0 or more also the key, without so many bytes at its end. */
+final class ScanOperator(table: Int, cut: Int) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
-    val all = run.snapshots(table).rows
+    val snapshot = run.snapshots(table)
+    val all = if (cut < 0) snapshot.rows else snapshot.keyedRows(cut)
     new RowIterator {
       override protected def advance(): InternalRow =
         if (!all.hasNext) null

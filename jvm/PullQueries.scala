@@ -9,7 +9,9 @@ import org.apache.spark.sql.DataFrame
 
 /** What spark/relational.py makes the operators of relational pull queries with, and runs them by. */
 object PullQueries {
-  def scan(table: Int): PullOperator = new ScanOperator(table)
+
+  /** With `cut` 0 or more each row also has its record's key, without so many bytes at the end. */
+  def scan(table: Int, cut: Int): PullOperator = new ScanOperator(table, cut)
 
   def rows(child: PullOperator, frame: DataFrame): PullOperator = compiled(frame) {
     new RowsOperator(child, RowSteps.of(frame))

@@ -7,7 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
@@ -199,7 +199,19 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
   import TableImage._
 
   /** The rows; each is valid until the next one. */
-  def rows: Iterator[InternalRow] = {
+  def rows: Iterator[InternalRow] = walk((row, _, _) => row)
+
+  /** The rows, each with one column more: the record's key without so many bytes at its end. */
+  def keyedRows(cut: Int): Iterator[InternalRow] = {
+    val (joined, key) = (new JoinedRow, new GenericInternalRow(1))
+    walk { (row, page, at) =>
+      val from = at + Header + row.getSizeInBytes
+      key.update(0, Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize) - cut))
+      joined(row, key)
+    }
+  }
+
+  private def walk(give: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
     val cursor = new PageCursor(pages.toIndexedSeq, used, changes)
     val row = new UnsafeRow(fields)
     new RowIterator {
@@ -207,7 +219,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
         if (!cursor.next()) null
         else {
           row.pointTo(cursor.page, base + cursor.at + Header, Platform.getInt(cursor.page, base + cursor.at + RowSize))
-          row
+          give(row, cursor.page, cursor.at)
         }
     }
   }

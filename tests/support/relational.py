@@ -18,7 +18,7 @@ from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.statements import outcome
 from millstream.spark.relational import RelationalQueries, TableImage
 from millstream.syntax import parser, tree
-from millstream.tables.images import _wire
+from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
 from millstream.tables.store import Change
 
@@ -58,7 +58,7 @@ class PulledTables:
         if image is None:
             image = self.images[name] = self.queries.image(source)
         changes = (_change(source, row, time + i) for i, row in enumerate(rows))
-        image.apply(b"".join(_wire(change, keys_of(source)) for change in changes))
+        image.apply(b"".join(wire(change, keys_of(source)) for change in changes))
 
     def plan(self, text: str) -> RelationalNode:
         """The plan of a relational pull query. Raises StatementError."""

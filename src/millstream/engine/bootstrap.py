@@ -31,6 +31,7 @@ from millstream.services.loop import Loops
 from millstream.spark.session import Session, confinement, python_executable
 from millstream.tables.images import MB
 from millstream.tables.materializer import Materializer, TopicReader
+from millstream.tables.shared_calls import SharedCalls
 from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
@@ -152,7 +153,8 @@ def close_engine(context: EngineContext) -> None:
 
 
 def _topics(kafka: KafkaClient) -> TopicReader:
-    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), kafka.ends_now, kafka.identity)
+    ends = SharedCalls(kafka.ends_now, KafkaException)
+    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
 
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:

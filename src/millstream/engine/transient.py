@@ -24,6 +24,7 @@ from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, check_enabled, plan_pull
 from millstream.plan.queries import plan_transient
+from millstream.plan.relational import scanned
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.spark.evaluate import EvaluationFailed
@@ -33,6 +34,8 @@ from millstream.tables.materializer import TableNotReady
 
 PULSE = 0.25
 BATCH = 500
+# A table with more rows is decoded once and kept, where queries read all of it.
+LARGE = 20_000
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that nobody fetched are not kept for ever.
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
@@ -49,10 +52,24 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Pull
         return _push(query, context, engine)
     check_enabled(query, settings, context.statement.span)
     if isinstance(query.plan.source, RelationalNode):
-        return RelationalPullQuery(query, query.plan.source, engine)
+        try:
+            return RelationalPullQuery(query, query.plan.source, engine)
+        except TableTooLarge as failure:
+            raise RequestFailed(50000, str(failure)) from failure
     if query.sources[0].kind is RelationKind.TABLE:
-        return TablePullQuery(query, plan_pull(query, settings, context.statement.span), engine)
+        return _pull_table(query, plan_pull(query, settings, context.statement.span), engine)
     return StreamPullQuery(query, settings, engine)
+
+
+def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
+    """Answer from the store; where each row of a large table is asked, from its image, if there is room for that."""
+    answer, node = TablePullQuery(query, plan, engine), scanned(plan)
+    if node is not None and answer.store.has_more_than(LARGE):
+        try:
+            return RelationalPullQuery(query, node, engine, instead=answer)
+        except TableTooLarge:
+            return answer
+    return answer
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
@@ -225,14 +242,14 @@ class TablePullQuery(ClientQuery):
         self._closed = threading.Event()
         kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
         try:
-            self._store = engine.tables.store(kept_table)
+            self.store = engine.tables.store(kept_table)
         except TableNotReady as failure:
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""
         try:
-            for record in self._context.spark.rows(self._asked, self._store):
+            for record in self._context.spark.rows(self._asked, self.store):
                 if self._closed.is_set():
                     return
                 yield row_of(record, self.types)
@@ -249,34 +266,49 @@ class RelationalPullQuery(ClientQuery):
 
     push = False
 
-    def __init__(self, query: TransientQuery, node: RelationalNode, engine: EngineContext) -> None:
-        """Raises RequestFailed where a table's rows are not there yet, or are too many."""
+    def __init__(
+        self,
+        query: TransientQuery,
+        node: RelationalNode,
+        engine: EngineContext,
+        instead: "TablePullQuery | None" = None,
+    ) -> None:
+        """`instead` answers where this query fails before its first row, as one that needs too much memory does.
+
+        Raises RequestFailed where a table's rows are not there yet, TableTooLarge where they are too many.
+        """
         super().__init__(query, _id(query))
-        self.ending = ""
+        self.ending, self._instead = "", instead
         self._node, self._context = node, engine
         self._closed = threading.Event()
         kept_tables = {k.source.name: k for k in materialized_tables(engine.state)}
         reads = [TableRead(kept_tables[rows.source.name], rows.accesses) for rows in tables_of(node)]
         try:
             self._snapshots = engine.images.snapshots(reads)
-        except (TableNotReady, TableTooLarge, EvaluationFailed) as failure:
+        except (TableNotReady, EvaluationFailed) as failure:
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """See api.Rows."""
         server = self._context.server
         timeout, memory = int(server["millstream.pull.timeout.ms"]), int(server["millstream.pull.memory.mb"]) * MB
+        emitted = 0
         try:
             for record in self._context.spark.relational_rows(self._node, self._snapshots, timeout, memory):
                 if self._closed.is_set():
                     return
+                emitted += 1
                 yield row_of(record, self.types)
         except CannotRun as failure:
-            raise RequestFailed(50000, f"the query failed: {failure}") from failure
+            if self._instead is None or emitted:
+                raise RequestFailed(50000, f"the query failed: {failure}") from failure
+            yield from self._instead
 
     def close(self) -> None:
         """See api.Rows."""
         self._closed.set()
+        if self._instead is not None:
+            self._instead.close()
 
 
 class StreamPullQuery(ClientQuery):

@@ -44,8 +44,8 @@ from millstream.model.types import BOOLEAN, INTEGER, Array, Map, SqlType, Struct
 from millstream.plan.aggregation import aggregate_call, aggregate_calls
 from millstream.plan.clauses import RELATIONAL, check_places, table_calls
 from millstream.plan.column_names import Aliases, origin
-from millstream.plan.nodes import ClientOutput, NamedExpression
-from millstream.plan.pull_queries import FullScan, table_accesses
+from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
+from millstream.plan.pull_queries import FullScan, PullPlan, table_accesses
 from millstream.plan.relational_joins import JoinedSource, join_tables, moved, side_of
 from millstream.plan.relational_nodes import (
     Distinct,
@@ -135,6 +135,26 @@ def _check_clauses(query: tree.SelectQuery, planning: _Planning) -> None:
     calls = table_calls(query, planning.functions)
     if calls:
         raise StatementError("Table source is not supported with table functions", calls[0].span)
+
+
+def scanned(pulled: PullPlan) -> RelationalNode | None:
+    """A pull query that asks a condition of each row of a table, as algebra: the same rows in the order of their keys.
+
+    None where it reads other rows: by their keys, or all of them without a condition.
+    """
+    plan, source = pulled.plan, pulled.source
+    if not isinstance(pulled.accesses[0], FullScan) or not isinstance(plan.source, Filter):
+        return None
+    rows = TableRows(source, (FullScan(),), with_key=True)
+    node = Where(rows, _over_columns(plan.source.condition, rows), plan.source.text)
+    width, keys = len(plan.columns), len(source.schema.key)
+    places = [len(rows.columns) - 1, *((keys, keys + 1) if source.windowed else ())]
+    columns = (replace(c, expression=_over_columns(c.expression, rows)) for c in plan.columns)
+    order = (NamedExpression(f"SORT_{i}", rows.columns[place]) for i, place in enumerate(places))
+    sort = tuple(SortKey(width + i, False, False) for i in range(len(places)))
+    answer = Sort(Project(node, (*columns, *order)), sort, plan.limit)
+    shown = answer.columns[:width]
+    return Project(Slice(answer, 0, plan.limit), tuple(NamedExpression(c.name, c, c.name) for c in shown))
 
 
 # ---------------------------------------------------------------- FROM
@@ -277,6 +297,21 @@ def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
         if part.index < keys + len(pseudo):
             return replace(part, where=pseudo[part.index - keys], index=0)
         return replace(part, index=part.index - keys - len(pseudo))
+
+    return typed.transform(place)
+
+
+def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
+    """An expression over the key, the value and the pseudo-columns of a table's records as one over its columns."""
+    keys = len(rows.source.schema.key)
+    pseudo = [*((ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()), ColumnPlace.ROWTIME]
+
+    def place(part: TypedExpression) -> TypedExpression | None:
+        if not isinstance(part, ColumnReference) or part.where is ColumnPlace.KEY:
+            return replace(part, where=ColumnPlace.VALUE) if isinstance(part, ColumnReference) else None
+        if part.where is ColumnPlace.VALUE:
+            return replace(part, index=part.index + keys + len(pseudo))
+        return replace(part, where=ColumnPlace.VALUE, index=keys + pseudo.index(part.where))
 
     return typed.transform(place)
 

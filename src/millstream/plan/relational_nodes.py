@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
 from millstream.catalog.catalog import RelationKind, Source
 from millstream.model.schema import Column, RecordPart, Schema
-from millstream.model.types import BIGINT
+from millstream.model.types import BIGINT, BYTES
 from millstream.plan.nodes import AggregateCall, NamedExpression, OuterSides, PlanNode, type_of
 from millstream.plan.pull_queries import Access
 
@@ -34,10 +34,14 @@ class RelationalNode(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class TableRows(RelationalNode):
-    """The rows that `accesses` reach of a table, in the order that the module's text says."""
+    """The rows that `accesses` reach of a table, in the order that the module's text says.
+
+    `with_key`: behind the other columns stand the bytes of the record's key, without its window.
+    """
 
     source: Source
     accesses: tuple[Access, ...]
+    with_key: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -45,7 +49,8 @@ class TableRows(RelationalNode):
         own = self.source.schema
         pseudo = (*(WINDOW_BOUNDS if self.source.windowed else ()), "ROWTIME")
         values = (c for c in own if c.part is not RecordPart.KEY)
-        columns = (*own.key, *(Column(name, BIGINT) for name in pseudo), *values)
+        bytes_of_key = (Column("KEY", BYTES),) if self.with_key else ()
+        columns = (*own.key, *(Column(name, BIGINT) for name in pseudo), *values, *bytes_of_key)
         return Schema(tuple(replace(c, part=RecordPart.VALUE) for c in columns))
 
     @property

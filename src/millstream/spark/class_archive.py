@@ -22,7 +22,7 @@ from millstream.spark import jvm
 
 LOG = logging.getLogger(__name__)
 # A class path is one of a checkout or a release; who goes to and fro between a few should not pay each time.
-KEPT = 4
+KEPT = 12
 PATIENCE = 300.0
 # That an archive does not fit is no reason for a word on the user's terminal.
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from millstream.analysis.typed_expressions import TypedExpression
 from millstream.catalog.catalog import Serde, Source
 from millstream.formats.spec import spec
+from millstream.formats.windowed_keys import BOUND_BYTES, bounds
 from millstream.model.schema import Column
 from millstream.model.types import BIGINT, BYTES, DOUBLE, HEADERS_TYPE, INTEGER, SqlType
 from millstream.plan.nodes import Aggregate, PlanNode, type_of
@@ -184,7 +185,9 @@ class _Operators:
 
     @_operator.register
     def _(self, node: TableRows) -> Any:
-        return self._module.scan(next(self._numbers))
+        window = node.source.windowed
+        cut = BOUND_BYTES * len(bounds(window)) if window is not None else 0
+        return self._module.scan(next(self._numbers), cut if node.with_key else -1)
 
     @_operator.register
     def _(self, node: Where) -> Any:

@@ -127,7 +127,7 @@ class TableImages:
 
     def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
         while some := list(islice(rows, BATCH)):
-            image.apply(b"".join(_wire(change, keys) for change in some))
+            image.apply(b"".join(wire(change, keys) for change in some))
             if image.bytes > self._most:
                 raise TableTooLarge(
                     f"the rows that the query reads of one table take more than {self._most // MB} MB of memory: "
@@ -165,14 +165,14 @@ def _heard(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) 
 
 
 def _changed(image: TableImage, keys: StoreKeys, changes: Iterable[Change], before: int | None) -> None:
-    wire = b"".join(_wire(change, keys) for change in changes)
+    wire = b"".join(wire(change, keys) for change in changes)
     if wire:
         image.apply(wire)
     if before is not None:
         image.expire(before)
 
 
-def _wire(change: Change, keys: StoreKeys) -> bytes:
+def wire(change: Change, keys: StoreKeys) -> bytes:
     """A change as jvm/TableImage.scala reads it."""
     key = keys.joined(change.key, change.start, change.end)
     value = _NONE if change.value is None else _LENGTH.pack(len(change.value)) + change.value

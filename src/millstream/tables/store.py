@@ -142,6 +142,12 @@ class Store:
         with self._reading() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
+    def has_more_than(self, rows: int) -> bool:
+        """Whether there are more than so many rows; not all of them are counted."""
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM rows LIMIT {rows + 1})"
+        with self._reading() as reader:
+            return int(reader.execute(counted).fetchone()[0]) > rows
+
     def of(self, keys: Sequence[bytes], bounds: WindowBounds = ALL) -> Iterator[Change]:
         """The rows of keys, in the order of the keys given."""
         where, values = _conditions(bounds)
