@@ -40,6 +40,34 @@ def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) 
     assert pull(server, "SELECT * FROM totals WHERE id = 1;") == [row for row in seen if row[0] == 1][-1:]
 
 
+def test_relational_queries_over_tables_that_change(server: EngineProcess, kafka: BrokerClient) -> None:
+    orders, names = kafka.create_topic(partitions=2), kafka.create_topic()
+    server.execute(f"CREATE STREAM sales (id INT KEY, v INT) WITH (kafka_topic='{orders}', value_format='JSON');")
+    server.execute("CREATE TABLE sums AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM sales GROUP BY id;")
+    columns = "id INT PRIMARY KEY, name STRING"
+    server.execute(f"CREATE SOURCE TABLE people ({columns}) WITH (kafka_topic='{names}', value_format='JSON');")
+    for i in range(4):
+        kafka.produce(names, bytes((0, 0, 0, i)), {"NAME": f"p{i % 2}"})
+    server.execute("".join(f"INSERT INTO sales VALUES ({n % 4}, {n});" for n in range(8)))
+    joined = (
+        "WITH q AS (SELECT p.name, SUM(s.s) AS total, COUNT(DISTINCT s.id) AS c FROM sums s JOIN people p "
+        "ON s.id = p.id GROUP BY p.name) SELECT * FROM q ORDER BY total DESC;"
+    )
+    wait_for(lambda: pull(server, joined) == [["p1", 16, 2], ["p0", 12, 2]], joined)
+    kafka.produce(names, bytes((0, 0, 0, 3)), {"NAME": "p0"})
+    assert pull(server, joined) == [["p0", 22, 3], ["p1", 6, 1]]
+    kafka.produce(names, bytes((0, 0, 0, 0)), None)
+    assert pull(server, joined) == [["p0", 18, 2], ["p1", 6, 1]]
+    looked_up = "SELECT s.id, p.name FROM sums s JOIN people p ON s.id = p.id WHERE s.id IN (1, 3) ORDER BY s.id DESC;"
+    assert pull(server, looked_up) == [[3, "p0"], [1, "p1"]]
+    without = {"ksql.query.pull.table.scan.enabled": "false"}
+    assert pull(server, "SELECT n FROM sums WHERE id = 1 ORDER BY n;", **without) == [[2]]
+    with pytest.raises(RequestFailed, match="Query requires table scan to be enabled"):
+        pull(server, "SELECT COUNT(*) FROM sums;", **without)
+    with pytest.raises(RequestFailed, match="don't support JOIN clauses"):
+        pull(server, "SELECT n FROM sums s JOIN people p ON s.id = p.id;", **{"millstream.pull.relational": "false"})
+
+
 def test_windows(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     server.execute(f"CREATE STREAM clicks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")

@@ -61,6 +61,28 @@ def _told(text: str, known: Catalog, settings: dict[str, str]) -> str:
     return "; ".join(map(_access, made.accesses)) + rest
 
 
+def test_relational_pull_queries(known: Catalog) -> None:
+    """Data file: the algebra that pull queries beyond a look-up become, and which are refused."""
+
+    def told(text: str) -> str:
+        without = _algebra(text, known, {**SETTINGS, TABLE_SCAN: "false"})
+        allowed = _algebra(text, known, SETTINGS)
+        return allowed if without == allowed else f"{allowed}\nwithout scans: {without}"
+
+    golden.check(Path(__file__).parent / "texts" / "relational.sql", told)
+
+
+def _algebra(text: str, known: Catalog, settings: dict[str, str]) -> str:
+    (parsed,) = parser.split(text)
+    assert isinstance(parsed.statement, tree.QueryStatement)
+    try:
+        query = plan_transient(parsed.statement, known, settings)
+        columns = ", ".join(f"{c.name} {c.type}" for c in query.plan.schema)
+        return f"({columns})\n{explain_pull(query, settings, parsed.statement.span)}"
+    except StatementError as error:
+        return str(error)
+
+
 def _access(access: Access) -> str:
     windows = "".join(f" {_limit(li)}" for li in access.windows)
     match access:

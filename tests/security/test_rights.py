@@ -6,9 +6,10 @@ import httpx
 import pytest
 import security_table
 
+from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.execute import execute
-from millstream.security.rights import NEEDED, Right
+from millstream.security.rights import NEEDED, Right, needs
 from millstream.security.roles import ROLES
 from millstream.server.options import options_of
 from millstream.server.run import Server
@@ -162,3 +163,11 @@ def test_the_engine_asks_before_it_acts() -> None:
     assert (refused.value.code, refused.value.statement) == (40300, "DROP STREAM orders;")
     assert asked == [tree.SetProperty, tree.Drop]
     assert Right.ADMIN in ROLES["admin"].rights
+
+
+def test_every_table_of_inner_queries_needs_the_right_to_read() -> None:
+    """A name of WITH hides a table of that name, but not inside of the query that it stands for."""
+    statement = parse_one(
+        "WITH t AS (SELECT * FROM t) SELECT * FROM t JOIN (SELECT a FROM u UNION SELECT b FROM v) q ON q.a = t.a;"
+    )
+    assert [need.source for need in needs(statement, Catalog()) if need.right is Right.READ] == [None, "T", "U", "V"]

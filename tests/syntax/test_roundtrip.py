@@ -65,6 +65,7 @@ def _expressions(e: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(tree.Subscript, e, e),
         st.builds(tree.Call, NAME, some(argument)),
         st.builds(tree.Call, NAME, st.just(()), st.just(True)),
+        st.builds(tree.Call, NAME, some(argument, 1), st.just(False), st.just(True)),
         st.builds(tree.Arithmetic, st.sampled_from("+-*/%"), e, e),
         st.builds(tree.Concatenation, e, e),
         st.builds(tree.Sign, st.sampled_from("+-"), e),
@@ -96,13 +97,34 @@ WINDOW = st.one_of(
     st.builds(tree.WindowClause, st.just(tree.WindowKind.SESSION), DURATION, **GRACE),
     st.builds(tree.WindowClause, st.just(tree.WindowKind.HOPPING), DURATION, DURATION, **GRACE),
 )
-SOURCE = st.builds(tree.FromSource, NAME, maybe(NAME))
+TABLE = st.builds(tree.FromSource, NAME, maybe(NAME))
 ITEM = st.one_of(
     st.builds(tree.SelectOne, SMALL, maybe(NAME)),
     st.builds(tree.SelectAll, maybe(NAME)),
     st.builds(tree.SelectFields, EXPRESSION),
 )
 WITHIN = st.builds(tree.Within, DURATION, DURATION, maybe(DURATION))
+ORDER = st.builds(tree.OrderItem, SMALL, st.booleans(), maybe(st.booleans()))
+# A query's own ORDER BY, EMIT, LIMIT and OFFSET; a branch of a UNION has them in parentheses only.
+BRANCH = st.builds(tree.SelectQuery, some(ITEM, 1), TABLE, distinct=st.booleans())
+INNER = st.builds(
+    tree.SelectQuery, some(ITEM, 1), TABLE, limit=maybe(COUNT), order_by=some(ORDER), offset=st.integers(0, 9)
+)
+
+
+def _derived(alias: str | None, query: tree.SelectQuery) -> tree.FromSource:
+    return tree.FromQuery(alias or "", alias, query=query)
+
+
+def _union(alias: str | None, branches: tuple[tree.SelectQuery, ...], distinct: bool) -> tree.FromSource:
+    return tree.FromUnion(alias or "", alias, branches=branches, distinct=distinct)
+
+
+SOURCE = st.one_of(
+    TABLE,
+    st.builds(_derived, maybe(NAME), INNER),
+    st.builds(_union, maybe(NAME), st.tuples(BRANCH, BRANCH), st.booleans()),
+)
 JOIN = st.builds(tree.JoinClause, st.sampled_from(tree.JoinKind), SOURCE, SMALL, maybe(WITHIN))
 QUERY = st.builds(
     tree.SelectQuery,
@@ -116,6 +138,9 @@ QUERY = st.builds(
     maybe(SMALL),
     maybe(st.sampled_from(tree.Emit)),
     maybe(COUNT),
+    distinct=st.booleans(),
+    order_by=some(ORDER),
+    offset=st.integers(0, 9),
 )
 
 KIND = st.sampled_from(tree.SourceKind)

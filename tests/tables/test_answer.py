@@ -16,10 +16,13 @@ from millstream.model.settings import effective
 from millstream.model.types import BIGINT, INTEGER, Decimal, SqlType
 from millstream.plan.pull_queries import PullPlan, plan_pull
 from millstream.plan.queries import plan_transient
+from millstream.plan.relational import scanned
 from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded
+from millstream.spark.relational import RelationalQueries
 from millstream.syntax import parser, tree
 from millstream.tables.answer import NoSuchKey, _as_key, rows
+from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
 from millstream.tables.store import Change, Store
 
@@ -56,9 +59,10 @@ def test_no_key_equals_it(constant: Any, type: SqlType) -> None:
 
 
 CATALOG = """
-CREATE STREAM a (id INT KEY, d DOUBLE, v INT) WITH (kafka_topic='a', value_format='JSON', key_format='KAFKA');
+CREATE STREAM a (id INT KEY, d DOUBLE, v INT, s STRING) WITH (kafka_topic='a', value_format='JSON', key_format='KAFKA');
 CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id;
 CREATE TABLE whole AS SELECT id, COUNT(*) AS n FROM a GROUP BY id;
+CREATE TABLE texts AS SELECT s, COUNT(*) AS n FROM a GROUP BY s;
 CREATE TABLE doubles AS SELECT d, COUNT(*) AS n FROM a GROUP BY d;
 """
 
@@ -105,6 +109,43 @@ def test_bounds_joined_with_or_lose_no_window_and_repeat_none(
     key = keys_of(catalog.sources["WIN"]).stored(struct.pack(">i", 1))
     store.apply([Change(key, s, s + 1000, b'{"N":1}', s) for s in (0, 1000, 2000)], {0: 3})
     assert answered(f"SELECT WINDOWSTART AS s FROM win WHERE {where};", catalog, store, spark) == starts
+
+
+@pytest.mark.parametrize(
+    ("table", "form", "keys"),
+    [
+        ("WHOLE", ">i", [*range(-20, 20)]),
+        ("DOUBLES", ">d", [i / 4 for i in range(-20, 20)]),
+        ("WIN", ">i", [*range(-5, 5)]),
+        ("TEXTS", "", ["", "a", "ab", "b", "\ue000", "\U0001f600"]),
+    ],
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM {} WHERE n IS NOT NULL;",
+        "SELECT n * 2 AS m, {key}, ROWTIME FROM {} WHERE n > 3;",
+        "SELECT {key} FROM {} WHERE n <> 3 LIMIT 4;",
+        "SELECT n, 1 / (n - 4) AS x FROM {} WHERE n > 2 AND NOT ROWTIME = 1;",
+    ],
+)
+def test_an_image_gives_what_the_store_gives(
+    table: str, form: str, keys: list[Any], query: str, catalog: Catalog, store: Store, spark: SparkSession
+) -> None:
+    source, windows = catalog.sources[table], (0, 1000, 2000) if table == "WIN" else (0,)
+    stored, queries = keys_of(source), RelationalQueries(spark)
+    changes = [
+        Change(
+            stored.stored(struct.pack(form, k) if form else k.encode()), start, start + 1000, b'{"N":%d}' % (i % 7), i
+        )
+        for i, (k, start) in enumerate((k, start) for k in keys for start in windows)
+    ]
+    store.apply([*changes, Change(changes[3].key, changes[3].start, changes[3].end, None, 99)], {0: 1})
+    plan = pulled(query.format(table, key=source.schema.key[0].name), catalog)
+    node, image = scanned(plan), queries.image(source)
+    assert node is not None
+    image.apply(b"".join(wire(change, stored) for change in store.between(None, None)))
+    assert [*queries.answer(node, [image.snapshot()], 60_000, 2**24)] == [*rows(plan, store, Bounded(spark))]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ def call(
     kind: FunctionKind = FunctionKind.SCALAR,
 ) -> typed.TypedExpression:
     """The typed call of a function of that kind. Raises StatementError if no signature takes its arguments."""
+    if expression.distinct:
+        hint = "COUNT_DISTINCT counts in persistent and push queries"
+        raise StatementError("DISTINCT is for aggregate functions of a pull query", expression.span, hint)
     arguments = [None if isinstance(a, tree.Lambda | tree.Unit) else type_argument(a) for a in expression.args]
     types = tuple(_type(a, value) for a, value in zip(expression.args, arguments, strict=True))
 

@@ -70,7 +70,7 @@ def target(statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, setti
 
 def names_read(query: tree.SelectQuery) -> tuple[str, ...]:
     """The names of the sources of a query's FROM, left to right."""
-    return (query.source.name, *(join.source.name for join in query.joins))
+    return tuple(query.tables_read())
 
 
 def sink_topic(name: str, p: Properties, settings: Mapping[str, str]) -> str:

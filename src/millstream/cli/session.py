@@ -15,7 +15,7 @@ from millstream.cli.statements import ScriptStatement, split
 from millstream.client.exchange import SessionSettings
 from millstream.syntax.tokens import TokenKind
 
-READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "PRINT", "ASSERT")
+READING = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN", "SELECT", "WITH", "PRINT", "ASSERT")
 
 
 @dataclass(frozen=True, slots=True)

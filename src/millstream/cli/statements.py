@@ -22,7 +22,7 @@ class ScriptStatement:
     @property
     def is_query(self) -> bool:
         """True if its answer is rows."""
-        return self.starts("SELECT")
+        return self.starts("SELECT") or self.starts("WITH")
 
     @property
     def is_push(self) -> bool:

@@ -28,7 +28,9 @@ from millstream.model.settings import SettingRefused, checked, effective, is_on
 from millstream.services.errors import SetupError
 from millstream.services.loop import Loops
 from millstream.spark.session import Session, confinement, python_executable
+from millstream.tables.images import MB
 from millstream.tables.materializer import Materializer, TopicReader
+from millstream.tables.shared_calls import SharedCalls
 from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
@@ -82,6 +84,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             spark=backends.spark,
             schemas=backends.schemas,
             tables=tables,
+            images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
             loops=loops,
             close=started.pop_all().close,
         )
@@ -149,7 +152,8 @@ def close_engine(context: EngineContext) -> None:
 
 
 def _topics(kafka: KafkaClient) -> TopicReader:
-    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), kafka.ends_now, kafka.identity)
+    ends = SharedCalls(kafka.ends_now, KafkaException)
+    return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
 
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:

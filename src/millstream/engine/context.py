@@ -15,6 +15,7 @@ from millstream.engine.state import EngineState
 from millstream.engine.supervisor import Supervisor
 from millstream.services.loop import Loops
 from millstream.syntax import tree
+from millstream.tables.images import TableImages
 from millstream.tables.materializer import Materializer
 
 
@@ -51,6 +52,7 @@ class EngineContext:
     spark: SparkRuntime
     schemas: RegistryAccess
     tables: Materializer
+    images: TableImages
     loops: Loops
     close: Callable[[], None]
     push: dict[str, "ClosableQuery"] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from millstream.model.settings import SPARK_PREFIX, is_on
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
 from millstream.plan.pull_queries import PullPlan
+from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import figures, jvm, session, sink, transactions
@@ -31,7 +32,10 @@ from millstream.spark.evaluate import EvaluationFailed, evaluate
 from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
+from millstream.spark.relational import RelationalQueries
 from millstream.tables import answer
+from millstream.tables.images import TableImages
+from millstream.tables.materializer import Materializer
 from millstream.tables.store import Store
 
 SAVEPOINT = "millstream.savepoint"
@@ -110,6 +114,7 @@ class SparkRuntime:
             self._session, kafka.client, int(settings["millstream.stop.timeout.ms"]) / 1000
         )
         self._bounded = Bounded(self._session)
+        self._relational = RelationalQueries(self._session)
         if log.topic:
             sink.log_to_topic(self._session, PULL, log.topic, kafka.client, log.rows)
         self._closing = threading.Event()
@@ -240,6 +245,19 @@ class SparkRuntime:
         """The rows of a pull query on a table. Raises CannotRun."""
         try:
             yield from answer.rows(pulled, store, self._bounded)
+        except EvaluationFailed as failure:
+            raise CannotRun(str(failure)) from failure
+
+    def images(self, tables: Materializer, most: int) -> TableImages:
+        """The images of tables for relational pull queries, of at most so many bytes together."""
+        return TableImages(tables, self._relational.image, self._bounded, most)
+
+    def relational_rows(
+        self, node: RelationalNode, snapshots: Sequence[Any], timeout_ms: int, memory: int
+    ) -> Iterator[bytes]:
+        """The rows of a relational pull query; see RelationalQueries.answer. Raises CannotRun."""
+        try:
+            yield from self._relational.answer(node, snapshots, timeout_ms, memory)
         except EvaluationFailed as failure:
             raise CannotRun(str(failure)) from failure
 

@@ -24,12 +24,18 @@ from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
 from millstream.plan.pull_queries import PullPlan, check_enabled, plan_pull
 from millstream.plan.queries import plan_transient
+from millstream.plan.relational import scanned
+from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
+from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
+from millstream.tables.images import MB, TableRead, TableTooLarge
 from millstream.tables.materializer import TableNotReady
 
 PULSE = 0.25
 BATCH = 500
+# A table with more rows is decoded once and kept, where queries read all of it.
+LARGE = 20_000
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that no client has read are deleted after an hour.
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
@@ -37,7 +43,7 @@ PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
 
 
-def start(context: StatementContext, engine: EngineContext) -> "PushQuery | StreamPullQuery | TablePullQuery":
+def start(context: StatementContext, engine: EngineContext) -> "PushQuery | PullQuery":
     """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
     assert isinstance(context.statement, tree.QueryStatement)
     catalog, settings = engine.state.catalog, context.settings
@@ -45,9 +51,25 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Stre
     if query.push:
         return _push(query, context, engine)
     check_enabled(query, settings, context.statement.span)
+    if isinstance(query.plan.source, RelationalNode):
+        try:
+            return RelationalPullQuery(query, query.plan.source, engine)
+        except TableTooLarge as failure:
+            raise RequestFailed(50000, str(failure)) from failure
     if query.sources[0].kind is RelationKind.TABLE:
-        return TablePullQuery(query, plan_pull(query, settings, context.statement.span), engine)
+        return _pull_table(query, plan_pull(query, settings, context.statement.span), engine)
     return StreamPullQuery(query, settings, engine)
+
+
+def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
+    """Answer from the store; where each row of a large table is asked, from its image, if there is room for that."""
+    answer, node = TablePullQuery(query, plan, engine), scanned(plan)
+    if node is not None and answer.store.has_more_than(LARGE):
+        try:
+            return RelationalPullQuery(query, node, engine, instead=answer)
+        except TableTooLarge:
+            return answer
+    return answer
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
@@ -218,14 +240,14 @@ class TablePullQuery(ClientQuery):
         self._closed = threading.Event()
         kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
         try:
-            self._store = engine.tables.store(kept_table)
+            self.store = engine.tables.store(kept_table)
         except TableNotReady as failure:
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, up to LIMIT."""
         try:
-            for record in self._context.spark.rows(self._plan, self._store):
+            for record in self._context.spark.rows(self._plan, self.store):
                 if self._closed.is_set():
                     return
                 yield row_of(record, self.types)
@@ -235,6 +257,56 @@ class TablePullQuery(ClientQuery):
     def close(self) -> None:
         """Stop reading rows; may be called by any thread, and more than once."""
         self._closed.set()
+
+
+class RelationalPullQuery(ClientQuery):
+    """A pull query with joins, groups, order, unions or inner queries: its tables as of one moment."""
+
+    push = False
+
+    def __init__(
+        self,
+        query: TransientQuery,
+        node: RelationalNode,
+        engine: EngineContext,
+        instead: "TablePullQuery | None" = None,
+    ) -> None:
+        """`instead` answers where this query fails before its first row, as one that needs too much memory does.
+
+        Raises RequestFailed where a table's rows are not there yet, TableTooLarge where they are too many.
+        """
+        super().__init__(query, _id(query))
+        self.ending, self._instead = "", instead
+        self._node, self._context = node, engine
+        self._closed = threading.Event()
+        kept_tables = {k.source.name: k for k in materialized_tables(engine.state)}
+        reads = [TableRead(kept_tables[rows.source.name], rows.accesses) for rows in tables_of(node)]
+        try:
+            self._snapshots = engine.images.snapshots(reads)
+        except (TableNotReady, EvaluationFailed) as failure:
+            raise RequestFailed(50000, str(failure)) from failure
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """See api.Rows."""
+        server = self._context.server
+        timeout, memory = int(server["millstream.pull.timeout.ms"]), int(server["millstream.pull.memory.mb"]) * MB
+        emitted = 0
+        try:
+            for record in self._context.spark.relational_rows(self._node, self._snapshots, timeout, memory):
+                if self._closed.is_set():
+                    return
+                emitted += 1
+                yield row_of(record, self.types)
+        except CannotRun as failure:
+            if self._instead is None or emitted:
+                raise RequestFailed(50000, f"the query failed: {failure}") from failure
+            yield from self._instead
+
+    def close(self) -> None:
+        """See api.Rows."""
+        self._closed.set()
+        if self._instead is not None:
+            self._instead.close()
 
 
 class StreamPullQuery(ClientQuery):
@@ -269,3 +341,6 @@ class StreamPullQuery(ClientQuery):
     def close(self) -> None:
         """End the query; may be called by any thread, and more than once."""
         self._closed.set()
+
+
+PullQuery = TablePullQuery | RelationalPullQuery | StreamPullQuery

@@ -20,7 +20,7 @@ becomes
 in which UCASE(ITEM) is key column 0, SUM(AMOUNT) value column 0 and COUNT(*) value column 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.analysis import typed_expressions as typed
@@ -130,13 +130,15 @@ def _having(query: tree.SelectQuery, group: Aggregate, scope: NameScope, columns
     return Filter(group, having, to_sql(query.having))
 
 
+def aggregate_calls(places: Iterable[tree.SyntaxNode], functions: Library) -> tuple[tree.Call, ...]:
+    """The aggregate calls in parts of a query, each once."""
+    calls = (e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, functions))
+    return tuple(dict.fromkeys(calls))
+
+
 def _calls(query: tree.SelectQuery, scope: NameScope) -> tuple[tree.Call, ...]:
     """The distinct aggregate calls of the SELECT and HAVING."""
-    places: list[tree.SyntaxNode] = [*query.items, *([query.having] if query.having else [])]
-    calls_in_places = (
-        e for place in places for e in place.walk() if isinstance(e, tree.Call) and is_aggregate(e, scope.functions)
-    )
-    calls = tuple(dict.fromkeys(calls_in_places))
+    calls = aggregate_calls([*query.items, *([query.having] if query.having else [])], scope.functions)
     if not calls:
         # An error inside an expression, such as an unknown function, is reported first.
         for item in query.items:
@@ -193,13 +195,19 @@ def _key(expression: tree.Expression, scope: NameScope) -> typed.TypedExpression
 
 
 def _aggregation(call: tree.Call, node: PlanNode, scope: NameScope) -> AggregateCall:
+    aggregation = aggregate_call(call, scope, node.kind)
+    _check_source(call, aggregation.accumulator, node)
+    return aggregation
+
+
+def aggregate_call(call: tree.Call, scope: NameScope, kind: RelationKind) -> AggregateCall:
+    """A call of an aggregate function over the rows of `scope`, of a stream or a table. Raises StatementError."""
     typed_call = function_call(_with_argument(call, scope), scope, FunctionKind.AGGREGATE)
     assert isinstance(typed_call, typed.TypedCall)
     assert typed_call.type is not None
     signature = typed_call.resolved.signature
     rows = typed_call.arguments[: len(typed_call.arguments) - signature.constants]
-    accumulator = _accumulator(call, typed_call, scope, node.kind)
-    _check_source(call, accumulator, node)
+    accumulator = _accumulator(call, typed_call, scope, kind)
     return AggregateCall(call.name, typed_call.type, tuple(map(_with_type, rows)), accumulator, to_sql(call))
 
 

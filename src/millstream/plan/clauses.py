@@ -13,6 +13,8 @@ from millstream.plan.aggregation import is_aggregate
 from millstream.syntax import tree
 
 SUPPRESS = "ksql.suppress.enabled"
+# Whether pull queries on tables may have more than SELECT, WHERE and LIMIT.
+RELATIONAL = "millstream.pull.relational"
 PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
@@ -39,6 +41,26 @@ def check_pull(query: tree.SelectQuery) -> None:
         if clause is not None:
             hint = f"{push}, or ask a table that CREATE TABLE … AS makes"
             raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
+    check_only_plain(query, "Pull queries")
+    check_places(query)
+
+
+def check_only_plain(query: tree.SelectQuery, what: str) -> None:
+    """Raises StatementError for a clause or source that only a pull query on tables has; `what` has no such."""
+    clauses = {"DISTINCT": query.distinct, "ORDER BY": query.order_by, "OFFSET": query.offset}
+    for name, clause in clauses.items():
+        if clause:
+            hint = f"pull queries on tables have it, if {RELATIONAL} is true"
+            raise StatementError(f"{what} don't support {name} clauses.", query.span, hint)
+    for source in query.sources():
+        if isinstance(source, tree.FromQuery | tree.FromUnion):
+            hint = "CREATE a stream or table AS the inner query and select from that"
+            raise StatementError(f"{what} don't support queries in FROM.", source.span, hint)
+
+
+def check_places(query: tree.SelectQuery) -> None:
+    """Raises StatementError for the columns of a record's place, which pull queries do not have."""
+    push = "add EMIT CHANGES if you intended to issue a push query"
     for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
         for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
             if column.name in PUSH_ONLY:

@@ -1,7 +1,7 @@
 """A plan as text: one line a node, the sink first, its source indented below (EXPLAIN)."""
 
 from collections.abc import Iterator, Mapping
-from functools import singledispatch
+from functools import partial, singledispatch
 
 from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.catalog.catalog import RelationKind, Source
@@ -23,6 +23,19 @@ from millstream.plan.nodes import (
     Write,
 )
 from millstream.plan.pull_queries import Access, KeyLookup, KeyRange, check_enabled, plan_pull
+from millstream.plan.relational_nodes import (
+    Distinct,
+    Group,
+    Project,
+    RelationalNode,
+    RowJoin,
+    Slice,
+    Sort,
+    SortKey,
+    TableRows,
+    Union,
+    Where,
+)
 from millstream.plan.steps import TransientQuery
 
 
@@ -128,9 +141,66 @@ def _source(source: Source, way: str) -> str:
 # ---------------------------------------------------------------- pull queries
 
 
+@sentence.register
+def _(node: TableRows) -> str:
+    reached = "; ".join(_reached(access, node.source) for access in node.accesses)
+    return f"Rows of {node.source.kind.name} {identifier(node.source.name)}: {reached}"
+
+
+@sentence.register
+def _(node: Where) -> str:
+    return f"Where {node.text}"
+
+
+@sentence.register
+def _(node: Project) -> str:
+    return f"Project {', '.join(map(_item, node.expressions))}"
+
+
+@sentence.register
+def _(node: RowJoin) -> str:
+    way = "by hash" if node.left_keys else "each pair"
+    return f"Join ({node.outer.value}) on {node.text}: {way}"
+
+
+@sentence.register
+def _(node: Group) -> str:
+    calls = ", ".join(a.call.text for a in node.aggregations)
+    return f"Group by {', '.join(k.text for k in node.keys)}: {calls}" if node.keys else f"Group all: {calls}"
+
+
+@sentence.register
+def _(node: Sort) -> str:
+    keys = ", ".join(map(partial(_sort_key, node), node.keys))
+    return f"Sort by {keys}" + (f", the first {node.limit}" if node.limit is not None else "")
+
+
+def _sort_key(node: Sort, key: SortKey) -> str:
+    nulls = "" if key.nulls_first is key.descending else f" NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+    return f"{identifier(node.schema.columns[key.index].name)}{' DESC' if key.descending else ''}{nulls}"
+
+
+@sentence.register
+def _(node: Slice) -> str:
+    most = "all" if node.limit is None else str(node.limit)
+    return f"Take {most} rows" + (f" after {node.offset}" if node.offset else "")
+
+
+@sentence.register
+def _(node: Distinct) -> str:
+    return "Each row once"
+
+
+@sentence.register
+def _(node: Union) -> str:
+    return "Union"
+
+
 def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> str:
     """EXPLAIN of a pull query: its plan, and how it reads the rows. Raises StatementError if it is not allowed."""
     check_enabled(query, settings, at)
+    if isinstance(query.plan.source, RelationalNode):
+        return explain(query.plan.source)
     source = query.sources[0]
     if source.kind is RelationKind.STREAM:
         reached = f"Pull from topic {source.topic}: from its beginning to its present end"

@@ -112,19 +112,29 @@ def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> P
 
     Raises StatementError if the table is not materialised, or the settings forbid the scan that it needs.
     """
-    source, node = query.sources[0], query.plan.source
+    source, node, plan = query.sources[0], query.plan.source, query.plan
+    condition = node.condition if isinstance(node, Filter) else None
+    accesses = table_accesses(source, condition, settings, at)
+    if isinstance(node, Filter) and _one_writing(source):
+        alternatives = [_classified(a) for a in _alternatives(node.condition)]
+        if len(alternatives) == 1 and alternatives[0].exact(len(source.schema.key)):
+            plan = ClientOutput(node.source, plan.columns, plan.limit)
+    return PullPlan(source, accesses, plan)
+
+
+def table_accesses(
+    source: Source, condition: TypedExpression | None, settings: Mapping[str, str], at: Span
+) -> tuple[Access, ...]:
+    """How to reach the rows of a table for which a condition, over its key and value, may hold; None = all rows.
+
+    Raises StatementError where the table is not kept for reading, or needs a scan that the settings forbid.
+    """
     check_queryable(source, at)
-    if not isinstance(node, Filter):
-        _check_scans([], source, settings, at)
-        return PullPlan(source, (FullScan(),), query.plan)
-    alternatives = [_classified(a) for a in _alternatives(node.condition)]
+    alternatives = [] if condition is None else [_classified(a) for a in _alternatives(condition)]
     _check_scans(alternatives, source, settings, at)
-    width, plan = len(source.schema.key), query.plan
-    if not _one_writing(source):
-        return PullPlan(source, (FullScan(),), plan)
-    if len(alternatives) == 1 and alternatives[0].exact(width):
-        plan = ClientOutput(node.source, plan.columns, plan.limit)
-    return PullPlan(source, _merged([_access(a, width) for a in alternatives]), plan)
+    if not alternatives or not _one_writing(source):
+        return (FullScan(),)
+    return _merged([_access(a, len(source.schema.key)) for a in alternatives])
 
 
 def _one_writing(source: Source) -> bool:

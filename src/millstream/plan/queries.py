@@ -23,7 +23,7 @@ key.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from millstream.analysis import views
 from millstream.analysis.expressions import condition, function_call, type_expression
@@ -34,12 +34,13 @@ from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.functions.declare import FunctionKind
 from millstream.functions.python import library
 from millstream.model.errors import Span, StatementError
-from millstream.model.names import did_you_mean, identifier
+from millstream.model.names import identifier
 from millstream.model.schema import Schema
 from millstream.model.settings import is_on
 from millstream.model.types import Struct
 from millstream.plan import clauses
 from millstream.plan.aggregation import WINDOW_COLUMNS, aggregate_rows
+from millstream.plan.column_names import Aliases, origin
 from millstream.plan.joins import JoinedSources, JoinInput, join_sources
 from millstream.plan.nodes import (
     ClientOutput,
@@ -55,6 +56,7 @@ from millstream.plan.nodes import (
     refs,
     windowed,
 )
+from millstream.plan.relational import is_relational, plan_relational
 from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
@@ -72,51 +74,6 @@ class ProjectionItem:
     typed: TypedExpression
     alias: str | None
     at: Span
-
-
-@dataclass(slots=True)
-class Aliases:
-    """Generates names for columns without alias; `taken` has the sources' columns and the names generated so far.
-
-    `keys` has the expressions that became key columns under a name of their own. A name in `shared` belongs to columns
-    of several sources, so that it is prefixed with the source's name.
-    """
-
-    taken: set[str]
-    keys: dict[tree.Expression, str] = field(default_factory=dict)
-    next: int = 0
-    shared: frozenset[str] = frozenset()
-
-    def of(self, expression: tree.Expression) -> str:
-        """The name of an expression without alias: a column's own, a field's (numbered if taken), KSQL_COL_n."""
-        if isinstance(expression, tree.ColumnRef):
-            return self._of_column(expression)
-        if expression in self.keys:
-            return self.keys[expression]
-        return self._free(expression.field) if isinstance(expression, tree.Deref) else self._generated()
-
-    def _of_column(self, column: tree.ColumnRef) -> str:
-        return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
-
-    def of_key(self, expression: tree.Expression, name: str | None) -> str:
-        """The name of a new key column: `name` if it has one. In the projection the expression gets the same name."""
-        self.keys[expression] = name or self.of(expression)
-        return self.keys[expression]
-
-    def _free(self, name: str) -> str:
-        candidate, n = name, 0
-        while candidate in self.taken:
-            n += 1
-            candidate = f"{name}_{n}"
-        self.taken.add(candidate)
-        return candidate
-
-    def _generated(self) -> str:
-        while (name := f"KSQL_COL_{self.next}") in self.taken:
-            self.next += 1
-        self.next += 1
-        self.taken.add(name)
-        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +97,7 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
         raise StatementError(
             "a query that a sink keeps has no LIMIT", query.span, "LIMIT ends a SELECT of a client's own"
         )
+    clauses.check_only_plain(query, "queries that a sink keeps")
     query = _logical_view(query, catalog)
     relation, aliases = _rows(query, catalog, settings)
     _check_windowed_table(query, relation)
@@ -152,9 +110,13 @@ def plan_persistent(query: tree.SelectQuery, sink: str, catalog: Catalog, settin
 
 def plan_transient(statement: tree.QueryStatement, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
     """The plan of a SELECT for a client: any columns, with or without keys. Raises StatementError."""
+    if is_relational(statement.query, catalog, settings):
+        return plan_relational(statement.query, catalog, settings)
+    if statement.query.emit is not None:
+        clauses.check_only_plain(statement.query, "Push queries")
+    else:
+        clauses.check_pull(statement.query)
     query = clauses.in_one_group(_logical_view(statement.query, catalog), library(catalog.functions))
-    if query.emit is None:
-        clauses.check_pull(query)
     relation, aliases = _rows(query, catalog, settings)
     if query.emit is None and query.where is not None and relation.node.kind is RelationKind.TABLE:
         _check_in_lists(query.where, relation.scope)
@@ -211,8 +173,8 @@ def _rows(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]
 
 
 def _source(source: tree.FromSource, catalog: Catalog, settings: Mapping[str, str]) -> Relation:
-    origin = _origin(source, catalog)
-    return _read(origin, source.alias or origin.name, catalog, settings)
+    named = origin(source, catalog)
+    return _read(named, source.alias or named.name, catalog, settings)
 
 
 def _joined(query: tree.SelectQuery, relations: Sequence[Relation]) -> Relation:
@@ -246,16 +208,6 @@ def _check_windowed_table(query: tree.SelectQuery, relation: Relation) -> None:
     for leaf in leaves(relation.node):
         if leaf.origin.windowed is not None and leaf.kind is RelationKind.TABLE:
             raise StatementError("KSQL does not support persistent queries on windowed tables.", query.source.span)
-
-
-def _origin(source: tree.FromSource, catalog: Catalog) -> Source:
-    if source.name not in catalog.sources:
-        raise StatementError(
-            f"{identifier(source.name)} does not exist: no stream or table has that name",
-            source.span,
-            did_you_mean(source.name, catalog.sources),
-        )
-    return catalog.sources[source.name]
 
 
 def _read(origin: Source, alias: str, catalog: Catalog, settings: Mapping[str, str]) -> Relation:

@@ -112,7 +112,7 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
 
 
 def _read(query: tree.SelectQuery, catalog: Catalog) -> Iterator[Need]:
-    for name in (query.source.name, *(join.source.name for join in query.joins)):
+    for name in query.tables_read():
         yield from _of_source(Right.READ, name, catalog)
 
 

@@ -18,7 +18,7 @@ The input frames are a pipeline's relations. The output has these columns too: `
 before, if it is asked for; and `wstart` and `wend` in windows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -28,6 +28,7 @@ from millstream.catalog.catalog import RelationKind
 from millstream.functions.declare import LABEL, NEWER, OLDER, STATE, argument
 from millstream.functions.operator_expressions import (
     OperatorExpression,
+    SparkSql,
     SqlOperand,
     SqlText,
     StructLayout,
@@ -92,6 +93,21 @@ def _starts(window: Window) -> str:
         return f"({last})"
     first = f"greatest(0L, rowtime - {window.size}L + {window.advance}L)"
     return f"explode(sequence({first} - {first} % {window.advance}L, {last}, {window.advance}L))"
+
+
+@dataclass(frozen=True, slots=True)
+class PulledGroup:
+    """The groups of a relational pull query, as jvm/PullOperators.scala reads them: types and texts.
+
+    `arguments` is over the relation's rows; `update` and `result` are over (state, row, fresh), where `fresh` has for
+    each DISTINCT aggregate whether its arguments are new to the group.
+    """
+
+    state: str
+    out: str
+    arguments: SparkSql
+    update: SparkSql
+    result: SparkSql
 
 
 class _GroupFolds:
@@ -215,6 +231,27 @@ class _GroupFolds:
         states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
         return self._without_windows(states)
 
+    # ------------------------------------------------------------ relational pull queries
+
+    def pulled(self, distinct: Sequence[int]) -> PulledGroup:
+        """See pulled_group."""
+        layout, fresh = StructLayout(self.states), column("fresh")
+        states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
+        names = list(self.states)
+        for place, i in enumerate(distinct):
+            states[names[i]] = if_(fresh.field(f"f{place}"), states[names[i]], self._before(i))
+        arguments = _ROW.field("arguments")
+        results = (
+            self._changed(i, call.accumulator.result, self._before(i), arguments) for i, call in enumerate(self.calls)
+        )
+        return PulledGroup(
+            layout.type,
+            self.value.type,
+            spark_sql(self._arguments()),
+            spark_sql(layout.new(states)),
+            spark_sql(self.value.new(dict(zip(self.value.types, results, strict=True)))),
+        )
+
     def _without_windows(self, states: Mapping[str, OperatorExpression]) -> Fold:
         layout = StructLayout({"latest": "bigint", **self.states})
         return Fold(
@@ -225,6 +262,12 @@ class _GroupFolds:
             out=StructLayout(self.output).type,
             label=self.label,
         )
+
+
+def pulled_group(node: Aggregate, distinct: Sequence[int], query: str) -> PulledGroup:
+    """The groups of `node` as they are once all rows are taken in; `distinct` are the numbers of its DISTINCT calls."""
+    folds = _GroupFolds(node, AggregateRun(query, live=False))
+    return folds.pulled(distinct)
 
 
 class _TableFolds(_GroupFolds):

@@ -98,6 +98,19 @@ def as_records(rows: DataFrame, plan: ClientOutput) -> DataFrame:
     )
 
 
+def table_rows(source: Source, records: Records, query: str) -> DataFrame:
+    """The rows of a table's records in the columns c0, c1 … of relational_nodes.TableRows; see there."""
+    rows = _rows(Read(source), _QueryRun(records, query, live=False)).where("value is not null")
+    values = len(source.schema.columns) - len(source.schema.key)
+    places = [
+        *(f"key.K{i}" for i in range(len(source.schema.key))),
+        *(("wstart", "wend") if source.windowed else ()),
+        "rowtime",
+        *(f"value.V{i}" for i in range(values)),
+    ]
+    return rows.selectExpr(*(f"{place} as c{i}" for i, place in enumerate(places)))
+
+
 class _QueryRun:
     """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows."""
 

@@ -1,6 +1,7 @@
 """A position in a statement's tokens: look ahead, take expected tokens, and report what was expected instead."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from millstream.model.errors import Span
@@ -15,6 +16,7 @@ from millstream.syntax.errors import (
     misspelled_keyword,
     too_deep,
 )
+from millstream.syntax.query_tree import SelectQuery
 from millstream.syntax.tokens import Token, TokenKind
 
 T = TypeVar("T")
@@ -26,14 +28,24 @@ _CLAUSE = frozenset(_CLAUSES.split())
 NESTING = 64
 
 
+@dataclass(frozen=True, slots=True)
+class WithQuery:
+    """A query that WITH gives a name to. `copies` counts the named queries in it, itself too, each as often as read."""
+
+    query: SelectQuery
+    copies: int
+
+
 class Cursor:
     """The tokens of one statement and the position in them; it records what was expected at the current token."""
 
-    __slots__ = ("_index", "_nesting", "_tokens", "_tried")
+    __slots__ = ("_index", "_nesting", "_tokens", "_tried", "with_queries")
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._index, self._nesting = tokens, 0, 0
         self._tried: list[str] = []
+        # What WITH gives names to, at the present place; see queries.py.
+        self.with_queries: Mapping[str, WithQuery] = {}
 
     @property
     def token(self) -> Token:

@@ -5,13 +5,12 @@ from difflib import get_close_matches
 
 from millstream.model.errors import Span, StatementError
 
-FEW = 8
+FEW = 12
 _NAME_IT = "CREATE a stream or table AS the inner query and select from that"
-SUBQUERY = f"there are no subqueries: {_NAME_IT}"
+SUBQUERY = f"a query in parentheses stands in FROM alone: {_NAME_IT}"
 _BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same key"
 # Statements and clauses of other SQL dialects, with the alternative here: by first word, and by clause.
 FOREIGN_STATEMENTS = {
-    "WITH": f"a query has no WITH: {_NAME_IT}",
     "UPDATE": _BY_KEY,
     "MERGE": _BY_KEY,
     "DELETE": "a row of a table is deleted by a record of its topic whose value is null",
@@ -19,10 +18,9 @@ FOREIGN_STATEMENTS = {
     "BEGIN": "there are no transactions",
 }
 FOREIGN_CLAUSES = {
-    "ORDER": "there is no ORDER BY: rows come in the order of their records",
-    "OFFSET": "there is no OFFSET",
-    "DISTINCT": "there is no SELECT DISTINCT: GROUP BY the columns into a table, or use COUNT_DISTINCT",
-    "UNION": "there is no UNION: INSERT INTO one stream from several queries",
+    "ORDER": "ORDER BY stands behind HAVING, before LIMIT",
+    "OFFSET": "OFFSET stands behind LIMIT",
+    "UNION": "UNION stands between whole selections, before ORDER BY and LIMIT; others go in parentheses",
     "EXCEPT": "there are no set operations",
     "INTERSECT": "there are no set operations",
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",
@@ -34,7 +32,10 @@ MISPLACED = {
     "=": "equality is written =, and comparisons do not chain: a = b AND b = c",
     "WITHIN": "WITHIN is placed between the joined source and ON",
     "WINDOW": "WINDOW follows FROM and its joins, before WHERE",
-    "WHERE": "the clauses have this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT",
+    "WHERE": (
+        "the clauses have this order: "
+        "FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET"
+    ),
     "EMIT": "EMIT CHANGES follows HAVING, before LIMIT",
 }
 

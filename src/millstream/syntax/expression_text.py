@@ -104,7 +104,7 @@ def _(e: tree.Subscript) -> str:
 @_bare.register
 def _(e: tree.Call) -> str:
     name = quoted(e.name) if e.name in ("MAP", "STRUCT") else identifier(e.name)
-    return f"{name}({'*' if e.star else _list(e.args)})"
+    return f"{name}({'DISTINCT ' if e.distinct else ''}{'*' if e.star else _list(e.args)})"
 
 
 @_bare.register

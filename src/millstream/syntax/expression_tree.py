@@ -65,11 +65,12 @@ class Subscript(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
-    """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments."""
+    """`name(args)`; the name upper-cased. COUNT(*) has `star` and no arguments; `distinct` is `name(DISTINCT args)`."""
 
     name: str
     args: tuple[Expression, ...]
     star: bool = False
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,9 +261,10 @@ def _call(c: Cursor, name: str, at: Token) -> tree.Expression:
     if c.at("*", ")"):
         c.expect("*", ")")
         return tree.Call(name, (), star=True, span=at.span)
-    arguments = () if c.at(")") else c.list_of(_argument)
+    distinct = c.accept("DISTINCT")
+    arguments = () if c.at(")") and not distinct else c.list_of(_argument)
     c.expect(")")
-    return tree.Call(name, arguments, span=at.span)
+    return tree.Call(name, arguments, distinct=distinct, span=at.span)
 
 
 def _argument(c: Cursor) -> tree.Expression:

@@ -67,7 +67,7 @@ def _(n: tree.When) -> str:
 @_text.register
 def _(n: tree.SelectQuery) -> str:
     return _words(
-        "SELECT",
+        "SELECT DISTINCT" if n.distinct else "SELECT",
         _all(n.items),
         "FROM",
         to_sql(n.source),
@@ -77,9 +77,44 @@ def _(n: tree.SelectQuery) -> str:
         _keys("GROUP BY", n.group_by, n),
         _keys("PARTITION BY", n.partition_by, n),
         _after("HAVING", n.having),
+        f"ORDER BY {_all(n.order_by)}" if n.order_by else "",
         f"EMIT {n.emit.value}" if n.emit else "",
         _limit(n.limit),
+        f"OFFSET {n.offset}" if n.offset else "",
     )
+
+
+@_text.register
+def _(n: tree.OrderItem) -> str:
+    nulls = "" if n.nulls_first is None else f"NULLS {'FIRST' if n.nulls_first else 'LAST'}"
+    return _words(expression_text(n.expression), "DESC" if n.descending else "", nulls)
+
+
+@_text.register
+def _(n: tree.FromQuery) -> str:
+    return _words(f"({to_sql(n.query)})", _as(n.alias))
+
+
+@_text.register
+def _(n: tree.FromUnion) -> str:
+    joined = f" UNION {'' if n.distinct else 'ALL '}".join(map(_union_branch, n.branches))
+    return _words(f"({joined})", _as(n.alias))
+
+
+def _union_branch(n: tree.SelectQuery) -> str:
+    """A branch; `SELECT * FROM (…)` of a query without alias is that query in parentheses."""
+    inner = n.source
+    if isinstance(inner, tree.FromQuery) and inner.alias is None and n == _all_from(inner):
+        return f"({to_sql(inner.query)})"
+    return to_sql(n)
+
+
+def _all_from(source: tree.FromSource) -> tree.SelectQuery:
+    return tree.SelectQuery((tree.SelectAll(),), source)
+
+
+def _as(alias: str | None) -> str:
+    return f"AS {identifier(alias)}" if alias is not None else ""
 
 
 def _keys(words: str, items: tuple[tree.Expression, ...] | None, n: tree.SelectQuery) -> str:
@@ -118,7 +153,7 @@ def _(n: tree.SelectFields) -> str:
 
 @_text.register
 def _(n: tree.FromSource) -> str:
-    return _words(identifier(n.name), f"AS {identifier(n.alias)}" if n.alias is not None else "")
+    return _words(identifier(n.name), _as(n.alias))
 
 
 @_text.register

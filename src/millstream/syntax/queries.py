@@ -1,20 +1,112 @@
-"""Parses queries: SELECT … FROM … and its clauses, joins, windows and durations."""
+"""Parses queries: SELECT … FROM … and its clauses, inner queries, joins, windows and durations.
 
+A tree has neither WITH nor UNION of its own. A name that WITH gives to a query is replaced by that query where it is
+read, and a UNION is a source: `SELECT a FROM x UNION ALL SELECT b FROM y LIMIT 3` is read as
+`SELECT * FROM (SELECT a FROM x UNION ALL SELECT b FROM y) LIMIT 3`.
+"""
+
+from dataclasses import replace
+
+from millstream.model.errors import Span
 from millstream.model.units import MILLISECONDS, UNITS
 from millstream.syntax import tree
-from millstream.syntax.cursor import Cursor
+from millstream.syntax.cursor import Cursor, WithQuery
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.expressions import expression, primary
 from millstream.syntax.keys import keys
 from millstream.syntax.literals import whole_number
+from millstream.syntax.tokens import TokenKind
 
 _JOINS = {kind.value: kind for kind in tree.JoinKind}
 _MOST = 2**63 - 1
+# What begins a clause although its first word may be a name.
+_CLAUSES = (
+    *(("EMIT", "CHANGES"), ("EMIT", "FINAL"), ("PARTITION", "BY"), ("ORDER", "BY")),
+    *(("UNION", "ALL"), ("UNION", "DISTINCT"), ("UNION", "SELECT"), ("UNION", "(")),
+)
+
+
+# How many copies of queries the names of a WITH may stand for in a statement, inner names too.
+WITH_COPIES = 100
 
 
 def query(c: Cursor) -> tree.SelectQuery:
-    """SELECT … up to the end of the statement."""
+    """A query with all its clauses, from WITH or SELECT on."""
+    outer = c.with_queries
+    if c.accept("WITH"):
+        c.list_of(_with_query)
+    union = _unions(c)
+    c.with_queries = outer
+    return union
+
+
+def _with_query(c: Cursor) -> None:
+    """`name AS (query)`; queries behind it may read it by that name."""
+    name = c.name("a name for the query")
+    c.expect("AS", "(")
+    before = c.with_queries
+    inner = c.nested(query)
+    c.expect(")")
+    copies = 1 + sum(1 for n in inner.walk() if isinstance(n, tree.FromQuery))
+    c.with_queries = {**before, name: WithQuery(inner, copies)}
+
+
+def _unions(c: Cursor) -> tree.SelectQuery:
+    """Selections with UNION [ALL] between them, the first two together first; what stands behind is of the whole."""
+    at = c.span
+    first = _branch(c)
+    branches, distinct, whole = [first], False, first
+    while c.accept("UNION"):
+        once = not c.accept("ALL")
+        c.accept("DISTINCT")
+        if len(branches) > 1 and once != distinct:
+            branches = [_all_of(tuple(branches), distinct, at)]
+        branches, distinct = [*branches, _branch(c)], once
+    if len(branches) > 1:
+        whole = _all_of(tuple(branches), distinct, at)
+    return _ordered(c, whole)
+
+
+def _all_of(branches: tuple[tree.SelectQuery, ...], distinct: bool, at: Span) -> tree.SelectQuery:
+    source = tree.FromUnion("", branches=branches, distinct=distinct, span=at)
+    return tree.SelectQuery((tree.SelectAll(span=at),), source, span=at)
+
+
+def _branch(c: Cursor) -> tree.SelectQuery:
+    """A SELECT without ORDER BY, EMIT and LIMIT, or a whole query in parentheses."""
+    if not c.accept("("):
+        return _select(c)
+    at, inner = c.span, c.nested(query)
+    c.expect(")")
+    return tree.SelectQuery((tree.SelectAll(span=at),), tree.FromQuery("", query=inner, span=at), span=at)
+
+
+def _ordered(c: Cursor, select: tree.SelectQuery) -> tree.SelectQuery:
+    """The query with what stands behind its HAVING."""
+    order = c.list_of(_order_item) if c.accept("ORDER", "BY") else ()
+    return replace(select, order_by=order, emit=_emit(c), limit=limit(c), offset=_offset(c))
+
+
+def _order_item(c: Cursor) -> tree.OrderItem:
+    at, item = c.span, expression(c)
+    descending = c.accept("DESC")
+    if not descending:
+        c.accept("ASC")
+    nulls_first = None
+    if c.accept("NULLS"):
+        nulls_first = c.accept("FIRST")
+        if not nulls_first:
+            c.expect("LAST")
+    return tree.OrderItem(item, descending, nulls_first, span=at)
+
+
+def _offset(c: Cursor) -> int:
+    return whole_number(c, "a whole number of rows", _MOST) if c.accept("OFFSET") else 0
+
+
+def _select(c: Cursor) -> tree.SelectQuery:
     at = c.expect("SELECT").span
+    distinct = c.accept("DISTINCT")
     items = c.list_of(_item)
     c.expect("FROM")
     source, joins = _source(c), tuple(iter(lambda: _join(c), None))
@@ -34,8 +126,7 @@ def query(c: Cursor) -> tree.SelectQuery:
         key_names=key.names if key else (),
         structured=key.structured if key else False,
         having=expression(c) if c.accept("HAVING") else None,
-        emit=_emit(c),
-        limit=limit(c),
+        distinct=distinct,
         span=at,
     )
 
@@ -90,7 +181,8 @@ def _fields(c: Cursor, begin: int) -> tree.SelectItem:
 
 def _alias(c: Cursor) -> str | None:
     """A name without AS. EMIT and PARTITION can be names too, unless they begin their clause."""
-    clause = c.at("EMIT", "CHANGES") or c.at("EMIT", "FINAL") or c.at("PARTITION", "BY")
+    offset = c.at("OFFSET") and c.ahead(1).kind is TokenKind.INTEGER
+    clause = offset or any(c.at(*words) for words in _CLAUSES)
     return c.take().value if c.token.is_name and not clause else None
 
 
@@ -106,9 +198,32 @@ def _emit(c: Cursor) -> tree.Emit | None:
 
 
 def _source(c: Cursor) -> tree.FromSource:
-    at, name = c.span, c.name("the name of a stream or table")
-    alias = c.name("an alias") if c.accept("AS") else _alias(c)
-    return tree.FromSource(name, alias, span=at)
+    at = c.span
+    if c.accept("("):
+        inner = c.nested(query)
+        c.expect(")")
+        return _inner(inner, _source_alias(c), at)
+    name = c.name("the name of a stream or table")
+    alias, named = _source_alias(c), c.with_queries.get(name)
+    if named is None:
+        return tree.FromSource(name, alias, span=at)
+    if named.copies > WITH_COPIES:
+        raise SqlSyntaxError(
+            f"the names of WITH stand for more than {WITH_COPIES} queries here", at, "read each name less often"
+        )
+    return tree.FromQuery(alias or name, alias or name, query=named.query, span=at)
+
+
+def _source_alias(c: Cursor) -> str | None:
+    return c.name("an alias") if c.accept("AS") else _alias(c)
+
+
+def _inner(inner: tree.SelectQuery, alias: str | None, at: Span) -> tree.FromSource:
+    """A query in parentheses as a source; one that is nothing but a UNION is that union."""
+    plain = tree.SelectQuery((tree.SelectAll(),), inner.source)
+    if isinstance(inner.source, tree.FromUnion) and inner == plain:
+        return replace(inner.source, name=alias or "", alias=alias, span=at)
+    return tree.FromQuery(alias or "", alias, query=inner, span=at)
 
 
 def _join(c: Cursor) -> tree.JoinClause | None:

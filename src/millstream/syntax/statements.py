@@ -343,6 +343,7 @@ def _create_connector(c: Cursor, at: Span) -> tree.Statement:
 
 _READERS: dict[str, Callable[[Cursor], tree.Statement]] = {
     "SELECT": _query,
+    "WITH": _query,
     "CREATE": _create,
     "INSERT": _insert,
     "DROP": _drop,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.model.types import SqlType
-from millstream.model.units import MILLISECONDS
 from millstream.syntax.expression_tree import NOWHERE as NOWHERE
 from millstream.syntax.expression_tree import Arithmetic as Arithmetic
 from millstream.syntax.expression_tree import ArrayOf as ArrayOf
@@ -37,136 +36,25 @@ from millstream.syntax.expression_tree import SyntaxNode as SyntaxNode
 from millstream.syntax.expression_tree import TypedText as TypedText
 from millstream.syntax.expression_tree import Unit as Unit
 from millstream.syntax.expression_tree import When as When
+from millstream.syntax.query_tree import Duration as Duration
+from millstream.syntax.query_tree import Emit as Emit
+from millstream.syntax.query_tree import FromQuery as FromQuery
+from millstream.syntax.query_tree import FromSource as FromSource
+from millstream.syntax.query_tree import FromUnion as FromUnion
+from millstream.syntax.query_tree import JoinClause as JoinClause
+from millstream.syntax.query_tree import JoinKind as JoinKind
+from millstream.syntax.query_tree import OrderItem as OrderItem
+from millstream.syntax.query_tree import SelectAll as SelectAll
+from millstream.syntax.query_tree import SelectFields as SelectFields
+from millstream.syntax.query_tree import SelectItem as SelectItem
+from millstream.syntax.query_tree import SelectOne as SelectOne
+from millstream.syntax.query_tree import SelectQuery as SelectQuery
+from millstream.syntax.query_tree import WindowClause as WindowClause
+from millstream.syntax.query_tree import WindowKind as WindowKind
+from millstream.syntax.query_tree import Within as Within
 
 # The names of the two sides of a record in statements.
 PARTS = ("ROWKEY", "ROWVALUE")
-
-# ---------------------------------------------------------------- queries
-
-
-@dataclass(frozen=True, slots=True)
-class Duration(SyntaxNode):
-    """`10 SECONDS`: `count` and a unit in the plural, upper case (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS)."""
-
-    count: int
-    unit: str
-
-    @property
-    def milliseconds(self) -> int:
-        """The duration in milliseconds."""
-        return self.count * MILLISECONDS[self.unit]
-
-
-class WindowKind(Enum):
-    """The kinds of windows, by keyword."""
-
-    TUMBLING = "TUMBLING"
-    HOPPING = "HOPPING"
-    SESSION = "SESSION"
-
-
-@dataclass(frozen=True, slots=True)
-class WindowClause(SyntaxNode):
-    """`WINDOW kind (…)`; `size` is the gap of a SESSION."""
-
-    kind: WindowKind
-    size: Duration
-    advance: Duration | None = None
-    retention: Duration | None = None
-    grace: Duration | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SelectItem(SyntaxNode):
-    """Something in a projection."""
-
-
-@dataclass(frozen=True, slots=True)
-class SelectOne(SelectItem):
-    """`expression [AS alias]`."""
-
-    expression: Expression
-    alias: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SelectAll(SelectItem):
-    """`*` or `source.*`."""
-
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SelectFields(SelectItem):
-    """`struct->*`."""
-
-    struct: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class FromSource(SyntaxNode):
-    """A source in FROM, with its alias if it has one."""
-
-    name: str
-    alias: str | None = None
-
-
-class JoinKind(Enum):
-    """The kinds of joins, by keyword."""
-
-    INNER = "INNER"
-    LEFT = "LEFT"
-    RIGHT = "RIGHT"
-    FULL = "FULL"
-
-
-@dataclass(frozen=True, slots=True)
-class Within(SyntaxNode):
-    """`WITHIN d` (before = after) or `WITHIN (before, after)`, with its GRACE PERIOD."""
-
-    before: Duration
-    after: Duration
-    grace: Duration | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JoinClause(SyntaxNode):
-    """`kind JOIN source [WITHIN …] ON condition`."""
-
-    kind: JoinKind
-    source: FromSource
-    condition: Expression
-    within: Within | None = None
-
-
-class Emit(Enum):
-    """When rows are emitted: at each change, or once when their window closes."""
-
-    CHANGES = "CHANGES"
-    FINAL = "FINAL"
-
-
-@dataclass(frozen=True, slots=True)
-class SelectQuery(SyntaxNode):
-    """SELECT …; `group_by`/`partition_by` are None if the clause is absent.
-
-    `key_names` are the clause's names for its expressions by AS, None or () if it has none; `structured`: they are
-    written as STRUCT<…>, the key's own fields. `emit` is None for a pull query (or unspecified).
-    """
-
-    items: tuple[SelectItem, ...]
-    source: FromSource
-    joins: tuple[JoinClause, ...] = ()
-    window: WindowClause | None = None
-    where: Expression | None = None
-    group_by: tuple[Expression, ...] | None = None
-    partition_by: tuple[Expression, ...] | None = None
-    having: Expression | None = None
-    emit: Emit | None = None
-    limit: int | None = None
-    key_names: tuple[str | None, ...] = ()
-    structured: bool = False
-
 
 # ---------------------------------------------------------------- statements
 

@@ -31,7 +31,7 @@ def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
     Raises EvaluationFailed if a constant of the WHERE cannot be computed.
     """
     answer, keys = bounded.answering(pulled.plan), keys_of(pulled.source)
-    changes = _rows_of(pulled, store, bounded, keys)
+    changes = reached(pulled.accesses, pulled.source, store, bounded)
     answers = (row for some in _batches(changes) for row in answer([_record(c, i, keys) for i, c in enumerate(some)]))
     return islice(answers, pulled.plan.limit)
 
@@ -49,14 +49,18 @@ def _record(change: Change, offset: int, keys: StoreKeys) -> Record:
     return Record(key, change.value, change.time, change.headers, 0, offset)
 
 
-def _rows_of(pulled: PullPlan, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
-    """The distinct rows of all accesses, which may overlap in keys and windows."""
-    if len(pulled.accesses) == 1:
-        yield from _reached(pulled.accesses[0], pulled.source, store, bounded, keys)
+def reached(accesses: Sequence[Access], source: Source, store: Store, bounded: Bounded) -> Iterator[Change]:
+    """The distinct rows of all accesses, which may overlap in keys and windows.
+
+    Raises EvaluationFailed if a constant of an access cannot be computed.
+    """
+    keys = keys_of(source)
+    if len(accesses) == 1:
+        yield from _reached(accesses[0], source, store, bounded, keys)
         return
     seen: set[tuple[bytes, int, int]] = set()
-    for access in pulled.accesses:
-        for change in _reached(access, pulled.source, store, bounded, keys):
+    for access in accesses:
+        for change in _reached(access, source, store, bounded, keys):
             row = (change.key, change.start, change.end)
             if row not in seen:
                 seen.add(row)

@@ -62,14 +62,19 @@ class _Failure:
     retry_at: float
 
 
-class _FollowedTopic:
-    """A table that is being read: its store, and the position in each partition."""
+class FollowedTopic:
+    """A table that is being read: its store, the position in each partition, and who is told of each change.
+
+    `listener` is called with changes, and of the time before which windows are removed; it is set and called under the
+    materializer's `moment`.
+    """
 
     def __init__(self, table: MaterializedTable, store: Store) -> None:
         self.table, self.store = table, store
         self.keys: StoreKeys = keys_of(table.source)
         self.places: dict[int, int] = store.places()
         self.headers = bool(table.source.schema.headers)
+        self.listener: Callable[[Sequence[Change], int | None], None] = lambda changes, before: None
 
 
 class Materializer:
@@ -85,10 +90,12 @@ class Materializer:
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
         self._partitions: dict[str, int] = {}
-        self._followed: dict[str, _FollowedTopic] = {}
+        self._followed: dict[str, FollowedTopic] = {}
         self._swept: list[MaterializedTable] | None = None
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
+        # Held while stores change: who holds it sees all tables as of one moment.
+        self.moment = threading.Lock()
         self._wake = threading.Event()
         self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))
 
@@ -110,7 +117,11 @@ class Materializer:
         self._wake.set()
 
     def store(self, table: MaterializedTable) -> Store:
-        """A table's store, once it contains everything that is in its topic now.
+        """A table's store, once it contains everything that is in its topic now. Raises what `followed` raises."""
+        return self.followed(table).store
+
+    def followed(self, table: MaterializedTable) -> FollowedTopic:
+        """A table that is being read, once its store contains everything that is in its topic now.
 
         Raises TableNotReady if that takes too long, KafkaException if Kafka does not answer.
         """
@@ -120,7 +131,7 @@ class Materializer:
             self._partitions[table.source.topic] = max(ends, default=-1) + 1
             self._wake.set()
             if self._changed.wait_for(lambda: self._caught_up(table, ends), deadline - time.monotonic()):
-                return self._followed[table.source.name].store
+                return self._followed[table.source.name]
         raise TableNotReady(self._why(table, ends))
 
     def _caught_up(self, table: MaterializedTable, ends: Mapping[int, int]) -> bool:
@@ -197,7 +208,7 @@ class Materializer:
                     remove(path)
             self._swept = tables
 
-    def _forget(self, name: str, followed: _FollowedTopic, consumer: Consumer) -> None:
+    def _forget(self, name: str, followed: FollowedTopic, consumer: Consumer) -> None:
         del self._followed[name]
         topic = followed.table.source.topic
         if topic not in {other.table.source.topic for other in self._followed.values()}:
@@ -219,7 +230,7 @@ class Materializer:
         if known is None:
             known = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
-            followed = _FollowedTopic(table, Store(self._path(source), self._identity(source)))
+            followed = FollowedTopic(table, Store(self._path(source), self._identity(source)))
             self._followed[source.name] = followed
         for partition in range(known):
             followed.places.setdefault(partition, 0)
@@ -251,10 +262,11 @@ class Materializer:
         for followed in list(self._followed.values()):
             messages_of_topic = by_topic.get(followed.table.source.topic)
             if messages_of_topic:
-                self._apply(followed, messages_of_topic)
+                with self.moment:
+                    self._apply(followed, messages_of_topic)
         self._notify()
 
-    def _apply(self, followed: _FollowedTopic, messages: Sequence[Message]) -> None:
+    def _apply(self, followed: FollowedTopic, messages: Sequence[Message]) -> None:
         changes: list[Change] = []
         places: dict[int, int] = {}
         for message in messages:
@@ -271,7 +283,7 @@ class Materializer:
             if change is not None:
                 changes.append(change)
         try:
-            followed.store.apply(changes, places, followed.table.keep_ms)
+            followed.listener(changes, followed.store.apply(changes, places, followed.table.keep_ms))
         except sqlite3.Error as failure:
             if not _corrupt(failure):
                 LOG.warning("the table %s cannot be stored: %s", followed.table.source.name, failure)
@@ -286,7 +298,7 @@ class Materializer:
             return
         followed.places = followed.places | places
 
-    def _change(self, followed: _FollowedTopic, message: Message, partition: int, offset: int) -> Change | None:
+    def _change(self, followed: FollowedTopic, message: Message, partition: int, offset: int) -> Change | None:
         key, topic = message.key(), followed.table.source.topic
         if key is None:
             self._skipped(topic, partition, offset, f"a record of the table's topic {topic} has no key: it is skipped")

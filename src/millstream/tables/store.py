@@ -102,12 +102,12 @@ class Store:
         with self._reading() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
 
-    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> None:
+    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> int | None:
         """Write changes in order, and the positions after them, atomically.
 
-        From time to time, windows that began more than `keep_ms` before the newest row are deleted. Raises
-        sqlite3.OperationalError if the file cannot be written (the disk is full), sqlite3.DatabaseError if it is
-        corrupt.
+        From time to time, windows that began more than `keep_ms` before the newest row are deleted: then the result is
+        the time in epoch ms before which they began, else None. Raises sqlite3.OperationalError if the file cannot be
+        written (the disk is full), sqlite3.DatabaseError if it is corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
         writer.execute("BEGIN")
@@ -120,25 +120,33 @@ class Store:
                     writer.execute(_PUT, (*at, change.value, change.time, _text(change.headers)))
             stored = [(partition, offset, last) for partition, offset in places.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
-            if keep_ms is not None:
-                self._expire(last, keep_ms)
+            expired = None if keep_ms is None else self._expire(last, keep_ms)
             writer.execute("COMMIT")
+            return expired
         except BaseException:
             # SQLite may have rolled back by itself, as it does if the disk is full.
             if writer.in_transaction:
                 writer.execute("ROLLBACK")
             raise
 
-    def _expire(self, now: int, keep_ms: int) -> None:
+    def _expire(self, now: int, keep_ms: int) -> int | None:
         """Remove old windows. It scans all rows, so it does so only after a tenth of the time that windows are kept."""
-        if now - self._expired > keep_ms // 10:
-            self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
-            self._expired = now
+        if now - self._expired <= keep_ms // 10:
+            return None
+        self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
+        self._expired = now
+        return now - keep_ms
 
     def count(self) -> int:
         """The number of rows."""
         with self._reading() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+    def has_more_than(self, rows: int) -> bool:
+        """Whether there are more than so many rows; not all of them are counted."""
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM rows LIMIT {rows + 1})"
+        with self._reading() as reader:
+            return int(reader.execute(counted).fetchone()[0]) > rows
 
     def of(self, keys: Sequence[bytes], bounds: WindowBounds = ALL) -> Iterator[Change]:
         """The rows of keys, in the order of the given keys."""

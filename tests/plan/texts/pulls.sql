@@ -180,10 +180,9 @@ SELECT n, n FROM one;
 -- →   hint: give one of them an alias
 
 SELECT id, COUNT(*) FROM one GROUP BY id;
--- → line 1:1: Pull queries don't support GROUP BY clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
--- → without scans: line 1:1: Pull queries don't support GROUP BY clauses.
--- →   hint: add EMIT CHANGES if you intended to issue a push query, or ask a table that CREATE TABLE … AS makes
+-- → whole table
+-- → without scans: line 1:1: Missing WHERE clause.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT id FROM one PARTITION BY n;
 -- → line 1:1: Pull queries don't support PARTITION BY clauses.

@@ -37,11 +37,11 @@ CREATE STREAM x (a INT, size INT) WITH (kafka_topic='x');
 -- →   hint: SIZE is a reserved word; as a name it is written `SIZE`
 
 SELECT query FROM x;
--- → line 1:8: unexpected query; expected '*' or an expression
+-- → line 1:8: unexpected query; expected DISTINCT, '*' or an expression
 -- →   hint: QUERY is a reserved word; as a name it is written `QUERY`
 
 SELECT FROM x;
--- → line 1:8: unexpected FROM; expected '*' or an expression
+-- → line 1:8: unexpected FROM; expected DISTINCT, '*' or an expression
 
 SELECT 'abc FROM x;
 -- → line 1:8: this string has no closing quote
@@ -70,7 +70,7 @@ CREATE STREAM x (a INT
 -- → line 1:23: unexpected end of statement; expected ARRAY, HEADER, KEY, PRIMARY KEY, HEADERS, ',' or ')'
 
 SELECT * FROM x WHERE a = b = c;
--- → line 1:29: unexpected '='; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → line 1:29: unexpected '='; expected the end of the statement
 -- →   hint: equality is written =, and comparisons do not chain: a = b AND b = c
 
 SELECT * FROM x WHERE a == b;
@@ -141,31 +141,11 @@ SELECT * FROM x GROUP BY a, (b, c);
 -- → line 1:31: unexpected ','; expected ')'
 
 SELECT * FROM x PARTITION BY a AND b;
--- → line 1:32: unexpected AND; expected AS, ',', HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → line 1:32: unexpected AND; expected the end of the statement
 
 SELECT a + b->* FROM x;
 -- → line 1:8: ->* takes the fields of one struct
 -- →   hint: put what gives it in parentheses: (…)->*
-
-SELECT * FROM (SELECT * FROM x);
--- → line 1:15: unexpected '('; expected the name of a stream or table
--- →   hint: there are no subqueries: CREATE a stream or table AS the inner query and select from that
-
-SELECT DISTINCT a FROM x;
--- → line 1:8: unexpected DISTINCT; expected '*' or an expression
--- →   hint: there is no SELECT DISTINCT: GROUP BY the columns into a table, or use COUNT_DISTINCT
-
-SELECT a FROM x ORDER BY a;
--- → line 1:23: unexpected BY; expected the end of the statement
--- →   hint: there is no ORDER BY: rows come in the order of their records
-
-SELECT a FROM x UNION SELECT a FROM y;
--- → line 1:23: unexpected SELECT; expected the end of the statement
--- →   hint: there is no UNION: INSERT INTO one stream from several queries
-
-WITH y AS (SELECT * FROM x) SELECT * FROM y;
--- → line 1:1: unexpected WITH; expected a statement
--- →   hint: a query has no WITH: CREATE a stream or table AS the inner query and select from that
 
 SELECT a FROM x EMIT CHNAGES;
 -- → line 1:22: unexpected CHNAGES; expected the end of the statement
@@ -186,7 +166,7 @@ SELECT a LIKE 'x' ESCAPE 'ab' FROM x;
 -- → line 1:26: an escape is one character, not 'ab'
 
 SELECT a FROM x WHERE a NOT 5;
--- → line 1:25: unexpected NOT; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → line 1:25: unexpected NOT; expected the end of the statement
 
 SELECT a FROM x WHERE a IS 5;
 -- → line 1:28: unexpected 5; expected NOT, NULL or DISTINCT
@@ -195,7 +175,7 @@ SELECT CASE a END FROM x;
 -- → line 1:15: unexpected END; expected WHEN
 
 SELECT COUNT(* FROM x;
--- → line 1:14: unexpected '*'; expected an expression
+-- → line 1:14: unexpected '*'; expected DISTINCT or an expression
 
 SELECT ${x} FROM x;
 -- → line 1:8: there is no variable x
@@ -249,7 +229,7 @@ DELETE FROM x;
 
 (SELECT 1);
 -- → line 1:1: unexpected '('; expected a statement
--- →   hint: there are no subqueries: CREATE a stream or table AS the inner query and select from that
+-- →   hint: a query in parentheses stands in FROM alone: CREATE a stream or table AS the inner query and select from that
 
 EXPLAIN;
 -- → line 1:8: unexpected ';'; expected a statement or the id of a query
@@ -283,16 +263,16 @@ SELECT a FROM x; SELECT b FRM y;
 -- →   hint: did you mean FROM instead of FRM?
 
 SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
--- → line 1:29: unexpected WINDOW; expected GROUP BY, PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
--- →   hint: WINDOW follows FROM and its joins, before WHERE
+-- → line 1:29: unexpected WINDOW; expected the end of the statement
+-- →   hint: WINDOW stands behind FROM and its joins, before WHERE
 
 SELECT * FROM x GROUP BY a WHERE b = 1;
--- → line 1:28: unexpected WHERE; expected AS, ',', PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
--- →   hint: the clauses have this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT
+-- → line 1:28: unexpected WHERE; expected the end of the statement
+-- →   hint: the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET
 
 SELECT * FROM x LIMIT 1 EMIT CHANGES;
--- → line 1:25: unexpected EMIT; expected the end of the statement
--- →   hint: EMIT CHANGES follows HAVING, before LIMIT
+-- → line 1:25: unexpected EMIT; expected OFFSET or the end of the statement
+-- →   hint: EMIT CHANGES stands behind HAVING, before LIMIT
 
 SELECT * FROM x JOIN y ON x.a = y.a WITHIN 1 DAY;
 -- → line 1:37: unexpected WITHIN; expected the end of the statement
@@ -342,3 +322,23 @@ DESCRIBE CONECTOR c;
 
 DESCRIBE functions_of_mine extra;
 -- → line 1:28: unexpected extra; expected EXTENDED or the end of the statement
+
+SELECT a FROM x LIMIT 3 ORDER BY a;
+-- → line 1:25: unexpected ORDER; expected OFFSET or the end of the statement
+-- →   hint: ORDER BY stands behind HAVING, before LIMIT
+
+SELECT a FROM x WHERE a IN (SELECT b FROM y);
+-- → line 1:29: unexpected SELECT; expected an expression
+
+SELECT a FROM x LIMIT 3 UNION SELECT b FROM y;
+-- → line 1:25: unexpected UNION; expected OFFSET or the end of the statement
+-- →   hint: UNION stands between whole selections, before ORDER BY and LIMIT; others go in parentheses
+
+WITH q AS SELECT a FROM x SELECT a FROM q;
+-- → line 1:11: unexpected SELECT; expected '('
+
+SELECT a FROM x ORDER BY a NULLS;
+-- → line 1:33: unexpected ';'; expected FIRST or LAST
+
+SELECT COUNT(DISTINCT) FROM x;
+-- → line 1:22: unexpected ')'; expected an expression

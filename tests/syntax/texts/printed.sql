@@ -37,7 +37,7 @@ select * from a x join b as y within 1 hour on x.k = y.k left outer join c on (x
 -- → SELECT * FROM A AS X INNER JOIN B AS Y WITHIN 1 HOURS ON X.K = Y.K LEFT JOIN C ON X.K = C.K
 
 select * from a window w tumbling (size 1 day) group by (b, c), d;
--- → refused: line 1:63: unexpected ','; expected PARTITION BY, HAVING, EMIT CHANGES, EMIT FINAL, LIMIT or the end of the statement
+-- → refused: line 1:63: unexpected ','; expected PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
 
 select * from a window w tumbling (size 1 day, grace period 1 hour) group by (b, c) emit final;
 -- → SELECT * FROM A WINDOW TUMBLING (SIZE 1 DAYS, GRACE PERIOD 1 HOURS) GROUP BY B, C EMIT FINAL
@@ -155,3 +155,21 @@ $$; drop function f;
 -- →   -- no comment; and $ no end '
 -- → $$
 -- → DROP FUNCTION F
+
+select distinct a from x order by a desc nulls last, b + 1 asc limit 3 offset 4;
+-- → SELECT DISTINCT A FROM X ORDER BY A DESC NULLS LAST, B + 1 LIMIT 3 OFFSET 4
+
+select a from x union all select b from y union select c from (select * from z limit 1) q order by 1;
+-- → SELECT * FROM (SELECT * FROM (SELECT A FROM X UNION ALL SELECT B FROM Y) UNION SELECT C FROM (SELECT * FROM Z LIMIT 1) AS Q) ORDER BY 1
+
+select a from x union all (select b from y order by b limit 1);
+-- → SELECT * FROM (SELECT A FROM X UNION ALL (SELECT B FROM Y ORDER BY B LIMIT 1))
+
+with q as (select a, count(distinct b) as n from x group by a), r as (select max(n) as top from q) select * from q join r on q.n = r.top;
+-- → SELECT * FROM (SELECT A, COUNT(DISTINCT B) AS N FROM X GROUP BY A) AS Q INNER JOIN (SELECT MAX(N) AS TOP FROM (SELECT A, COUNT(DISTINCT B) AS N FROM X GROUP BY A) AS Q) AS R ON Q.N = R.TOP
+
+select a from x as order order by a;
+-- → SELECT A FROM X AS ORDER ORDER BY A
+
+select a from (select b from y) where b = 1;
+-- → SELECT A FROM (SELECT B FROM Y) WHERE B = 1

@@ -1,0 +1,352 @@
+package org.apache.spark.sql.millstream
+
+import java.util.{ArrayList, Arrays, Comparator, HashMap => JavaHashMap, HashSet => JavaHashSet, PriorityQueue}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types._
+
+/**
+ * The operators of relational pull queries (spark/relational.py), in the driver's JVM and without a job.
+ *
+ *   sort(rows(group(join(scan 0, rows(scan 1)), …)))      one tree of operators, for one query at a time
+ *
+ * Expressions are Spark's, compiled, in RowSteps between the operators; what an operator keeps it copies.
+ */
+abstract class PullOperator {
+
+  /** The rows; each is valid until the next one. */
+  def rows(run: PullRun): Iterator[InternalRow]
+}
+
+/** A query asked for more than its settings allow. */
+class PullRefused(message: String) extends RuntimeException(message, null, false, false)
+
+/** One query being answered: the tables as they are at one moment, and what it may take. */
+final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: Long) {
+  private var (steps, held) = (0, 0L)
+  @volatile private var closed = false
+
+  def close(): Unit = closed = true
+
+  /** A row is handled: look at the clock now and then. */
+  def step(): Unit = {
+    steps += 1
+    if ((steps & 0x3ff) == 0) {
+      if (closed) throw new PullRefused("the query was closed")
+      if (System.nanoTime > deadline) throw new PullRefused("the query takes longer than millstream.pull.timeout.ms")
+    }
+  }
+
+  /** A row is kept. */
+  def hold(row: UnsafeRow): UnsafeRow = { hold(row.getSizeInBytes); row }
+  def hold(bytes: Long): Unit = {
+    held += bytes + PullRun.Overhead
+    if (held > most) throw new PullRefused("the query needs more memory than millstream.pull.memory.mb")
+  }
+}
+
+object PullRun {
+  /** About what the objects around a row's bytes take. */
+  val Overhead = 100
+}
+
+/** The rows of table number `table` of the query; with `cut` 0 or more also the key, without so many bytes at its end. */
+final class ScanOperator(table: Int, cut: Int) extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val snapshot = run.snapshots(table)
+    val all = if (cut < 0) snapshot.rows else snapshot.keyedRows(cut)
+    new RowIterator {
+      override protected def advance(): InternalRow =
+        if (!all.hasNext) null
+        else {
+          run.step()
+          all.next()
+        }
+    }
+  }
+}
+
+/** Rows through projections and filters. */
+final class RowsOperator(child: PullOperator, step: RowSteps.Step) extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val in = child.rows(run)
+    new RowIterator {
+      override protected def advance(): InternalRow = {
+        var row: InternalRow = null
+        while (row == null && in.hasNext) row = step(in.next())
+        row
+      }
+    }
+  }
+}
+
+/** Rows of two sides in pairs: the right side in a hash table by its key, the left side one after the other. */
+final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSides, leftOuter: Boolean,
+    rightOuter: Boolean) extends PullOperator {
+  private final class BuiltRow(val row: InternalRow) { var matched = false }
+
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val (table, keyless) = (new JavaHashMap[UnsafeRow, ArrayList[BuiltRow]], new ArrayList[BuiltRow])
+    right.rows(run).foreach { row =>
+      val key = sides.rightKey(row)
+      val kept = run.hold(sides.right(row).copy())
+      val list =
+        if (key.anyNull) keyless
+        else {
+          val same = table.get(key)
+          if (same != null) same
+          else {
+            val none = new ArrayList[BuiltRow](1)
+            table.put(run.hold(key.copy()), none)
+            none
+          }
+        }
+      if (!key.anyNull || rightOuter) list.add(new BuiltRow(kept))
+    }
+    val pairs = left.rows(run).flatMap(pairsOf(_, table, run))
+    if (!rightOuter) pairs else pairs ++ unmatched(table, keyless)
+  }
+
+  private def pairsOf(row: InternalRow, table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
+      run: PullRun): Iterator[InternalRow] = {
+    val key = sides.leftKey(row)
+    val candidates = if (key.anyNull) null else table.get(key)
+    val joined = new JoinedRow
+    var (i, found) = (0, false)
+    new RowIterator {
+      override protected def advance(): InternalRow = {
+        while (candidates != null && i < candidates.size) {
+          val built = candidates.get(i)
+          i += 1
+          run.step()
+          joined(row, built.row)
+          if (sides.matches(joined)) {
+            found = true
+            built.matched = true
+            return joined
+          }
+        }
+        if (found || !leftOuter) null
+        else {
+          found = true
+          joined(row, sides.noRight)
+        }
+      }
+    }
+  }
+
+  private def unmatched(table: JavaHashMap[UnsafeRow, ArrayList[BuiltRow]],
+      keyless: ArrayList[BuiltRow]): Iterator[InternalRow] = {
+    val joined = new JoinedRow
+    val all = table.values.asScala.iterator.flatMap(_.asScala) ++ keyless.asScala
+    all.filter(!_.matched).map(built => joined(sides.noLeft, built.row))
+  }
+}
+
+/** The expressions of a join. The frames of keys are over one side's columns, `condition` over both. */
+final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame, leftWidth: Int) {
+  private val types = condition.schema.fields.map(_.dataType)
+  private val test = RowSteps.of(condition)
+  private def key(frame: DataFrame): InternalRow => UnsafeRow = {
+    val (step, flat) = (RowSteps.of(frame), UnsafeProjection.create(frame.schema))
+    row => flat(step(row))
+  }
+  val leftKey: InternalRow => UnsafeRow = key(leftKeys)
+  val rightKey: InternalRow => UnsafeRow = key(rightKeys)
+  val right: UnsafeProjection = UnsafeProjection.create(types.drop(leftWidth))
+  val (noLeft, noRight) = (new GenericInternalRow(leftWidth), new GenericInternalRow(types.length - leftWidth))
+  def matches(row: InternalRow): Boolean = test(row) != null
+}
+
+/** The groups of rows; see Group in plan/relational_nodes.py. */
+final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOperator {
+  private final class State {
+    var bytes: UnsafeRow = _
+    var last: UnsafeRow = _
+    var seen: Array[JavaHashSet[UnsafeRow]] = _
+  }
+
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val groups = new JavaHashMap[UnsafeRow, State]
+    val fresh = new GenericInternalRow(Math.max(1, work.distinct.length))
+    val environment = new GenericInternalRow(3)
+    environment.update(2, fresh)
+    if (work.width == 0) groups.put(work.keyOf(InternalRow.empty).copy(), new State)
+    child.rows(run).foreach { row =>
+      val key = work.keyOf(row)
+      if (!key.anyNull) {
+        var state = groups.get(key)
+        if (state == null) {
+          state = new State
+          groups.put(run.hold(key.copy()), state)
+        }
+        mark(row, state, fresh, run)
+        val argued = work.arguments(row)
+        environment.update(0, state.bytes)
+        environment.update(1, argued)
+        val before = if (state.bytes == null) 0 else state.bytes.getSizeInBytes
+        state.bytes = work.update(environment).copy()
+        if (state.bytes.getSizeInBytes > before) run.hold(state.bytes.getSizeInBytes - before)
+        if (work.keepsRow) state.last = argued.copy()
+      }
+    }
+    val joined = new JoinedRow
+    groups.entrySet.asScala.iterator.map { group =>
+      environment.update(0, group.getValue.bytes)
+      environment.update(1, group.getValue.last)
+      joined(group.getKey, work.result(environment))
+    }
+  }
+
+  /** Of each DISTINCT aggregate, whether its group sees these arguments for the first time. */
+  private def mark(row: InternalRow, state: State, fresh: GenericInternalRow, run: PullRun): Unit =
+    if (work.distinct.nonEmpty) {
+      if (state.seen == null) state.seen = Array.fill(work.distinct.length)(new JavaHashSet[UnsafeRow])
+      var i = 0
+      while (i < work.distinct.length) {
+        val arguments = work.distinct(i)(row)
+        val isNew = !state.seen(i).contains(arguments)
+        if (isNew) state.seen(i).add(run.hold(arguments.copy()))
+        fresh.setBoolean(i, isNew)
+        i += 1
+      }
+    }
+}
+
+/**
+ * The expressions of a grouping: frames over the child's columns for the keys, the aggregates' arguments and those of
+ * each DISTINCT aggregate; texts over (state, row, fresh) for the next state and the results.
+ */
+final class GroupWork(keys: DataFrame, rows: DataFrame, distincts: Array[DataFrame], texts: GroupTexts) {
+  private val session = keys.sparkSession
+  private val state = OperatorSpec.struct(texts.state)
+  private val out = OperatorSpec.struct(texts.out)
+  private val fresh =
+    StructType(Array.tabulate(Math.max(1, distincts.length))(i => StructField(s"f$i", BooleanType)))
+  private val environment = new StructType().add("state", state).add("row", rows.schema).add("fresh", fresh)
+  private def flat(frame: DataFrame): InternalRow => UnsafeRow = {
+    val (step, project) = (RowSteps.of(frame), UnsafeProjection.create(frame.schema))
+    row => project(step(row))
+  }
+
+  val width: Int = if (texts.keyless) 0 else keys.schema.size
+  private val allKeys = flat(keys)
+  private val noKey = UnsafeProjection.create(Array.empty[DataType])
+  def keyOf(row: InternalRow): UnsafeRow = if (texts.keyless) noKey(row) else allKeys(row)
+  val arguments: InternalRow => UnsafeRow = flat(rows)
+  val distinct: Array[InternalRow => UnsafeRow] = distincts.map(flat)
+  val update: InternalRow => UnsafeRow =
+    StructProjection.one(BoundExpression.of(session, environment, texts.update, state), state.size)
+  private val results = BoundExpression.of(session, environment, texts.result, out)
+  val result: InternalRow => UnsafeRow = StructProjection.one(results, out.size)
+  /** Whether results are also of a row that the group has. */
+  val keepsRow: Boolean = results.fields(1).forall(_.nonEmpty)
+}
+
+final case class GroupTexts(state: String, out: String, update: String, result: String, keyless: Boolean)
+
+/** The rows sorted; with a `limit` of 0 or more only the first ones are kept. */
+final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], schema: StructType, limit: Int)
+    extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val flat = UnsafeProjection.create(schema)
+    val sorted = if (limit >= 0 && limit <= SortOperator.Heap) first(flat, run) else all(flat, run)
+    sorted.iterator
+  }
+
+  private def all(flat: UnsafeProjection, run: PullRun): Array[UnsafeRow] = {
+    val rows = child.rows(run).map(row => run.hold(flat(row).copy())).toArray
+    Arrays.sort(rows, order)
+    rows
+  }
+
+  private def first(flat: UnsafeProjection, run: PullRun): Array[UnsafeRow] = {
+    val heap = new PriorityQueue[UnsafeRow](Math.max(1, limit), order.reversed())
+    child.rows(run).foreach { row =>
+      if (heap.size < limit) heap.add(run.hold(flat(row).copy()))
+      else if (limit > 0) {
+        val candidate = flat(row)
+        if (order.compare(candidate, heap.peek) < 0) {
+          heap.poll()
+          heap.add(candidate.copy())
+        }
+      }
+    }
+    val rows = heap.toArray(Array.empty[UnsafeRow])
+    Arrays.sort(rows, order)
+    rows
+  }
+}
+
+object SortOperator {
+  private val Heap = 100000
+
+  /** By columns: of each its number, whether descending, whether nulls come first. */
+  def order(schema: StructType, keys: Seq[(Int, Boolean, Boolean)]): Comparator[UnsafeRow] = {
+    val columns = keys.map { case (index, descending, nullsFirst) => column(schema(index).dataType, index, descending,
+      nullsFirst) }.toArray
+    (one, other) => {
+      var (i, result) = (0, 0)
+      while (result == 0 && i < columns.length) {
+        result = columns(i).compare(one, other)
+        i += 1
+      }
+      result
+    }
+  }
+
+  private def column(dataType: DataType, index: Int, descending: Boolean, nullsFirst: Boolean): Comparator[UnsafeRow] = {
+    val get = InternalRow.getAccessor(dataType)
+    val ascending: (Any, Any) => Int = dataType match {
+      // As `<` compares texts: by their UTF-16 units.
+      case StringType => (one, other) => one.toString.compareTo(other.toString)
+      case _ =>
+        val ordering = TypeUtils.getInterpretedOrdering(dataType)
+        (one, other) => ordering.compare(one, other)
+    }
+    (one, other) => (one.isNullAt(index), other.isNullAt(index)) match {
+      case (true, true) => 0
+      case (true, false) => if (nullsFirst) -1 else 1
+      case (false, true) => if (nullsFirst) 1 else -1
+      case _ =>
+        val result = ascending(get(one, index), get(other, index))
+        if (descending) -result else result
+    }
+  }
+}
+
+/** The rows after the first `offset`, at most `limit` of them if that is 0 or more. */
+final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val in = child.rows(run)
+    var (skip, left) = (offset, limit)
+    new RowIterator {
+      override protected def advance(): InternalRow = {
+        while (skip > 0 && in.hasNext) { in.next(); skip -= 1 }
+        if (left == 0 || !in.hasNext) null
+        else {
+          left -= 1
+          in.next()
+        }
+      }
+    }
+  }
+}
+
+/** Each row once. */
+final class DistinctOperator(child: PullOperator, schema: StructType) extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = {
+    val (seen, flat) = (new JavaHashSet[UnsafeRow], UnsafeProjection.create(schema))
+    child.rows(run).map(flat(_)).filter(row => !seen.contains(row) && seen.add(run.hold(row.copy())))
+  }
+}
+
+/** The rows of all children, one after the other. */
+final class UnionOperator(children: Seq[PullOperator]) extends PullOperator {
+  override def rows(run: PullRun): Iterator[InternalRow] = children.iterator.flatMap(_.rows(run))
+}

@@ -1,0 +1,66 @@
+package org.apache.spark.sql.millstream
+
+import java.io.ByteArrayOutputStream
+import java.util.{List => JavaList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+
+/** What spark/relational.py makes the operators of relational pull queries with, and runs them by. */
+object PullQueries {
+
+  /** With `cut` 0 or more each row also has its record's key, without so many bytes at the end. */
+  def scan(table: Int, cut: Int): PullOperator = new ScanOperator(table, cut)
+
+  def rows(child: PullOperator, frame: DataFrame): PullOperator = compiled(frame) {
+    new RowsOperator(child, RowSteps.of(frame))
+  }
+
+  def join(left: PullOperator, right: PullOperator, leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame,
+      leftWidth: Int, leftOuter: Boolean, rightOuter: Boolean): PullOperator = compiled(condition) {
+    new JoinOperator(left, right, new JoinSides(leftKeys, rightKeys, condition, leftWidth), leftOuter, rightOuter)
+  }
+
+  def group(child: PullOperator, keys: DataFrame, rows: DataFrame, distinct: JavaList[DataFrame], state: String,
+      out: String, update: String, result: String, keyless: Boolean): PullOperator = compiled(keys) {
+    val texts = GroupTexts(state, out, update, result, keyless)
+    new GroupOperator(child, new GroupWork(keys, rows, distinct.asScala.toArray, texts))
+  }
+
+  /** `keys` are `index,descending,nullsFirst` of each column. */
+  def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
+    val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, d, n) => (i.toInt, d == "1", n == "1") }
+    new SortOperator(child, SortOperator.order(leaf.schema, orders), leaf.schema, limit)
+  }
+
+  def slice(child: PullOperator, offset: Long, limit: Long): PullOperator = new SliceOperator(child, offset, limit)
+  def distinct(child: PullOperator, leaf: DataFrame): PullOperator = new DistinctOperator(child, leaf.schema)
+  def union(children: JavaList[PullOperator]): PullOperator = new UnionOperator(children.asScala.toSeq)
+
+  private def compiled[A](frame: DataFrame)(make: => A): A =
+    SparkInternals.withCodegen(frame.sparkSession, compiled = true)(make)
+
+  /** Begin to answer: the tables as in `snapshots`, at most so many ms and bytes. */
+  def answer(root: PullOperator, snapshots: JavaList[ImageSnapshot], timeoutMs: Long, memory: Long): PullAnswer =
+    new PullAnswer(root, new PullRun(snapshots.asScala.toArray, System.nanoTime + timeoutMs * 1000000, memory))
+}
+
+/** Rows of one column, JSON in bytes, given in batches. */
+final class PullAnswer(root: PullOperator, run: PullRun) {
+  private lazy val rows = root.rows(run)
+
+  /** At most so many rows as lines; none at the end. Throws PullRefused. */
+  def next(most: Int): Array[Byte] = {
+    val lines = new ByteArrayOutputStream
+    var count = 0
+    while (count < most && rows.hasNext) {
+      lines.write(rows.next().getBinary(0))
+      lines.write('\n')
+      count += 1
+    }
+    lines.toByteArray
+  }
+
+  def close(): Unit = run.close()
+}

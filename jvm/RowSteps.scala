@@ -1,0 +1,70 @@
+package org.apache.spark.sql.millstream
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.LogicalRDD
+
+/** Rows one after the other; `advance` gives null at the end. */
+abstract class RowIterator extends Iterator[InternalRow] {
+  private var ahead: InternalRow = _
+  private var (known, ended) = (false, false)
+
+  protected def advance(): InternalRow
+
+  override def hasNext: Boolean = {
+    if (!known && !ended) {
+      ahead = advance()
+      known = ahead != null
+      ended = !known
+    }
+    known
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    known = false
+    ahead
+  }
+}
+
+/** The projections and filters between a frame's leaf (Eval.leaf) and the frame, as one function. */
+object RowSteps {
+
+  /** A row to a row that is valid until the next call, null where a filter leaves it out. Not for two threads at once. */
+  type Step = InternalRow => InternalRow
+
+  def of(frame: DataFrame): Step = steps(SparkInternals.optimized(frame)) match {
+    case Nil => identity
+    case Seq(only) => only
+    case several => row => {
+      var (current, rest) = (row, several)
+      while (current != null && rest.nonEmpty) {
+        current = rest.head(current)
+        rest = rest.tail
+      }
+      current
+    }
+  }
+
+  private def steps(plan: LogicalPlan): List[Step] = plan match {
+    case _: LogicalRDD => Nil
+    case Project(list, child) => steps(child) :+ project(list, child.output)
+    case Filter(condition, child) => steps(child) :+ filter(condition, child.output)
+    case SubqueryAlias(_, child) => steps(child)
+    case other => throw new IllegalArgumentException(s"is no projection or filter: ${other.nodeName}")
+  }
+
+  private def project(list: Seq[NamedExpression], input: Seq[Attribute]): Step = {
+    val make = UnsafeProjection.create(list, input)
+    make.initialize(0)
+    make(_)
+  }
+
+  private def filter(condition: Expression, input: Seq[Attribute]): Step = {
+    val test = Predicate.create(condition, input)
+    test.initialize(0)
+    row => if (test.eval(row)) row else null
+  }
+}

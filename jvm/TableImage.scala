@@ -1,0 +1,285 @@
+package org.apache.spark.sql.millstream
+
+import java.nio.ByteBuffer
+import java.util.Arrays
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * A table's rows in memory, decoded, for relational pull queries (tables/images.py feeds them).
+ *
+ * Rows are appended to pages of bytes and never change; an index finds the last one of a key. A row that is replaced or
+ * deleted gets the number of the change that did it, so that a snapshot, which is a number of changes, still has it:
+ *
+ *   change       pages                                  a snapshot of 2 changes    of 4 changes
+ *   1: a = 1     (a 1, until 3)
+ *   2: b = 1     (a 1, until 3) (b 1, until 4)          a = 1, b = 1
+ *   3: a = 2     … (a 2)
+ *   4: b gone    …                                                                 a = 2
+ *
+ * Where half of the bytes are of rows that are gone, the others are copied; snapshots go on to read the old pages.
+ */
+final class TableImage(frame: DataFrame) {
+  import TableImage._
+
+  private val decode = RowSteps.of(frame)
+  private val flat = UnsafeProjection.create(frame.schema)
+  private val fields = frame.schema.size
+  private var pages = new ArrayBuffer[Array[Byte]]
+  private var used = 0
+  private var index = new KeyIndex
+  private var changes = 0L
+  private var (total, gone) = (0L, 0L)
+
+  /** Bytes of memory that the rows and their index take. */
+  def bytes: Long = synchronized { total + index.bytes }
+  def rows: Long = synchronized { index.size }
+
+  /**
+   * Take over changes, in order: of each the lengths of the record's key, its value (-1: the row is gone) and its
+   * headers' names and values, the window's start and the record's time; then these bytes. A row whose record cannot be
+   * read is gone too.
+   */
+  def apply(batch: Array[Byte]): Unit = synchronized {
+    val in = ByteBuffer.wrap(batch)
+    while (in.hasRemaining) {
+      val (start, time) = (in.getLong, in.getLong)
+      val (key, value) = (bytesOf(in), bytesOf(in))
+      val headers = headersOf(in)
+      changes += 1
+      remove(key)
+      if (value != null) {
+        val row = decode(new GenericInternalRow(Array[Any](key, value, time, headers, 0, -1L)))
+        if (row != null) append(key, start, flat(row))
+      }
+    }
+    if (gone > Least && gone * 2 > total) compact()
+  }
+
+  /** Remove the rows of windows that begin before a time, in epoch ms. */
+  def expire(before: Long): Unit = synchronized {
+    changes += 1
+    scan(pages, used, changes, (page, at) => {
+      if (Platform.getLong(page, base + at + Since) < before) {
+        val row = Platform.getInt(page, base + at + RowSize)
+        val from = at + Header + row
+        remove(Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize)))
+      }
+      true
+    })
+  }
+
+  /** The rows as they are now. */
+  def snapshot(): ImageSnapshot = synchronized { new ImageSnapshot(pages.toArray, used, changes, fields) }
+
+  private def remove(key: Array[Byte]): Unit = {
+    val place = index.remove(key, pages)
+    if (place >= 0) {
+      val (page, at) = (pages((place >>> 32).toInt), place.toInt)
+      Platform.putLong(page, base + at + Until, changes)
+      gone += sizeOf(page, at)
+    }
+  }
+
+  private def append(key: Array[Byte], since: Long, row: UnsafeRow): Unit =
+    append(key, 0, key.length, since, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
+
+  private def append(key: Array[Byte], from: Int, length: Int, since: Long, source: AnyRef, offset: Long,
+      rowSize: Int): Unit = {
+    val size = Header + rowSize + ((length + 7) & ~7)
+    if (pages.isEmpty || used + size > pages.last.length) {
+      pages += new Array[Byte](Math.max(PageSize, size))
+      total += pages.last.length
+      gone += (if (pages.size > 1) pages(pages.size - 2).length - used else 0)
+      used = 0
+    }
+    val (page, at) = (pages.last, used)
+    Platform.putLong(page, base + at + Until, Long.MaxValue)
+    Platform.putLong(page, base + at + Since, since)
+    Platform.putInt(page, base + at + RowSize, rowSize)
+    Platform.putInt(page, base + at + KeySize, length)
+    Platform.copyMemory(source, offset, page, base + at + Header, rowSize)
+    System.arraycopy(key, from, page, at + Header + rowSize, length)
+    used += size
+    index.put(key, from, length, (pages.size - 1).toLong << 32 | at, pages)
+  }
+
+  private def compact(): Unit = {
+    val (old, end) = (pages, used)
+    pages = new ArrayBuffer[Array[Byte]]
+    used = 0
+    index = new KeyIndex
+    total = 0
+    gone = 0
+    scan(old, end, changes, (page, at) => {
+      val row = Platform.getInt(page, base + at + RowSize)
+      append(page, at + Header + row, Platform.getInt(page, base + at + KeySize),
+        Platform.getLong(page, base + at + Since), page, base + at + Header, row)
+      true
+    })
+  }
+}
+
+object TableImage {
+  def of(frame: DataFrame): TableImage = SparkInternals.withCodegen(frame.sparkSession, true) { new TableImage(frame) }
+
+  private[millstream] val base: Long = Platform.BYTE_ARRAY_OFFSET
+  private val PageSize = 1 << 20
+  private val Least = 4L << 20
+  // A row in a page: the change that removed it, its window's start, the sizes of row and key; then row and key.
+  private[millstream] final val Until = 0
+  private[millstream] final val Since = 8
+  private[millstream] final val RowSize = 16
+  private[millstream] final val KeySize = 20
+  private[millstream] final val Header = 24
+
+  private[millstream] def sizeOf(page: Array[Byte], at: Int): Int =
+    Header + Platform.getInt(page, base + at + RowSize) + ((Platform.getInt(page, base + at + KeySize) + 7) & ~7)
+
+  /** Visit the rows that are there after so many changes, until `visit` returns false; the last page is `used` long. */
+  private[millstream] def scan(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long,
+      visit: (Array[Byte], Int) => Boolean): Unit = {
+    val cursor = new PageCursor(pages, used, changes)
+    while (cursor.next() && visit(cursor.page, cursor.at)) {}
+  }
+
+  private def bytesOf(in: ByteBuffer): Array[Byte] = {
+    val length = in.getInt
+    if (length < 0) null
+    else {
+      val bytes = new Array[Byte](length)
+      in.get(bytes)
+      bytes
+    }
+  }
+
+  private def headersOf(in: ByteBuffer): GenericArrayData = {
+    val count = in.getInt
+    new GenericArrayData(Array.fill[Any](count) {
+      new GenericInternalRow(Array[Any](UTF8String.fromBytes(bytesOf(in)), bytesOf(in)))
+    })
+  }
+}
+
+/** Walks the rows of pages that are there after so many changes. */
+private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long) {
+  import TableImage._
+  private var (number, following) = (0, 0)
+  var page: Array[Byte] = _
+  var at = 0
+
+  def next(): Boolean = {
+    while (number < pages.size) {
+      page = pages(number)
+      // Behind the last row of a page that is not full there is one of no size.
+      val end = if (number == pages.size - 1) used else page.length
+      if (following + Header <= end && Platform.getInt(page, base + following + RowSize) > 0) {
+        at = following
+        following += sizeOf(page, at)
+        if (Platform.getLong(page, base + at + Until) > changes) return true
+      } else {
+        number += 1
+        following = 0
+      }
+    }
+    false
+  }
+}
+
+/** The rows of a table after so many changes. */
+final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, fields: Int) {
+  import TableImage._
+
+  /** The rows; each is valid until the next one. */
+  def rows: Iterator[InternalRow] = walk((row, _, _) => row)
+
+  /** The rows, each with one column more: the record's key without so many bytes at its end. */
+  def keyedRows(cut: Int): Iterator[InternalRow] = {
+    val (joined, key) = (new JoinedRow, new GenericInternalRow(1))
+    walk { (row, page, at) =>
+      val from = at + Header + row.getSizeInBytes
+      key.update(0, Arrays.copyOfRange(page, from, from + Platform.getInt(page, base + at + KeySize) - cut))
+      joined(row, key)
+    }
+  }
+
+  private def walk(give: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
+    val cursor = new PageCursor(pages.toIndexedSeq, used, changes)
+    val row = new UnsafeRow(fields)
+    new RowIterator {
+      override protected def advance(): InternalRow =
+        if (!cursor.next()) null
+        else {
+          row.pointTo(cursor.page, base + cursor.at + Header, Platform.getInt(cursor.page, base + cursor.at + RowSize))
+          give(row, cursor.page, cursor.at)
+        }
+    }
+  }
+}
+
+/** Where the last row of each key is: an open hash table of places, which are page << 32 | offset. */
+private final class KeyIndex {
+  import TableImage._
+  private var places = Array.fill(1024)(Empty)
+  private var (live, filled) = (0, 0)
+  private final val Empty = -1L
+  private final val Removed = -2L
+
+  def size: Long = live
+  def bytes: Long = places.length * 8L
+
+  def put(key: Array[Byte], from: Int, length: Int, place: Long, pages: ArrayBuffer[Array[Byte]]): Unit = {
+    if (filled * 3 > places.length * 2) grow(pages)
+    var slot = hash(key, from, length)
+    while (places(slot) >= 0) slot = (slot + 1) & (places.length - 1)
+    if (places(slot) == Empty) filled += 1
+    places(slot) = place
+    live += 1
+  }
+
+  /** The place of a key, which it has no longer; -1 where there is none. */
+  def remove(key: Array[Byte], pages: ArrayBuffer[Array[Byte]]): Long = {
+    var slot = hash(key, 0, key.length)
+    while (places(slot) != Empty) {
+      val place = places(slot)
+      if (place >= 0 && isAt(key, pages((place >>> 32).toInt), place.toInt)) {
+        places(slot) = Removed
+        live -= 1
+        return place
+      }
+      slot = (slot + 1) & (places.length - 1)
+    }
+    -1
+  }
+
+  private def isAt(key: Array[Byte], page: Array[Byte], at: Int): Boolean = {
+    val from = at + Header + Platform.getInt(page, base + at + RowSize)
+    Platform.getInt(page, base + at + KeySize) == key.length &&
+      Arrays.equals(page, from, from + key.length, key, 0, key.length)
+  }
+
+  private def grow(pages: ArrayBuffer[Array[Byte]]): Unit = {
+    val old = places
+    places = Array.fill(if (live * 3 > old.length) old.length * 2 else old.length)(Empty)
+    live = 0
+    filled = 0
+    old.foreach { place =>
+      if (place >= 0) {
+        val (page, at) = (pages((place >>> 32).toInt), place.toInt)
+        val from = at + Header + Platform.getInt(page, base + at + RowSize)
+        put(page, from, Platform.getInt(page, base + at + KeySize), place, pages)
+      }
+    }
+  }
+
+  private def hash(key: Array[Byte], from: Int, length: Int): Int =
+    Murmur3_x86_32.hashUnsafeBytes(key, base + from, length, 42) & (places.length - 1)
+}

@@ -1,0 +1,511 @@
+"""Pull queries beyond a look-up in one table: from the tree to relational algebra (docs/design/018-pull-queries.md).
+
+    SELECT c.name, SUM(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.id
+      WHERE o.amount > 10 GROUP BY c.name ORDER BY total DESC LIMIT 3
+
+over two tables becomes, the last node first, as EXPLAIN prints it
+
+    Take 3 rows
+      Sort by TOTAL DESC
+        Project C.NAME AS NAME, SUM(O.AMOUNT) AS TOTAL
+          Group by C.NAME: SUM(O.AMOUNT)
+            Join (INNER) on O.CUSTOMER = C.ID
+              Where O.AMOUNT > 10
+                Rows of TABLE ORDERS: read the whole table
+              Rows of TABLE CUSTOMERS: read the whole table
+
+Expressions are typed and evaluated as those of persistent queries are; only the operators between them are others.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from millstream.analysis import views
+from millstream.analysis.coercion import agreed_type
+from millstream.analysis.expressions import condition, type_expression
+from millstream.analysis.scope import NameScope, ScopeColumn
+from millstream.analysis.typed_expressions import (
+    ColumnPlace,
+    ColumnReference,
+    TypedCast,
+    TypedExpression,
+    TypedLogical,
+    bare,
+)
+from millstream.catalog.catalog import Catalog, RelationKind
+from millstream.functions import Library
+from millstream.functions.python import library
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import identifier
+from millstream.model.settings import is_on
+from millstream.model.types import BOOLEAN, INTEGER, Array, Map, SqlType, Struct
+from millstream.plan.aggregation import aggregate_call, aggregate_calls
+from millstream.plan.clauses import RELATIONAL, check_places, table_calls
+from millstream.plan.column_names import Aliases, origin
+from millstream.plan.nodes import ClientOutput, Filter, NamedExpression
+from millstream.plan.pull_queries import FullScan, PullPlan, table_accesses
+from millstream.plan.relational_joins import JoinedSource, join_tables, moved, side_of
+from millstream.plan.relational_nodes import (
+    Distinct,
+    Group,
+    GroupedCall,
+    Project,
+    RelationalNode,
+    RowJoin,
+    Slice,
+    Sort,
+    SortKey,
+    TableRows,
+    Union,
+    Where,
+    tables_of,
+)
+from millstream.plan.steps import TransientQuery
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+
+# Aggregates of which the order of records decides.
+_BY_OFFSET = ("EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planning:
+    """What planning a query looks things up in."""
+
+    catalog: Catalog
+    settings: Mapping[str, str]
+
+    @property
+    def functions(self) -> Library:
+        """What can be called."""
+        return library(self.catalog.functions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A column of the projection before it has a name."""
+
+    expression: tree.Expression
+    alias: str | None
+    at: Span
+
+
+def is_relational(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> bool:
+    """Whether a pull query needs more than the rows of one table, which conditions select and SELECT shows."""
+    if query.emit is not None or not is_on(settings, RELATIONAL):
+        return False
+    sources = [catalog.sources.get(name) for name in query.tables_read()]
+    if any(source is not None and source.kind is RelationKind.STREAM for source in sources):
+        return False
+    inner = isinstance(query.source, tree.FromQuery | tree.FromUnion)
+    clauses = query.joins or query.group_by is not None or query.having or query.order_by or query.offset
+    calls = aggregate_calls(query.items, library(catalog.functions))
+    return bool(inner or clauses or query.distinct or calls)
+
+
+def plan_relational(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
+    """The plan of a relational pull query. Raises StatementError."""
+    node = _planned(query, _Planning(catalog, settings))
+    columns = tuple(NamedExpression(c.name, c) for c in node.columns)
+    sources = tuple({rows.source.name: rows.source for rows in tables_of(node)}.values())
+    return TransientQuery(ClientOutput(node, columns, query.limit), False, sources)
+
+
+def _planned(query: tree.SelectQuery, planning: _Planning) -> RelationalNode:
+    _check_clauses(query, planning)
+    sources = [_source(s, planning) for s in query.sources()]
+    scope = _scope(sources, planning)
+    node = _reached(query, join_tables(query, sources, scope), sources, planning)
+    node, scope, over = _grouped(query, node, scope)
+    items = list(_items(query, sources))
+    return _answer(query, node, _columns(query, items, scope, over, sources), items, (scope, over))
+
+
+def _check_clauses(query: tree.SelectQuery, planning: _Planning) -> None:
+    clauses = {"WINDOW": query.window, "PARTITION BY": query.partition_by, "EMIT": query.emit}
+    for name, clause in clauses.items():
+        if clause is not None:
+            hint = "EMIT CHANGES is for whole queries" if name == "EMIT" else "a table that a query makes may have it"
+            raise StatementError(f"Pull queries don't support {name} clauses.", query.span, hint)
+    if query.group_by == ():
+        raise StatementError("GROUP BY names no expression", query.span, "a constant makes one group of all rows")
+    check_places(query)
+    calls = table_calls(query, planning.functions)
+    if calls:
+        raise StatementError("Table source is not supported with table functions", calls[0].span)
+
+
+def scanned(pulled: PullPlan) -> RelationalNode | None:
+    """A pull query that asks a condition of each row of a table, as algebra: the same rows in the order of their keys.
+
+    None where it reads other rows: by their keys, or all of them without a condition.
+    """
+    plan, source = pulled.plan, pulled.source
+    if not isinstance(pulled.accesses[0], FullScan) or not isinstance(plan.source, Filter):
+        return None
+    rows = TableRows(source, (FullScan(),), with_key=True)
+    node = Where(rows, _over_columns(plan.source.condition, rows), plan.source.text)
+    width, keys = len(plan.columns), len(source.schema.key)
+    places = [len(rows.columns) - 1, *((keys, keys + 1) if source.windowed else ())]
+    columns = (replace(c, expression=_over_columns(c.expression, rows)) for c in plan.columns)
+    order = (NamedExpression(f"SORT_{i}", rows.columns[place]) for i, place in enumerate(places))
+    sort = tuple(SortKey(width + i, False, False) for i in range(len(places)))
+    answer = Sort(Project(node, (*columns, *order)), sort, plan.limit)
+    shown = answer.columns[:width]
+    return Project(Slice(answer, 0, plan.limit), tuple(NamedExpression(c.name, c, c.name) for c in shown))
+
+
+# ---------------------------------------------------------------- FROM
+
+
+def _source(source: tree.FromSource, planning: _Planning) -> JoinedSource:
+    if isinstance(source, tree.FromQuery):
+        return _derived(_planned(source.query, planning), source)
+    if isinstance(source, tree.FromUnion):
+        return _derived(_union(source, planning), source)
+    table = origin(source, planning.catalog)
+    node = TableRows(table, (FullScan(),))
+    columns = [*table.schema.key, *(c for c in table.schema if c not in table.schema.key)]
+    parts = {c.name: views.part_of(c) for c in columns}
+    names = [c.name for c in node.schema]
+    return JoinedSource(node, source.alias or table.name, node.visible, tuple(parts.get(n) for n in names))
+
+
+def _derived(node: RelationalNode, source: tree.FromSource) -> JoinedSource:
+    width = len(node.columns)
+    return JoinedSource(node, source.alias, tuple(range(width)), (None,) * width)
+
+
+def _union(source: tree.FromUnion, planning: _Planning) -> RelationalNode:
+    """The branches' rows, with their columns by position as values of the types on which the branches agree."""
+    branches = [_planned(branch, planning) for branch in source.branches]
+    first = branches[0]
+    types = [c.type for c in first.columns]
+    for branch, written in zip(branches[1:], source.branches[1:], strict=True):
+        if len(branch.columns) != len(types):
+            fact = f"a branch of a UNION has {len(branch.columns)} columns, the first one has {len(types)}"
+            raise StatementError(fact, written.span)
+        types = [_agreed(type, column, written.span) for type, column in zip(types, branch.columns, strict=True)]
+    names = [c.name for c in first.columns]
+    union = Union(tuple(_converted(branch, names, types) for branch in branches))
+    return Distinct(union) if source.distinct else union
+
+
+def _agreed(type: SqlType | None, column: ColumnReference, at: Span) -> SqlType:
+    assert type is not None
+    assert column.type is not None
+    agreed = agreed_type(type, column.type)
+    if agreed is None:
+        fact = f"column {identifier(column.name)} of a UNION's branch is {column.type}, and {type} in those before it"
+        raise StatementError(fact, at, "CAST one of them")
+    return agreed
+
+
+def _converted(branch: RelationalNode, names: Sequence[str], types: Sequence[SqlType | None]) -> RelationalNode:
+    columns = branch.columns
+    if [c.type for c in columns] == list(types) and [c.name for c in columns] == list(names):
+        return branch
+    values = (c if c.type == type else TypedCast(type, c) for c, type in zip(columns, types, strict=True))
+    texts = zip(names, values, columns, strict=True)
+    return Project(branch, tuple(NamedExpression(name, value, c.name) for name, value, c in texts))
+
+
+def _scope(sources: Sequence[JoinedSource], planning: _Planning) -> NameScope:
+    """The names of the columns of all sources, placed one source after the other."""
+    columns, offset = list[ScopeColumn](), 0
+    for source in sources:
+        refs = [replace(c, index=c.index + offset) for c in source.node.columns]
+        parts = zip(refs, source.parts, strict=True)
+        columns += [ScopeColumn(ref.name, source.alias, ref, part) for ref, part in parts]
+        offset += len(refs)
+    return NameScope(tuple(columns), {}, planning.catalog.types, planning.settings, planning.functions)
+
+
+# ---------------------------------------------------------------- WHERE
+
+
+def _reached(
+    query: tree.SelectQuery, node: RelationalNode, sources: Sequence[JoinedSource], planning: _Planning
+) -> RelationalNode:
+    """The rows that the WHERE selects: each condition where its columns are, and tables reached by their conditions."""
+    scope = _scope(sources, planning)
+    conditions = [] if query.where is None else _conjuncts(condition(query.where, scope, "WHERE"), query.where)
+    for typed, written in conditions:
+        _check_columns(typed, written)
+    return _narrowed(node, conditions, query.span, planning)
+
+
+def _conjuncts(typed: TypedExpression, written: tree.Expression) -> list[tuple[TypedExpression, tree.Expression]]:
+    if isinstance(typed, TypedLogical) and isinstance(written, tree.Logical) and typed.operator == "AND":
+        return [*_conjuncts(typed.left, written.left), *_conjuncts(typed.right, written.right)]
+    return [(typed, written)]
+
+
+_Conditions = Sequence[tuple[TypedExpression, tree.Expression]]
+
+
+def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning: _Planning) -> RelationalNode:
+    """`node` with only the rows for which all conditions are true, each asked as far down as it can be."""
+    if isinstance(node, TableRows):
+        key_conditions = [_over_record(typed, node) for typed, _ in conditions]
+        whole = _all(key_conditions)
+        node = replace(node, accesses=table_accesses(node.source, whole, planning.settings, at))
+        return _where(node, conditions)
+    if not isinstance(node, RowJoin):
+        return _where(node, conditions)
+    width = len(node.left.schema.columns)
+    sides = [side_of(typed, width) for typed, _ in conditions]
+    # A condition on a side whose rows may be missing is asked of the pairs.
+    left = [c for c, side in zip(conditions, sides, strict=True) if side == "left" and not node.outer.right]
+    right = [c for c, side in zip(conditions, sides, strict=True) if side == "right" and not node.outer.left]
+    rest = [c for c in conditions if c not in left and c not in right]
+    own = [(moved(typed, -width), written) for typed, written in right]
+    assert isinstance(node.left, RelationalNode)
+    assert isinstance(node.right, RelationalNode)
+    joined = replace(
+        node, left=_narrowed(node.left, left, at, planning), right=_narrowed(node.right, own, at, planning)
+    )
+    return _where(joined, rest)
+
+
+def _where(node: RelationalNode, conditions: _Conditions) -> RelationalNode:
+    whole = _all([typed for typed, _ in conditions])
+    text = " AND ".join(to_sql(written) for _, written in conditions)
+    return node if whole is None else Where(node, whole, text)
+
+
+def _all(conditions: Sequence[TypedExpression]) -> TypedExpression | None:
+    """The conditions joined with AND; None of none."""
+    if not conditions:
+        return None
+    return reduce(lambda one, other: TypedLogical(BOOLEAN, "AND", one, other), conditions)
+
+
+def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
+    """A condition over a table's columns as one over the key, the value and the pseudo-columns of its records."""
+    keys = len(rows.source.schema.key)
+    bounds = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()
+    pseudo = (*bounds, ColumnPlace.ROWTIME)
+
+    def place(part: TypedExpression) -> TypedExpression | None:
+        if not isinstance(part, ColumnReference):
+            return None
+        if part.index < keys:
+            return replace(part, where=ColumnPlace.KEY)
+        if part.index < keys + len(pseudo):
+            return replace(part, where=pseudo[part.index - keys], index=0)
+        return replace(part, index=part.index - keys - len(pseudo))
+
+    return typed.transform(place)
+
+
+def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
+    """An expression over the key, the value and the pseudo-columns of a table's records as one over its columns."""
+    keys = len(rows.source.schema.key)
+    pseudo = [*((ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()), ColumnPlace.ROWTIME]
+
+    def place(part: TypedExpression) -> TypedExpression | None:
+        if not isinstance(part, ColumnReference) or part.where is ColumnPlace.KEY:
+            return replace(part, where=ColumnPlace.VALUE) if isinstance(part, ColumnReference) else None
+        if part.where is ColumnPlace.VALUE:
+            return replace(part, index=part.index + keys + len(pseudo))
+        return replace(part, where=ColumnPlace.VALUE, index=keys + pseudo.index(part.where))
+
+    return typed.transform(place)
+
+
+def _check_columns(typed: TypedExpression, written: tree.Expression) -> None:
+    """Raises StatementError for a pseudo-column of records, which a relation does not have."""
+    for part in typed.walk():
+        if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
+            raise StatementError(f"there is no column {part.name}", written.span, "a table's rows have it, no others")
+
+
+# ---------------------------------------------------------------- GROUP BY
+
+# Rewrites an expression over the rows of FROM to one over the groups.
+_Over = Callable[[TypedExpression, tree.Expression], TypedExpression]
+
+
+def _grouped(
+    query: tree.SelectQuery, node: RelationalNode, scope: NameScope
+) -> tuple[RelationalNode, NameScope, _Over]:
+    """The groups that HAVING leaves, the scope in which SELECT is typed, and how that becomes one over the groups."""
+    places = [*query.items, *([query.having] if query.having else []), *query.order_by]
+    calls = aggregate_calls(places, scope.functions)
+    if query.group_by is None and not calls:
+        if query.having is not None:
+            raise StatementError("HAVING needs GROUP BY or an aggregate function", query.having.span)
+        return node, scope, lambda typed, written: typed
+    if not calls:
+        fact = "Pull queries don't support GROUP BY clauses without aggregate functions."
+        raise StatementError(fact, query.span, "SELECT DISTINCT gives each row once")
+    keys = tuple(_key(e, scope) for e in query.group_by or ())
+    group = Group(node, keys, tuple(_grouped_call(c, scope) for c in calls))
+    width, columns = len(node.columns), group.columns
+    computed: dict[tree.Expression, ColumnReference] = {
+        c: replace(columns[len(keys) + i], index=width + i) for i, c in enumerate(calls)
+    }
+    inside = replace(scope, computed=computed)
+    by_key = {bare(k.expression): columns[i] for i, k in enumerate(keys)}
+
+    def over(typed: TypedExpression, written: tree.Expression) -> TypedExpression:
+        def swap(part: TypedExpression) -> TypedExpression | None:
+            key = by_key.get(bare(part))
+            if key is not None or not isinstance(part, ColumnReference):
+                return key
+            if part.index >= width:
+                return replace(part, index=part.index - width + len(keys))
+            fact = f"Non-aggregate SELECT expression(s) not part of GROUP BY: {to_sql(written)}"
+            raise StatementError(fact, written.span, "add it to the GROUP BY, or remove it")
+
+        return typed.transform(swap)
+
+    if query.having is None:
+        return group, inside, over
+    having = over(condition(query.having, inside, "HAVING"), query.having)
+    return Where(group, having, to_sql(query.having)), inside, over
+
+
+def _key(expression: tree.Expression, scope: NameScope) -> NamedExpression:
+    inner = aggregate_calls([expression], scope.functions)
+    if inner:
+        fact = f"GROUP BY does not support aggregate functions: {inner[0].name} is an aggregate function."
+        raise StatementError(fact, inner[0].span)
+    typed = type_expression(expression, scope)
+    if typed.type is None:
+        raise StatementError("GROUP BY NULL makes no group: a row without key is left out", expression.span)
+    _check_columns(typed, expression)
+    name = expression.name if isinstance(expression, tree.ColumnRef) else to_sql(expression)
+    return NamedExpression(name, typed, to_sql(expression))
+
+
+def _grouped_call(call: tree.Call, scope: NameScope) -> GroupedCall:
+    if call.name in _BY_OFFSET:
+        fact = f"{call.name} depends on the order of records, which the rows of a table do not have"
+        raise StatementError(fact, call.span, "MIN, MAX or COLLECT_LIST")
+    nested = aggregate_calls(call.args, scope.functions)
+    if nested:
+        raise StatementError(f"Aggregate functions cannot be nested: {to_sql(call)}", nested[0].span)
+    typed = aggregate_call(replace(call, distinct=False), scope, RelationKind.TABLE)
+    for argument in typed.arguments:
+        _check_columns(argument, call)
+    if call.distinct and not typed.arguments:
+        raise StatementError(f"{call.name}(DISTINCT …) needs an argument", call.span)
+    return GroupedCall(replace(typed, text=to_sql(call)), call.distinct)
+
+
+# ---------------------------------------------------------------- SELECT, ORDER BY, LIMIT
+
+
+def _items(query: tree.SelectQuery, sources: Sequence[JoinedSource]) -> Iterator[_Item]:
+    joined = len(sources) > 1
+    for item in query.items:
+        match item:
+            case tree.SelectOne(expression, alias):
+                yield _Item(expression, alias, item.span)
+            case tree.SelectAll(name):
+                yield from _star(name, sources, joined, item.span)
+            case _:
+                raise StatementError("->* is not supported in this query", item.span, "name the fields")
+
+
+def _star(name: str | None, sources: Sequence[JoinedSource], joined: bool, at: Span) -> Iterator[_Item]:
+    chosen = [s for s in sources if name in (None, s.alias)]
+    if not chosen:
+        raise StatementError(f"'{name}' is not a valid stream/table name or alias.", at)
+    for source in chosen:
+        columns = [source.node.columns[i] for i in source.visible]
+        called = Counter(c.name for c in columns)
+        for place in source.visible:
+            column = source.node.columns[place].name
+            part = source.parts[place] if called[column] > 1 else None
+            alias = f"{source.alias}_{column}" if joined and source.alias else None
+            yield _Item(tree.ColumnRef(column, source.alias, part), alias, at)
+
+
+def _columns(
+    query: tree.SelectQuery, items: Sequence[_Item], scope: NameScope, over: _Over, sources: Sequence[JoinedSource]
+) -> tuple[NamedExpression, ...]:
+    """The named columns of the SELECT."""
+    names = Counter(c.name for s in sources for c in s.node.columns)
+    aliases = Aliases(set(names), shared=frozenset(n for n, times in names.items() if times > 1))
+    columns = list[NamedExpression]()
+    for item in items:
+        typed = type_expression(item.expression, scope)
+        if typed.type is None:
+            hint = "give it one: CAST(NULL AS STRING)"
+            raise StatementError("a bare NULL has no type and cannot be a column", item.at, hint)
+        typed = over(typed, item.expression)
+        _check_columns(typed, item.expression)
+        name = item.alias or aliases.of(item.expression)
+        if name in [c.name for c in columns]:
+            text = f"`{name}` {typed.type}"
+            fact = f"Duplicate value columns found in schema: {text}"
+            raise StatementError(fact, item.at, "give one of them an alias")
+        columns.append(NamedExpression(name, typed, to_sql(item.expression)))
+    return tuple(columns)
+
+
+def _answer(
+    query: tree.SelectQuery,
+    node: RelationalNode,
+    columns: tuple[NamedExpression, ...],
+    items: Sequence[_Item],
+    typing: tuple[NameScope, _Over],
+) -> RelationalNode:
+    """What SELECT shows of `node`, each once if DISTINCT, sorted and cut. Columns that only sort are dropped again."""
+    hidden = list[NamedExpression]()
+    keys = [_sort_key(o, columns, items, hidden, typing) for o in query.order_by]
+    if hidden and query.distinct:
+        raise StatementError("with SELECT DISTINCT, ORDER BY names columns of the SELECT", query.order_by[0].span)
+    answer: RelationalNode = Project(node, (*columns, *hidden))
+    if query.distinct:
+        answer = Distinct(answer)
+    if keys:
+        most = None if query.limit is None else query.limit + query.offset
+        answer = Sort(answer, tuple(keys), most)
+    if query.offset or query.limit is not None:
+        answer = Slice(answer, query.offset, query.limit)
+    if hidden:
+        shown = answer.columns[: len(columns)]
+        answer = Project(answer, tuple(NamedExpression(c.name, c, c.name) for c in shown))
+    return answer
+
+
+def _sort_key(
+    order: tree.OrderItem,
+    columns: Sequence[NamedExpression],
+    items: Sequence[_Item],
+    hidden: list[NamedExpression],
+    typing: tuple[NameScope, _Over],
+) -> SortKey:
+    """The column by which to sort: one of the SELECT by its number, name or expression, else a new one in `hidden`."""
+    written = order.expression
+    index = _selected(written, columns, items)
+    if index is None:
+        scope, over = typing
+        typed = over(type_expression(written, scope), written)
+        _check_columns(typed, written)
+        index = len(columns) + len(hidden)
+        hidden.append(NamedExpression(f"SORT_{len(hidden)}", typed, to_sql(written)))
+    type = (*columns, *hidden)[index].expression.type
+    if type is None or isinstance(type, Array | Map | Struct):
+        raise StatementError(f"rows cannot be sorted by a value of type {type or 'NULL'}", written.span)
+    nulls_first = order.descending if order.nulls_first is None else order.nulls_first
+    return SortKey(index, order.descending, nulls_first)
+
+
+def _selected(written: tree.Expression, columns: Sequence[NamedExpression], items: Sequence[_Item]) -> int | None:
+    if isinstance(written, tree.Literal) and written.type == INTEGER:
+        place = written.value
+        if not isinstance(place, int) or not 1 <= place <= len(columns):
+            raise StatementError(f"ORDER BY {place}: the SELECT has {len(columns)} columns", written.span)
+        return place - 1
+    if isinstance(written, tree.ColumnRef) and written.source is None:
+        named = [i for i, c in enumerate(columns) if c.name == written.name]
+        if named:
+            return named[0]
+    return next((i for i, item in enumerate(items) if item.expression == written), None)

@@ -1,0 +1,106 @@
+"""The joins of relational pull queries: which expressions of an ON have to be equal, so that rows are found by them.
+
+Of `ON a.x = b.y AND a.v > b.v` the keys are A.X and B.Y; pairs of rows that have equal keys are asked the whole
+condition. An ON without such an equality is asked of all pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from millstream.analysis.expressions import condition
+from millstream.analysis.scope import NameScope
+from millstream.analysis.typed_expressions import (
+    ColumnPlace,
+    ColumnReference,
+    TypedComparison,
+    TypedExpression,
+    TypedLogical,
+)
+from millstream.model.errors import StatementError
+from millstream.model.types import BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, Decimal
+from millstream.plan.nodes import OuterSides
+from millstream.plan.relational_nodes import RelationalNode, RowJoin
+from millstream.syntax import tree
+from millstream.syntax.printer import to_sql
+
+# Of these types values are equal for = just where their hashes may find each other.
+_HASHED = (BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP)
+_OUTER = {
+    tree.JoinKind.INNER: OuterSides.NONE,
+    tree.JoinKind.LEFT: OuterSides.LEFT,
+    tree.JoinKind.RIGHT: OuterSides.RIGHT,
+    tree.JoinKind.FULL: OuterSides.FULL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSource:
+    """A source of FROM: its rows, its name there (None without), and the places of the columns that `*` stands for.
+
+    `parts` says for each column which side of a record it is of, None for neither.
+    """
+
+    node: RelationalNode
+    alias: str | None
+    visible: tuple[int, ...]
+    parts: tuple[str | None, ...]
+
+
+def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope: NameScope) -> RelationalNode:
+    """The sources joined from left to right; `scope` has the columns of all. Raises StatementError."""
+    names = [source.alias for source in sources]
+    node = sources[0].node
+    for join, source, place in zip(query.joins, sources[1:], range(1, len(sources)), strict=True):
+        if join.within is not None:
+            raise StatementError("WITHIN is for joins of streams: tables are joined as they are now", join.within.span)
+        if source.alias in names[:place]:
+            raise StatementError(f"two sources are named {source.alias}", join.source.span, "give one of them an alias")
+        node = _joined(join, node, source.node, scope)
+    return node
+
+
+def _joined(join: tree.JoinClause, left: RelationalNode, right: RelationalNode, scope: NameScope) -> RowJoin:
+    width = len(left.columns)
+    known = tuple(c for c in scope.columns if c.ref.index < width + len(right.columns))
+    whole = condition(join.condition, replace(scope, columns=known), "JOIN")
+    for part in whole.walk():
+        if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
+            raise StatementError(f"there is no column {part.name}", join.condition.span)
+    pairs = [pair for conjunct in _conjuncts(whole) if (pair := _equal(conjunct, width)) is not None]
+    left_keys, right_keys = (tuple(keys) for keys in (zip(*pairs, strict=True) if pairs else ((), ())))
+    return RowJoin(left, right, _OUTER[join.kind], left_keys, right_keys, whole, to_sql(join.condition))
+
+
+def _conjuncts(typed: TypedExpression) -> list[TypedExpression]:
+    if isinstance(typed, TypedLogical) and typed.operator == "AND":
+        return [*_conjuncts(typed.left), *_conjuncts(typed.right)]
+    return [typed]
+
+
+def _equal(typed: TypedExpression, width: int) -> tuple[TypedExpression, TypedExpression] | None:
+    """The expressions over the left and over the right side whose equality `typed` asks for, if it does."""
+    if not isinstance(typed, TypedComparison) or typed.operator != "=":
+        return None
+    if typed.left.type != typed.right.type or not (typed.left.type in _HASHED or isinstance(typed.left.type, Decimal)):
+        return None
+    match side_of(typed.left, width), side_of(typed.right, width):
+        case "left", "right":
+            return typed.left, moved(typed.right, -width)
+        case "right", "left":
+            return typed.right, moved(typed.left, -width)
+    return None
+
+
+def side_of(typed: TypedExpression, width: int) -> str:
+    """The side whose columns an expression over a join reads, "left" or "right"; "both" of both or none."""
+    indexes = [part.index for part in typed.walk() if isinstance(part, ColumnReference)]
+    if indexes and all(i < width for i in indexes):
+        return "left"
+    return "right" if indexes and all(i >= width for i in indexes) else "both"
+
+
+def moved(typed: TypedExpression, by: int) -> TypedExpression:
+    """An expression with the numbers of its columns changed."""
+    return typed.transform(
+        lambda part: replace(part, index=part.index + by) if isinstance(part, ColumnReference) else None
+    )

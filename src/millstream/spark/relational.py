@@ -1,0 +1,273 @@
+"""Relational pull queries in the driver's JVM: plan nodes as the operators of jvm/PullOperators.scala.
+
+Between operators rows have the columns c0, c1 …. An operator's expressions are frames over such a row, which Spark
+analyses and optimises; they are the same Spark SQL as in persistent queries. Operators have buffers of their own, so
+that one tree of them answers one query at a time; those that are idle are kept by plan.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import singledispatchmethod
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from millstream.analysis.typed_expressions import TypedExpression
+from millstream.catalog.catalog import Serde, Source
+from millstream.formats.spec import spec
+from millstream.formats.windowed_keys import BOUND_BYTES, bounds
+from millstream.model.schema import Column
+from millstream.model.types import BIGINT, BYTES, DOUBLE, HEADERS_TYPE, INTEGER, SqlType
+from millstream.plan.nodes import Aggregate, PlanNode, type_of
+from millstream.plan.relational_nodes import (
+    Distinct,
+    Group,
+    Project,
+    RelationalNode,
+    RowJoin,
+    Slice,
+    Sort,
+    SortKey,
+    TableRows,
+    Union,
+    Where,
+    tables_of,
+)
+from millstream.spark import jvm, pipeline
+from millstream.spark.aggregates import pulled_group
+from millstream.spark.bounded import PULL
+from millstream.spark.codec import encode
+from millstream.spark.evaluate import EvaluationFailed, leaf
+from millstream.spark.lower import guarded
+
+# How many plans keep idle operators, and how many rows cross to Python at a time.
+PLANS = 100
+BATCH = 2000
+_RECORD = tuple(zip(pipeline.RECORD, (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT), strict=True))
+_NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
+# An expression's place in the processing log: rows of a relation have none in a topic.
+_PLACE = ("cast(-1 as int) as partition", "-1L as offset")
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raises EvaluationFailed for what Java throws in the block."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise EvaluationFailed(str(error.java_exception.getMessage())) from error
+
+
+class TableImage:
+    """A table's rows in the JVM's memory (jvm/TableImage.scala); any thread may use it.
+
+    Each method raises EvaluationFailed where the JVM fails.
+    """
+
+    def __init__(self, image: Any) -> None:
+        self._image = image
+
+    def apply(self, changes: bytes) -> None:
+        """Take over changes in the form that the Scala class describes."""
+        with _failures():
+            self._image.apply(changes)
+
+    def expire(self, before: int) -> None:
+        """Remove the rows of windows that begin before a time in epoch ms."""
+        with _failures():
+            self._image.expire(before)
+
+    def snapshot(self) -> Any:
+        """The rows as they are now, for RelationalQueries.answer."""
+        with _failures():
+            return self._image.snapshot()
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        with _failures():
+            return int(self._image.bytes())
+
+
+class RelationalQueries:
+    """Answers relational pull queries in one Spark session; any thread may use it."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._module = jvm.module(session, "PullQueries")
+        self._idle: dict[RelationalNode, list[Any]] = {}
+        self._lock = threading.Lock()
+
+    def image(self, source: Source) -> TableImage:
+        """An empty image of a table. Records that cannot be read go to the processing log of PULL."""
+        records = leaf(self._session, list(_RECORD)).selectExpr(
+            "key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset"
+        )
+        frame = pipeline.table_rows(source, lambda read: records, PULL)
+        return TableImage(jvm.module(self._session, "TableImage").of(jvm.java_frame(frame)))
+
+    def answer(self, node: RelationalNode, snapshots: Sequence[Any], timeout_ms: int, memory: int) -> Iterator[bytes]:
+        """The rows of a query as JSON objects {"C0": …}; `snapshots` are those of `tables_of(node)`, in that order.
+
+        Raises EvaluationFailed where the query takes longer than `timeout_ms`, or more than `memory` bytes.
+        """
+        root = self._taken(node) or self._prepared(node)
+        taken = jvm.java_list(self._session, snapshots)
+        running = self._module.answer(root, taken, timeout_ms, memory)
+        try:
+            while lines := self._next(running):
+                yield from lines
+        finally:
+            running.close()
+            self._keep(node, root)
+
+    def _next(self, running: Any) -> list[bytes]:
+        with _failures():
+            return bytes(running.next(BATCH)).splitlines()
+
+    def _taken(self, node: RelationalNode) -> Any | None:
+        with self._lock:
+            idle = self._idle.get(node)
+            return idle.pop() if idle else None
+
+    def _keep(self, node: RelationalNode, root: Any) -> None:
+        with self._lock:
+            idle = self._idle.pop(node, [])
+            self._idle[node] = [*idle, root]
+            while len(self._idle) > PLANS:
+                del self._idle[next(iter(self._idle))]
+
+    def _prepared(self, node: RelationalNode) -> Any:
+        with _failures():
+            operators = _Operators(self._session, self._module, tables_of(node))
+            return operators.answer(node)
+
+
+class _Operators:
+    """Makes the operators of one plan; `tables` are the leaves, whose numbers the scans have."""
+
+    def __init__(self, session: SparkSession, module: Any, tables: Sequence[TableRows]) -> None:
+        self._session, self._module = session, module
+        self._numbers = iter(range(len(tables)))
+
+    def answer(self, node: RelationalNode) -> Any:
+        """The operator whose rows are JSON objects in bytes."""
+        columns = node.schema.columns
+        document = spec(Serde("JSON", wrap=True), [Column(f"C{i}", c.type) for i, c in enumerate(columns)])
+        fields = ", ".join(f"'V{i}', c{i}" for i in range(len(columns)))
+        row = self._leaf(node).selectExpr(f"named_struct({fields}) as row")
+        lines = row.select(encode(F.col("row"), document).alias("v")).selectExpr("v.bytes as value")
+        return self._module.rows(self._operator(node), jvm.java_frame(lines))
+
+    def _leaf(self, *nodes: PlanNode) -> DataFrame:
+        """A frame of the rows of nodes, side by side."""
+        columns = [c for node in nodes for c in node.schema.columns]
+        return leaf(self._session, [(f"c{i}", c.type) for i, c in enumerate(columns)])
+
+    def _valued(self, *nodes: PlanNode) -> DataFrame:
+        """The same with what expressions refer to: the columns as fields of `value`, and a place for the log."""
+        frame = self._leaf(*nodes)
+        fields = ", ".join(f"'V{i}', {name}" for i, name in enumerate(frame.columns))
+        return frame.selectExpr("*", f"named_struct({fields}) as value", *_PLACE)
+
+    def _where(self, condition: TypedExpression, label: str, *nodes: PlanNode) -> Any:
+        """The Java frame of the rows of nodes, side by side, for which a condition is true."""
+        names = self._leaf(*nodes).columns
+        text = f"coalesce({guarded(condition, f'{PULL}.{label}')}, false)"
+        return jvm.java_frame(self._valued(*nodes).where(text).select(*names))
+
+    @singledispatchmethod
+    def _operator(self, node: PlanNode) -> Any:
+        raise NotImplementedError(f"{type(node).__name__} is no operator of a pull query")
+
+    @_operator.register
+    def _(self, node: TableRows) -> Any:
+        window = node.source.windowed
+        cut = BOUND_BYTES * len(bounds(window)) if window is not None else 0
+        return self._module.scan(next(self._numbers), cut if node.with_key else -1)
+
+    @_operator.register
+    def _(self, node: Where) -> Any:
+        frame = self._where(node.condition, f"filter|{node.text}", node.source)
+        return self._module.rows(self._operator(node.source), frame)
+
+    @_operator.register
+    def _(self, node: Project) -> Any:
+        texts = [f"{guarded(e.expression, f'{PULL}.answer|{e.name}')} as c{i}" for i, e in enumerate(node.expressions)]
+        frame = jvm.java_frame(self._valued(node.source).selectExpr(*texts))
+        return self._module.rows(self._operator(node.source), frame)
+
+    @_operator.register
+    def _(self, node: RowJoin) -> Any:
+        left, right = self._operator(node.left), self._operator(node.right)
+        return self._module.join(
+            left,
+            right,
+            self._keys(node.left, node.left_keys),
+            self._keys(node.right, node.right_keys),
+            self._where(node.condition, f"join|{node.text}", node.left, node.right),
+            len(node.left.schema.columns),
+            node.outer.left,
+            node.outer.right,
+        )
+
+    def _keys(self, side: PlanNode, keys: Sequence[TypedExpression]) -> Any:
+        """The keys of a side; without any, all rows have the same. Equal DOUBLEs have to be equal bytes: -0 is 0."""
+        texts = [_hashed(guarded(k, f"{PULL}.join|key"), type_of(k)) for k in keys] or ["1"]
+        return jvm.java_frame(self._valued(side).selectExpr(*(f"{text} as k{i}" for i, text in enumerate(texts))))
+
+    @_operator.register
+    def _(self, node: Group) -> Any:
+        child = self._operator(node.source)
+        calls = tuple(a.call for a in node.aggregations)
+        distinct = [i for i, a in enumerate(node.aggregations) if a.distinct]
+        group = pulled_group(Aggregate(node.source, node.keys, calls), distinct, PULL)
+        valued = self._valued(node.source)
+        keys: list[str] = [guarded(k.expression, f"{PULL}.groupby|{k.text}") for k in node.keys]
+        arguments = valued.selectExpr(f"{group.arguments} as arguments", "0L as rowtime", "partition", "offset")
+        seen = [
+            arguments.selectExpr(*(f"arguments.a{i}_{j} as c{j}" for j in range(len(calls[i].arguments))))
+            for i in distinct
+        ]
+        return self._module.group(
+            child,
+            jvm.java_frame(valued.selectExpr(*(f"{text} as k{i}" for i, text in enumerate(keys or ["1"])))),
+            jvm.java_frame(arguments),
+            jvm.java_list(self._session, [jvm.java_frame(frame) for frame in seen]),
+            group.state,
+            group.out,
+            group.update,
+            group.result,
+            not node.keys,
+        )
+
+    @_operator.register
+    def _(self, node: Sort) -> Any:
+        keys = ";".join(map(_sort_key, node.keys))
+        limit = -1 if node.limit is None or node.limit >= 2**31 else node.limit
+        return self._module.sort(self._operator(node.source), jvm.java_frame(self._leaf(node)), keys, limit)
+
+    @_operator.register
+    def _(self, node: Slice) -> Any:
+        limit = -1 if node.limit is None else node.limit
+        return self._module.slice(self._operator(node.source), node.offset, limit)
+
+    @_operator.register
+    def _(self, node: Distinct) -> Any:
+        return self._module.distinct(self._operator(node.source), jvm.java_frame(self._leaf(node)))
+
+    @_operator.register
+    def _(self, node: Union) -> Any:
+        branches = [self._operator(branch) for branch in node.branches]
+        return self._module.union(jvm.java_list(self._session, branches))
+
+
+def _hashed(text: str, type: SqlType) -> str:
+    return f"({text}) + 0D" if type == DOUBLE else text
+
+
+def _sort_key(key: SortKey) -> str:
+    return f"{key.index},{int(key.descending)},{int(key.nulls_first)}"

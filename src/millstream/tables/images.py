@@ -1,0 +1,187 @@
+"""Images of tables in the JVM's memory for relational pull queries, and snapshots of several at one moment.
+
+An image is made of a table's store when a query first reads the whole table, and then hears of each change of the
+store. Changes that come while it is being made are kept aside and taken over at its end; a row may then be taken over
+twice, which changes nothing.
+
+    query thread                                      thread that follows the topics
+    1 listen: changes go to a list
+    2 read the store into the image                   store: b = 2, list: b = 2
+    3 hold the moment: list to the image, listen on   …waits, then store: c = 1, image: c = 1
+"""
+
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+from millstream.catalog.catalog import Source
+from millstream.plan.pull_queries import Access, FullScan
+from millstream.spark.bounded import Bounded
+from millstream.spark.evaluate import EvaluationFailed
+from millstream.spark.relational import TableImage
+from millstream.tables.answer import reached
+from millstream.tables.keys import StoreKeys
+from millstream.tables.materializer import FollowedTopic, MaterializedTable, Materializer
+from millstream.tables.store import Change
+
+BATCH = 5000
+MB = 2**20
+_HEAD = struct.Struct(">qqi")
+_LENGTH = struct.Struct(">i")
+_NONE = _LENGTH.pack(-1)
+
+
+class TableTooLarge(Exception):
+    """A table that does not fit into the memory for images; the text says how large that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """A table that a query reads, and how it reaches the rows."""
+
+    table: MaterializedTable
+    accesses: tuple[Access, ...]
+
+
+@dataclass(slots=True)
+class _LoadedImage:
+    """The image of a table that is followed; `used` is when a query last read it (monotonic seconds)."""
+
+    followed: FollowedTopic
+    image: TableImage
+    broken: bool = False
+    used: float = field(default_factory=time.monotonic)
+
+
+class TableImages:
+    """The images of a server's tables; any thread may ask."""
+
+    def __init__(self, tables: Materializer, make: Callable[[Source], TableImage], bounded: Bounded, most: int) -> None:
+        """`make` gives an empty image; all of them together may take `most` bytes."""
+        self._tables, self._make, self._bounded, self._most = tables, make, bounded, most
+        self._loaded: dict[str, _LoadedImage] = {}
+        self._loading = threading.Lock()
+
+    def snapshots(self, reads: Sequence[TableRead]) -> list[Any]:
+        """What the tables hold at one moment, each as RelationalQueries.answer takes it.
+
+        Raises TableNotReady, TableTooLarge, EvaluationFailed, KafkaException.
+        """
+        distinct = {read.table.source.name: read.table for read in reads}
+        followed = {name: self._tables.followed(table) for name, table in distinct.items()}
+        whole = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
+        with self._loading:
+            images = {name: self._image(followed[name]) for name in sorted(whole)}
+            self._make_room(frozenset(whole))
+        with self._tables.moment:
+            taken = [self._taken(read, followed[read.table.source.name], images) for read in reads]
+        return [
+            self._of_rows(some, read.table.source, followed[read.table.source.name]) if some is not None else snapshot
+            for read, (snapshot, some) in zip(reads, taken, strict=True)
+        ]
+
+    def _taken(
+        self, read: TableRead, followed: FollowedTopic, images: dict[str, _LoadedImage]
+    ) -> tuple[Any, Iterator[Change] | None]:
+        """A snapshot of the image, or the rows that a look-up or a range reaches, of which the first is read now."""
+        image = images.get(read.table.source.name)
+        if image is not None and isinstance(read.accesses[0], FullScan):
+            return image.image.snapshot(), None
+        rows = reached(read.accesses, read.table.source, followed.store, self._bounded)
+        return None, chain(list(islice(rows, 1)), rows)
+
+    def _of_rows(self, rows: Iterator[Change], source: Source, followed: FollowedTopic) -> Any:
+        image = self._make(source)
+        self._fill(image, rows, followed.keys)
+        return image.snapshot()
+
+    # ------------------------------------------------------------ images of whole tables
+
+    def _image(self, followed: FollowedTopic) -> _LoadedImage:
+        name = followed.table.source.name
+        loaded = self._loaded.get(name)
+        if loaded is None or loaded.followed is not followed or loaded.broken:
+            loaded = self._loaded[name] = self._load(followed)
+        loaded.used = time.monotonic()
+        return loaded
+
+    def _load(self, followed: FollowedTopic) -> _LoadedImage:
+        loaded = _LoadedImage(followed, self._make(followed.table.source))
+        aside: list[tuple[Sequence[Change], int | None]] = []
+        with self._tables.moment:
+            followed.listener = lambda changes, before: aside.append((changes, before))
+        try:
+            self._fill(loaded.image, followed.store.between(None, None), followed.keys)
+            with self._tables.moment:
+                for changes, before in aside:
+                    _changed(loaded.image, followed.keys, changes, before)
+                followed.listener = lambda changes, before: _heard(loaded, changes, before)
+        except BaseException:
+            self._forget(followed)
+            raise
+        return loaded
+
+    def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
+        while some := list(islice(rows, BATCH)):
+            image.apply(b"".join(wire(change, keys) for change in some))
+            if image.bytes > self._most:
+                raise TableTooLarge(
+                    f"the rows that the query reads of one table take more than {self._most // MB} MB of memory: "
+                    "millstream.pull.cache.mb is the limit; look keys up, or make a table of what is needed"
+                )
+
+    def _forget(self, followed: FollowedTopic) -> None:
+        with self._tables.moment:
+            followed.listener = lambda changes, before: None
+
+    def _make_room(self, needed: frozenset[str]) -> None:
+        """Drop images until the others fit, those first that no query has read for long. Raises TableTooLarge."""
+        total = sum(loaded.image.bytes for loaded in self._loaded.values())
+        for name, loaded in sorted(self._loaded.items(), key=lambda item: item[1].used):
+            if total <= self._most:
+                return
+            if name not in needed:
+                total -= loaded.image.bytes
+                self._forget(loaded.followed)
+                del self._loaded[name]
+        if total > self._most:
+            raise TableTooLarge(
+                f"the tables of the query take {total // MB} MB of memory: millstream.pull.cache.mb allows "
+                f"{self._most // MB}"
+            )
+
+
+def _heard(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) -> None:
+    """A change of the store: an image that cannot take it over is made anew by the next query."""
+    try:
+        if not loaded.broken:
+            _changed(loaded.image, loaded.followed.keys, changes, before)
+    except EvaluationFailed:
+        loaded.broken = True
+
+
+def _changed(image: TableImage, keys: StoreKeys, changes: Iterable[Change], before: int | None) -> None:
+    wire = b"".join(wire(change, keys) for change in changes)
+    if wire:
+        image.apply(wire)
+    if before is not None:
+        image.expire(before)
+
+
+def wire(change: Change, keys: StoreKeys) -> bytes:
+    """A change as jvm/TableImage.scala reads it."""
+    key = keys.joined(change.key, change.start, change.end)
+    value = _NONE if change.value is None else _LENGTH.pack(len(change.value)) + change.value
+    head = _HEAD.pack(change.start, change.time, len(key))
+    if not change.headers:
+        return b"".join((head, key, value, b"\0\0\0\0"))
+    headers = (_sized(part) for name, data in change.headers for part in (name.encode(), data))
+    return b"".join((head, key, value, _LENGTH.pack(len(change.headers)), *headers))
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _NONE if data is None else _LENGTH.pack(len(data)) + data
