@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.tables.store import Change, Store, WindowBounds
+from millstream.tables.store import Change, Store, StoreRemoved, WindowBounds
 from support.disk import LimitedDisk
 
 IDENTITY = {"topic": "one"}
@@ -116,3 +116,14 @@ def test_a_reader_sees_one_moment(store: Store) -> None:
     first = next(reading)
     store.apply([row(b"%d" % n, b"new") for n in range(9)], {0: 18})
     assert {first.value, *(c.value for c in reading)} == {b"old"}
+
+
+def test_a_store_that_is_removed_is_not_created_again_by_its_readers(tmp_path: Path) -> None:
+    """DROP TABLE while a pull query is answered."""
+    store = Store(tmp_path / "a b%.sqlite", IDENTITY)
+    store.apply([row(b"a", b"1")], {0: 1})
+    store.remove()
+    for read in (store.count, lambda: list(store.between(None, None)), lambda: list(store.of([b"a"]))):
+        with pytest.raises(StoreRemoved, match="was dropped"):
+            read()
+    assert list(tmp_path.iterdir()) == []

@@ -31,6 +31,7 @@ from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
 from millstream.tables.images import MB, TableRead, TableTooLarge
 from millstream.tables.materializer import TableNotReady
+from millstream.tables.store import StoreRemoved
 
 PULSE = 0.25
 BATCH = 500
@@ -51,13 +52,15 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Pull
     if query.push:
         return _push(query, context, engine)
     check_enabled(query, settings, context.statement.span)
-    if isinstance(query.plan.source, RelationalNode):
-        try:
+    try:
+        if isinstance(query.plan.source, RelationalNode):
             return RelationalPullQuery(query, query.plan.source, engine)
-        except TableTooLarge as failure:
-            raise RequestFailed(50000, str(failure)) from failure
-    if query.sources[0].kind is RelationKind.TABLE:
-        return _pull_table(query, plan_pull(query, settings, context.statement.span), engine)
+        if query.sources[0].kind is RelationKind.TABLE:
+            return _pull_table(query, plan_pull(query, settings, context.statement.span), engine)
+    except TableTooLarge as failure:
+        raise RequestFailed(50000, str(failure)) from failure
+    except StoreRemoved as failure:
+        raise RequestFailed(40001, str(failure)) from failure
     return StreamPullQuery(query, settings, engine)
 
 
@@ -251,6 +254,8 @@ class TablePullQuery(ClientQuery):
                 if self._closed.is_set():
                     return
                 yield row_of(record, self.types)
+        except StoreRemoved as failure:
+            raise RequestFailed(40001, str(failure)) from failure
         except CannotRun as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 

@@ -5,7 +5,7 @@ import logging
 import sqlite3
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,10 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT);
 _PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
 _SELECT = "SELECT key, since, until, value, time, headers FROM rows"
+
+
+class StoreRemoved(Exception):
+    """The store was deleted, because its table was dropped, while a query read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +180,17 @@ class Store:
         with self._reading() as reader:
             yield from _changes(reader, where, [*values, *values_of_limits], "key DESC" if downwards else "key")
 
-    def _reading(self) -> "closing[sqlite3.Connection]":
-        return closing(sqlite3.connect(self._path, check_same_thread=False))
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reading; it does not create the file again. Raises StoreRemoved if there is none."""
+        try:
+            uri = f"{self._path.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(uri, uri=True, check_same_thread=False)) as reader:
+                yield reader
+        except sqlite3.OperationalError as failure:
+            if self._path.exists():
+                raise
+            raise StoreRemoved("the table was dropped while it was read") from failure
 
 
 def remove(path: Path) -> None:
