@@ -70,7 +70,7 @@ CREATE STREAM x (a INT
 -- → line 1:23: unexpected end of statement; expected ARRAY, HEADER, KEY, PRIMARY KEY, HEADERS, ',' or ')'
 
 SELECT * FROM x WHERE a = b = c;
--- → line 1:29: unexpected '='; expected the end of the statement
+-- → line 1:29: unexpected '='; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
 -- →   hint: equality is written =, and comparisons do not chain: a = b AND b = c
 
 SELECT * FROM x WHERE a == b;
@@ -141,7 +141,7 @@ SELECT * FROM x GROUP BY a, (b, c);
 -- → line 1:31: unexpected ','; expected ')'
 
 SELECT * FROM x PARTITION BY a AND b;
--- → line 1:32: unexpected AND; expected the end of the statement
+-- → line 1:32: unexpected AND; expected AS, ',', HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
 
 SELECT a + b->* FROM x;
 -- → line 1:8: ->* takes the fields of one struct
@@ -166,7 +166,7 @@ SELECT a LIKE 'x' ESCAPE 'ab' FROM x;
 -- → line 1:26: an escape is one character, not 'ab'
 
 SELECT a FROM x WHERE a NOT 5;
--- → line 1:25: unexpected NOT; expected the end of the statement
+-- → line 1:25: unexpected NOT; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
 
 SELECT a FROM x WHERE a IS 5;
 -- → line 1:28: unexpected 5; expected NOT, NULL or DISTINCT
@@ -263,16 +263,16 @@ SELECT a FROM x; SELECT b FRM y;
 -- →   hint: did you mean FROM instead of FRM?
 
 SELECT * FROM x WHERE a = 1 WINDOW TUMBLING (SIZE 1 DAY);
--- → line 1:29: unexpected WINDOW; expected the end of the statement
--- →   hint: WINDOW stands behind FROM and its joins, before WHERE
+-- → line 1:29: unexpected WINDOW; expected GROUP BY, PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
+-- →   hint: WINDOW follows FROM and its joins, before WHERE
 
 SELECT * FROM x GROUP BY a WHERE b = 1;
--- → line 1:28: unexpected WHERE; expected the end of the statement
--- →   hint: the clauses stand in this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET
+-- → line 1:28: unexpected WHERE; expected AS, ',', PARTITION BY, HAVING, UNION, ORDER BY, EMIT CHANGES, EMIT FINAL, LIMIT, OFFSET or the end of the statement
+-- →   hint: the clauses have this order: FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT, OFFSET
 
 SELECT * FROM x LIMIT 1 EMIT CHANGES;
 -- → line 1:25: unexpected EMIT; expected OFFSET or the end of the statement
--- →   hint: EMIT CHANGES stands behind HAVING, before LIMIT
+-- →   hint: EMIT CHANGES follows HAVING, before LIMIT
 
 SELECT * FROM x JOIN y ON x.a = y.a WITHIN 1 DAY;
 -- → line 1:37: unexpected WITHIN; expected the end of the statement
