@@ -6,9 +6,9 @@ import org.apache.spark.util.Clock
  * A monotonic clock that all JVMs of a cluster share: the driver's wall-clock time at its first use, plus the monotonic
  * time since then. Times are in ms. Setting a machine's clock does not change it.
  *
- * The driver decides when a batch ends, and executors compare that time with their clock. With wall clocks a batch would
- * last an hour longer on an executor whose clock is set back by an hour, and would end at once on one that is ahead. Use
- * it for durations only, not for timestamps that users see.
+ * The driver decides when a batch ends, and executors compare that time with their clock. With wall clocks a batch
+ * would last an hour longer on an executor whose clock is set back by an hour, and would end at once on one that is
+ * ahead. It is for durations only, not for timestamps that users see.
  */
 object SteadyClock extends Clock {
   /** The offset of this clock from this JVM's nanoTime, in ms. An executor requests the driver's time once. */

@@ -124,9 +124,9 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
 def _over_table(function: UserFunction, step: Callable[..., OperatorExpression]) -> Accumulator:
     """An aggregate over a table, whose rows can be removed: the state also has the rows for which `add` failed.
 
-    Such a row did not change the state, so when it is removed `undo` must not be called for it; it is only removed from
-    the list. For example, with rows 1 and 'x' (for which add fails): {"value": "1", "failed": ['x']}; removing 'x' gives
-    {"value": "1", "failed": []}.
+    Such a row did not change the state, so when it is removed `undo` must not be called: it is only taken off the list.
+    For example, if `add` fails for the argument 'x', the rows '1' and 'x' give {"value": "1", "failed": [{"a0": "x"}]},
+    and removing the row 'x' gives {"value": "1", "failed": []}.
     """
     types = [type for _, type in function.parameters]
     arguments = [argument(i) for i in range(len(types))]

@@ -94,8 +94,8 @@ def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 def _sum_of_table(type: Decimal) -> Accumulator:
     """The sum of a table's rows, kept with any number of digits (ms_digits_add).
 
-    Rows of a table are removed again, so a sum that does not fit the result type must not be lost: its result fails, and
-    is NULL, until changed rows make the sum fit again.
+    Rows of a table are removed again, so a sum that does not fit the result type must not be lost: its result fails,
+    and is NULL, until changed rows make the sum fit again.
     """
     size = computed(type)
     return Accumulator(
