@@ -1,4 +1,4 @@
-"""Restarts: how soon after a server's start each of its queries writes again."""
+"""Benchmark of restarts: the time from a server's start until each of its queries writes output again."""
 
 import time
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bench.topics import create, reader
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Seconds from the start of the server until it answers, and until half and all of `queries` have written."""
+    """Seconds from the server's start until it answers requests, and until half and all of `queries` have written."""
 
     queries: int
     serves: float
@@ -21,9 +21,9 @@ class Restart:
 
 
 def restart(bootstrap: str, engine: Millstream, queries: int) -> Restart:
-    """Make the queries, half of them with a state, stop the server, give each query a record, and start it again.
+    """Create `queries` queries, half of them stateful, stop the server, write an input record for each, and restart it.
 
-    RuntimeError where a query does not write within ten minutes.
+    Raises RuntimeError if a query does not write within ten minutes.
     """
     create(bootstrap, [f"idle-{way}-{i}" for i in range(queries) for way in ("in", "out")], partitions=1)
     with engine.server(bootstrap) as (_, ask):
@@ -51,7 +51,7 @@ def _end(consumer: Consumer, topic: str) -> TopicPartition:
 
 
 def _first_rows(consumer: Consumer, queries: int, begun: float) -> list[float]:
-    """The seconds from `begun` to the first row of each topic, in their order."""
+    """The seconds from `begun` (monotonic) to the first record of each output topic, in ascending order."""
     moments: dict[str, float] = {}
     while len(moments) < queries:
         if time.monotonic() - begun > 600:

@@ -11,15 +11,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.streaming.StreamingQueryProgress
 import org.apache.spark.util.ThreadUtils
 
-/** How far a query has read a partition of a topic: the next offset, and how many records. One task writes it. */
+/** A query's progress in a partition: the next offset, and the number of records read. A single task updates it. */
 final class PartitionProgress {
   private[millstream] val next = new AtomicLong(-1)
   private[millstream] val read = new AtomicLong
 
-  /** Reading begins, or goes on, at an offset. */
+  /** Reading starts or resumes at an offset. */
   def begin(offset: Long): Unit = next.set(offset)
 
-  /** A record was read; an offset is next. */
+  /** A record was read; `offset` is that of the next one. */
   def advance(offset: Long): Unit = {
     next.lazySet(offset)
     read.lazySet(read.get + 1)
@@ -27,8 +27,9 @@ final class PartitionProgress {
 }
 
 /**
- * The records that one query has read and written since it started, for DESCRIBE EXTENDED and /metrics, and its first
- * failed write. An executor counts those of its own tasks and reports them to the driver once a second.
+ * The counters of one query since it started, for DESCRIBE EXTENDED and /metrics, and the exception of its first failed
+ * write. On an executor it counts the executor's own tasks, and reports the differences to the driver once a second. It
+ * is thread-safe.
  */
 final class Counts(query: String) {
   import Counts.Seconds
@@ -42,11 +43,11 @@ final class Counts(query: String) {
   // A ring of counters, one a second: the records written in that second, and which second the counter belongs to.
   private val inSecond, second = new AtomicLongArray(Seconds)
 
-  /** How far a partition of a topic is read; the same object each time. */
+  /** The progress in a partition; always the same object for the same partition. */
   def partition(topic: String, number: Int): PartitionProgress = partitions.computeIfAbsent(s"$topic/$number",
     _ => new PartitionProgress)
 
-  /** A record of so many bytes was written; its own time is in ms, Long.MinValue where it has none. */
+  /** Count a written record of `size` bytes; `time` is its timestamp in epoch ms, Long.MinValue if it has none. */
   def write(size: Int, time: Long): Unit = {
     val now = System.currentTimeMillis
     if (time != Long.MinValue) latency.add(now - time)
@@ -63,10 +64,10 @@ final class Counts(query: String) {
     inSecond.addAndGet(place, records)
   }
 
-  /** The processing log has an entry about a record: it came too late, or a part of it could not be computed. */
+  /** Count a record with a processing log entry: it was late, or (a part of) it could not be computed. */
   def recordFailed(isLate: Boolean): Unit = (if (isLate) late else failed).increment()
 
-  /** A batch was committed. */
+  /** Record a committed batch: its time, and the size of the state in rows and bytes. */
   def commit(progress: StreamingQueryProgress): Unit = {
     committed = System.currentTimeMillis
     stateRows = progress.stateOperators.map(_.numRowsTotal).sum
@@ -76,6 +77,7 @@ final class Counts(query: String) {
     }.sum
   }
 
+  /** Record a failed write; only the first one is kept, and an executor reports it to the driver. */
   def fail(e: Throwable): Unit = synchronized {
     if (failure == null) {
       failure = e
@@ -89,7 +91,10 @@ final class Counts(query: String) {
       progress.map(_.next.get), progress.map(_.read.get))
   }
 
-  /** On an executor, once a second: report the counts since the last report, or at times that they have not changed. */
+  /**
+   * On an executor, once a second: report what was counted since the last report. Without changes an empty report is
+   * sent once a minute, so that the executor learns from the answer that the query has ended.
+   */
   private def report(): Unit = {
     val now = snapshot
     val news = now.since(reported)
@@ -136,19 +141,20 @@ final class Counts(query: String) {
 }
 
 /**
- * What an executor tells of a query: records and bytes written, records that failed and that were late; latencies; and of
- * each partition that it reads (`topic/number`) the next offset and the records read.
+ * An executor's report about a query. `sums`: records written, bytes written, records failed, records late. `latency`:
+ * LatencyHistogram.snapshot. For each partition (`topic/number`) that it reads: the next offset and the records read.
  */
 private[millstream] final case class CountsReport(sums: Array[Long], latency: Array[Long], partitions: Array[String],
     next: Array[Long], read: Array[Long]) {
 
-  /** The difference from an earlier one; next offsets as they are now. */
+  /** The difference from an earlier report; the next offsets are not differences but the current ones. */
   def since(before: CountsReport): CountsReport = {
     val readBefore = before.partitions.zip(before.read).toMap
     CountsReport(CountsReport.minus(sums, before.sums), CountsReport.minus(latency, before.latency), partitions, next,
       partitions.indices.map(i => read(i) - readBefore.getOrElse(partitions(i), 0L)).toArray)
   }
 
+  /** Whether nothing was read, written or reported to the processing log. */
   def isEmpty: Boolean = sums.forall(_ == 0) && read.forall(_ == 0)
 }
 
@@ -167,26 +173,30 @@ object Counts {
   private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
     () => all.values.forEach(_.report()), 1, 1, TimeUnit.SECONDS)
 
-  /** A write failure in another JVM, known by its text only. */
+  /** A write failure on an executor, of which the driver has only the text. */
   private final class ToldFailure(text: String) extends Exception(text) { override def toString: String = text }
 
-  /** The counts of a query that starts on the driver, or whose tasks run in this JVM. */
+  /** The counters of a query, created at its first use in this JVM. On an executor this starts the reports. */
   def of(query: String): Counts = {
     if (DriverEndpoint.isRemote) reports
     all.computeIfAbsent(query, new Counts(_))
   }
 
-  /** As JSON: records read, written, their bytes, written a second, the last's time, and what else `json` puts. */
+  /**
+   * The counters of a query as JSON. Sizes are in bytes, times in epoch ms, 0 if there is none:
+   *   {"read": 9, "written": 7, "bytes": 80, "perSecond": 0.1, "last": …, "failed": 1, "late": 1, "stateRows": 3,
+   *    "stateBytes": 4096, "committed": …, "latency": [LatencyHistogram.snapshot], "positions": {"orders/0": 9}}
+   */
   def json(query: String): String = running(query).getOrElse(new Counts(query)).json.toString
 
-  /** The same for all running queries, by their names. */
+  /** The same for all running queries, by query id. */
   def jsonOfAll(): ObjectNode = {
     val root = mapper.createObjectNode
     all.asScala.foreach { case (query, counts) => root.set[ObjectNode](query, counts.json) }
     root
   }
 
-  /** On the driver: add an executor's counts since its last report; false if the query has ended. */
+  /** On the driver: add an executor's report; `last` is its last write in epoch ms. False if the query has ended. */
   def report(query: String, news: CountsReport, last: Long): Boolean = {
     val counts = running(query)
     counts.foreach(_.add(news, last))
@@ -196,15 +206,15 @@ object Counts {
   /** On the driver: record why a query's first write on an executor failed. */
   def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ToldFailure(why)))
 
-  /** Count a record of a query that has an entry in the processing log; those of pull queries are not counted. */
+  /** Count a record with a processing log entry, for a query that has counters (pull queries have none). */
   def recordFailed(query: String, isLate: Boolean): Unit = {
     val counts = if (DriverEndpoint.isRemote) Some(of(query)) else running(query)
     counts.foreach(_.recordFailed(isLate))
   }
 
-  /** The counts of a query that is running; None if it is not. */
+  /** The counters of a running query; None if it is not running. */
   def running(query: String): Option[Counts] = Option(all.get(query))
 
-  /** Drop the counts of a query that has ended. */
+  /** Drop the counters of a query that has ended. */
   def forget(query: String): Unit = all.remove(query)
 }

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Decimals: arithmetic without rounding, casts that round, and ROUND and TRUNC. */
 object DecimalFunctions extends Family {
 
-  /** A method whose last two arguments are the precision and scale of its result. */
+  /** A method whose last two arguments are precision and scale of its result; `ofNull`: it is called for NULL too. */
   private def sized(method: String, ofNull: Boolean = false): SqlFunction = SqlFunction(named(method), { args =>
     val Seq(precision, scale) = args.takeRight(2).map(_.eval().asInstanceOf[Int])
     StaticInvoke(getClass, DecimalType(precision, scale), method, args, propagateNull = !ofNull)
@@ -23,7 +23,7 @@ object DecimalFunctions extends Family {
     StaticInvoke(getClass, result, method, args, Seq(DecimalType, IntegerType), returnNullable = true)
   })
 
-  /** From digits (null: zero) and a decimal to digits. */
+  /** A method (digits, decimal) => digits, where null digits are zero. */
   private def digits(method: String): SqlFunction = SqlFunction(named(method), { args =>
     StaticInvoke(getClass, BinaryType, method, args, propagateNull = false)
   })
@@ -67,10 +67,15 @@ object DecimalFunctions extends Family {
 
   // ---------------------------------------------------------------- sums of any size
 
-  /** The digits of a sum of decimals of one scale, as a whole number: no sum is too large. */
+  // A sum of decimals of one scale is kept as its unscaled value, a two's complement big-endian integer of any size
+  // (BigInteger.toByteArray), so that it cannot overflow. null is zero.
+
+  /** Adds a decimal to a sum. */
   def digitsAdd(digits: Array[Byte], value: Decimal): Array[Byte] = unscaled(digits).add(unscaled(value)).toByteArray
+  /** Subtracts a decimal from a sum. */
   def digitsSubtract(digits: Array[Byte], value: Decimal): Array[Byte] =
     unscaled(digits).subtract(unscaled(value)).toByteArray
+  /** The sum as DECIMAL(precision, scale), where `scale` is that of the summands. Throws Fault if it does not fit. */
   def digitsDecimal(digits: Array[Byte], precision: Int, scale: Int): Decimal =
     sized(new BigDecimal(unscaled(digits), scale), precision, scale, UNNECESSARY)
 

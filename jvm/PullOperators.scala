@@ -11,29 +11,33 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types._
 
 /**
- * The operators of relational pull queries (spark/relational.py), in the driver's JVM and without a job.
+ * An operator of a relational pull query (spark/relational.py builds the trees). Operators run in the driver's JVM, in
+ * the thread that reads the result, and without a Spark job.
  *
- *   sort(rows(group(join(scan 0, rows(scan 1)), …)))      one tree of operators, for one query at a time
+ *   sort(rows(group(join(scan 0, rows(scan 1)), …)))      an operator tree; it runs one query at a time
  *
- * Expressions are Spark's, compiled, in RowSteps between the operators; what an operator keeps it copies.
+ * Expressions are Spark's compiled ones (RowSteps). Rows are reused, so an operator copies each row that it keeps.
  */
 abstract class PullOperator {
 
-  /** The rows; each is valid until the next one. */
+  /** The result rows; a row is valid until the next one is requested. Throws PullRefused if a limit is exceeded. */
   def rows(run: PullRun): Iterator[InternalRow]
 }
 
-/** A query asked for more than its settings allow. */
+/** A pull query that exceeded its time or its memory, or was closed. It has no stack trace. */
 class PullRefused(message: String) extends RuntimeException(message, null, false, false)
 
-/** One query being answered: the tables as they are at one moment, and what it may take. */
+/**
+ * The state of one running query: the snapshots of its tables (in the order of the scans), its deadline in ns of
+ * System.nanoTime, and the most bytes of rows that its operators may keep together.
+ */
 final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: Long) {
   private var (steps, held) = (0, 0L)
   @volatile private var closed = false
 
   def close(): Unit = closed = true
 
-  /** A row is handled: look at the clock now and then. */
+  /** Called for each row that is processed; checks the deadline every 1,024 rows. Throws PullRefused. */
   def step(): Unit = {
     steps += 1
     if ((steps & 0x3ff) == 0) {
@@ -42,7 +46,7 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
     }
   }
 
-  /** A row is kept. */
+  /** Called for each row that an operator keeps; returns the row. Throws PullRefused if that exceeds the memory. */
   def hold(row: UnsafeRow): UnsafeRow = { hold(row.getSizeInBytes); row }
   def hold(bytes: Long): Unit = {
     held += bytes + PullRun.Overhead
@@ -51,11 +55,14 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
 }
 
 object PullRun {
-  /** About what the objects around a row's bytes take. */
+  /** The approximate memory of the objects around a row's bytes, in bytes. */
   val Overhead = 100
 }
 
-/** The rows of table number `table` of the query; with `cut` 0 or more also the key, without so many bytes at its end. */
+/**
+ * Scans the snapshot number `table` of the query. With `cut` >= 0 rows have one more column: the bytes of the record's
+ * key without its last `cut` bytes (the window).
+ */
 final class ScanOperator(table: Int, cut: Int) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val snapshot = run.snapshots(table)
@@ -71,7 +78,7 @@ final class ScanOperator(table: Int, cut: Int) extends PullOperator {
   }
 }
 
-/** Rows through projections and filters. */
+/** Applies projections and filters to each row. */
 final class RowsOperator(child: PullOperator, step: RowSteps.Step) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val in = child.rows(run)
@@ -85,7 +92,7 @@ final class RowsOperator(child: PullOperator, step: RowSteps.Step) extends PullO
   }
 }
 
-/** Rows of two sides in pairs: the right side in a hash table by its key, the left side one after the other. */
+/** A hash join: the right side is the build side, the left side is probed. It also does LEFT, RIGHT and FULL joins. */
 final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSides, leftOuter: Boolean,
     rightOuter: Boolean) extends PullOperator {
   private final class BuiltRow(val row: InternalRow) { var matched = false }
@@ -148,7 +155,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
   }
 }
 
-/** The expressions of a join. The frames of keys are over one side's columns, `condition` over both. */
+/** The expressions of a join: the hash keys on the columns of one side each, the condition on those of both sides. */
 final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: DataFrame, leftWidth: Int) {
   private val types = condition.schema.fields.map(_.dataType)
   private val test = RowSteps.of(condition)
@@ -163,7 +170,7 @@ final class JoinSides(leftKeys: DataFrame, rightKeys: DataFrame, condition: Data
   def matches(row: InternalRow): Boolean = test(row) != null
 }
 
-/** The groups of rows; see Group in plan/relational_nodes.py. */
+/** Hash aggregation with one state row for each group; Group in plan/relational_nodes.py has the semantics. */
 final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOperator {
   private final class State {
     var bytes: UnsafeRow = _
@@ -203,7 +210,7 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
     }
   }
 
-  /** Of each DISTINCT aggregate, whether its group sees these arguments for the first time. */
+  /** Sets for each DISTINCT aggregate in `fresh` whether these arguments are new in the group. */
   private def mark(row: InternalRow, state: State, fresh: GenericInternalRow, run: PullRun): Unit =
     if (work.distinct.nonEmpty) {
       if (state.seen == null) state.seen = Array.fill(work.distinct.length)(new JavaHashSet[UnsafeRow])
@@ -219,8 +226,8 @@ final class GroupOperator(child: PullOperator, work: GroupWork) extends PullOper
 }
 
 /**
- * The expressions of a grouping: frames over the child's columns for the keys, the aggregates' arguments and those of
- * each DISTINCT aggregate; texts over (state, row, fresh) for the next state and the results.
+ * The expressions of an aggregation. Frames on the child's columns give the keys, the arguments of all aggregates, and
+ * those of each DISTINCT aggregate; SQL texts on (state, row, fresh) give the next state and the results.
  */
 final class GroupWork(keys: DataFrame, rows: DataFrame, distincts: Array[DataFrame], texts: GroupTexts) {
   private val session = keys.sparkSession
@@ -244,13 +251,14 @@ final class GroupWork(keys: DataFrame, rows: DataFrame, distincts: Array[DataFra
     StructProjection.one(BoundExpression.of(session, environment, texts.update, state), state.size)
   private val results = BoundExpression.of(session, environment, texts.result, out)
   val result: InternalRow => UnsafeRow = StructProjection.one(results, out.size)
-  /** Whether results are also of a row that the group has. */
+  /** Whether the results also depend on the arguments of the group's last row, which must then be kept. */
   val keepsRow: Boolean = results.fields(1).forall(_.nonEmpty)
 }
 
+/** The SQL of an aggregation: fields of state and result, update and result; `keyless`: one group of all rows. */
 final case class GroupTexts(state: String, out: String, update: String, result: String, keyless: Boolean)
 
-/** The rows sorted; with a `limit` of 0 or more only the first ones are kept. */
+/** Sorts the rows. With a `limit` >= 0 it returns only the first ones, and keeps only these if they are few. */
 final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], schema: StructType, limit: Int)
     extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
@@ -286,7 +294,7 @@ final class SortOperator(child: PullOperator, order: Comparator[UnsafeRow], sche
 object SortOperator {
   private val Heap = 100000
 
-  /** By columns: of each its number, whether descending, whether nulls come first. */
+  /** A comparator by columns; a key is (column index, is descending, nulls come first). */
   def order(schema: StructType, keys: Seq[(Int, Boolean, Boolean)]): Comparator[UnsafeRow] = {
     val columns = keys.map { case (index, descending, nullsFirst) => column(schema(index).dataType, index, descending,
       nullsFirst) }.toArray
@@ -303,7 +311,7 @@ object SortOperator {
   private def column(dataType: DataType, index: Int, descending: Boolean, nullsFirst: Boolean): Comparator[UnsafeRow] = {
     val get = InternalRow.getAccessor(dataType)
     val ascending: (Any, Any) => Int = dataType match {
-      // As `<` compares texts: by their UTF-16 units.
+      // By UTF-16 units, as the operator `<` compares texts (Spark orders by UTF-8 bytes).
       case StringType => (one, other) => one.toString.compareTo(other.toString)
       case _ =>
         val ordering = TypeUtils.getInterpretedOrdering(dataType)
@@ -320,7 +328,7 @@ object SortOperator {
   }
 }
 
-/** The rows after the first `offset`, at most `limit` of them if that is 0 or more. */
+/** Skips the first `offset` rows and returns at most `limit` rows; a negative limit means all. */
 final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val in = child.rows(run)
@@ -338,7 +346,7 @@ final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extend
   }
 }
 
-/** Each row once. */
+/** Removes duplicate rows, compared by their bytes. */
 final class DistinctOperator(child: PullOperator, schema: StructType) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val (seen, flat) = (new JavaHashSet[UnsafeRow], UnsafeProjection.create(schema))
@@ -346,7 +354,7 @@ final class DistinctOperator(child: PullOperator, schema: StructType) extends Pu
   }
 }
 
-/** The rows of all children, one after the other. */
+/** Concatenates the rows of all children. */
 final class UnionOperator(children: Seq[PullOperator]) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = children.iterator.flatMap(_.rows(run))
 }

@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
 
-/** What spark/relational.py makes the operators of relational pull queries with, and runs them by. */
+/** The entry points of spark/relational.py: constructors of the pull operators, and the start of a query. */
 object PullQueries {
 
-  /** With `cut` 0 or more each row also has its record's key, without so many bytes at the end. */
+  /** A scan; see ScanOperator for `cut`. */
   def scan(table: Int, cut: Int): PullOperator = new ScanOperator(table, cut)
 
   def rows(child: PullOperator, frame: DataFrame): PullOperator = compiled(frame) {
@@ -28,7 +28,7 @@ object PullQueries {
     new GroupOperator(child, new GroupWork(keys, rows, distinct.asScala.toArray, texts))
   }
 
-  /** `keys` are `index,descending,nullsFirst` of each column. */
+  /** A sort; `keys` is "index,descending,nullsFirst;…" with 0 or 1 for the flags. A negative limit means all rows. */
   def sort(child: PullOperator, leaf: DataFrame, keys: String, limit: Int): PullOperator = {
     val orders = keys.split(';').toSeq.map(_.split(',')).map { case Array(i, d, n) => (i.toInt, d == "1", n == "1") }
     new SortOperator(child, SortOperator.order(leaf.schema, orders), leaf.schema, limit)
@@ -41,16 +41,16 @@ object PullQueries {
   private def compiled[A](frame: DataFrame)(make: => A): A =
     SparkInternals.withCodegen(frame.sparkSession, compiled = true)(make)
 
-  /** Begin to answer: the tables as in `snapshots`, at most so many ms and bytes. */
+  /** Start a query on snapshots, which are in the order of the scans; `timeoutMs` and `memory` (bytes) limit it. */
   def answer(root: PullOperator, snapshots: JavaList[ImageSnapshot], timeoutMs: Long, memory: Long): PullAnswer =
     new PullAnswer(root, new PullRun(snapshots.asScala.toArray, System.nanoTime + timeoutMs * 1000000, memory))
 }
 
-/** Rows of one column, JSON in bytes, given in batches. */
+/** The result of a running query, whose rows have one BINARY column of JSON. It is read in batches, by one thread. */
 final class PullAnswer(root: PullOperator, run: PullRun) {
   private lazy val rows = root.rows(run)
 
-  /** At most so many rows as lines; none at the end. Throws PullRefused. */
+  /** The next rows, at most `most`, one a line; empty at the end. Throws PullRefused if a limit is exceeded. */
   def next(most: Int): Array[Byte] = {
     val lines = new ByteArrayOutputStream
     var count = 0
@@ -62,5 +62,6 @@ final class PullAnswer(root: PullOperator, run: PullRun) {
     lines.toByteArray
   }
 
+  /** Make the query end at its next check of the deadline; any thread may call it. */
   def close(): Unit = run.close()
 }

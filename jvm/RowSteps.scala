@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.LogicalRDD
 
-/** Rows one after the other; `advance` gives null at the end. */
+/** An iterator over rows for which a subclass defines only `advance`: the next row, null at the end. */
 abstract class RowIterator extends Iterator[InternalRow] {
   private var ahead: InternalRow = _
   private var (known, ended) = (false, false)
@@ -29,12 +29,13 @@ abstract class RowIterator extends Iterator[InternalRow] {
   }
 }
 
-/** The projections and filters between a frame's leaf (Eval.leaf) and the frame, as one function. */
+/** Compiles the projections and filters of a DataFrame over a leaf (Eval.leaf) into a function of one row. */
 object RowSteps {
 
-  /** A row to a row that is valid until the next call, null where a filter leaves it out. Not for two threads at once. */
+  /** Maps a row to a row that is valid until the next call; null if a filter drops it. It is not thread-safe. */
   type Step = InternalRow => InternalRow
 
+  /** The function of a frame. Throws IllegalArgumentException if the plan has another operator than these. */
   def of(frame: DataFrame): Step = steps(SparkInternals.optimized(frame)) match {
     case Nil => identity
     case Seq(only) => only

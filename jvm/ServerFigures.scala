@@ -7,11 +7,14 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-/** The figures of the driver's JVM and of the queries that run, in one JSON text: one call over the gateway. */
+/** The metrics of the driver's JVM and of all running queries as one JSON text, so that Python needs only one call. */
 object ServerFigures {
   private val mapper = new ObjectMapper
 
-  /** {"queries": {"Q": see Counts.json}, "jvm": {"heapUsed": …, "gc": {"G1 Young Generation": {"count", "ms"}}, …}} */
+  /**
+   * {"queries": {"CSAS_BIG_1": Counts.json, …}, "jvm": {"heapUsed": …, "heapCommitted": …, "heapMax": …, "threads": …,
+   * "uptime": …, "gc": {"G1 Young Generation": {"count": …, "ms": …}}}}: heap in bytes, times in ms.
+   */
   def json(): String = {
     val root = mapper.createObjectNode
     root.set[ObjectNode]("queries", Counts.jsonOfAll())

@@ -3,17 +3,19 @@ package org.apache.spark.sql.millstream
 import org.apache.spark.util.Clock
 
 /**
- * A clock that nobody sets, and that all JVMs of a cluster share: the driver's time of day when it first looked, plus
- * the time that has passed since. The driver says when a batch ends and executors compare; with the machines' own
- * clocks a batch would last an hour longer where one of them is set back by an hour, and no time at all where it is
- * ahead. Its times are for spans, and are not shown to anybody.
+ * A monotonic clock that all JVMs of a cluster share: the driver's wall-clock time at its first use, plus the monotonic
+ * time since then. Times are in ms. Setting a machine's clock does not change it.
+ *
+ * The driver decides when a batch ends, and executors compare that time with their clock. With wall clocks a batch
+ * would last an hour longer on an executor whose clock is set back by an hour, and would end at once on one that is
+ * ahead. It is for durations only, not for timestamps that users see.
  */
 object SteadyClock extends Clock {
-  /** The difference to this JVM's nanoTime in ms. An executor asks the driver once. */
+  /** The offset of this clock from this JVM's nanoTime, in ms. An executor requests the driver's time once. */
   private lazy val base: Long = {
     val asked = System.nanoTime
     val time = if (DriverEndpoint.isRemote) DriverEndpoint.ask[Long]("time") else System.currentTimeMillis
-    // The answer is as old as half of the way there and back.
+    // The driver's time is that of the middle of the round trip.
     time - (asked + (System.nanoTime - asked) / 2) / NanosInMs
   }
   private val NanosInMs = 1000000L
@@ -21,6 +23,7 @@ object SteadyClock extends Clock {
   override def getTimeMillis(): Long = base + System.nanoTime / NanosInMs
   override def nanoTime(): Long = System.nanoTime
 
+  /** Sleep until a time of this clock, in ms; returns the time after that. */
   override def waitTillTime(target: Long): Long = {
     Thread.sleep(Math.max(0, target - getTimeMillis()))
     getTimeMillis()

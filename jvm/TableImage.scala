@@ -14,18 +14,21 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A table's rows in memory, decoded, for relational pull queries (tables/images.py feeds them).
+ * The decoded rows of a table in memory, for relational pull queries; tables/images.py applies the table's changes. It
+ * is a multi-version store, so that snapshots cost nothing and are consistent.
  *
- * Rows are appended to pages of bytes and never change; an index finds the last one of a key. A row that is replaced or
- * deleted gets the number of the change that did it, so that a snapshot, which is a number of changes, still has it:
+ * Rows are appended to byte pages and are immutable; an index has the position of each key's current row. A row that is
+ * replaced or deleted is marked with the number of the change that did it. A snapshot is a number of changes: it has
+ * the rows that a later change, or none, has removed.
  *
  *   change       pages                                  a snapshot of 2 changes    of 4 changes
  *   1: a = 1     (a 1, until 3)
  *   2: b = 1     (a 1, until 3) (b 1, until 4)          a = 1, b = 1
  *   3: a = 2     … (a 2)
- *   4: b gone    …                                                                 a = 2
+ *   4: delete b  …                                                                 a = 2
  *
- * Where half of the bytes are of rows that are gone, the others are copied; snapshots go on to read the old pages.
+ * When more than half of the bytes belong to removed rows, the others are copied to new pages; existing snapshots keep
+ * reading the old ones.
  */
 final class TableImage(frame: DataFrame) {
   import TableImage._
@@ -39,14 +42,15 @@ final class TableImage(frame: DataFrame) {
   private var changes = 0L
   private var (total, gone) = (0L, 0L)
 
-  /** Bytes of memory that the rows and their index take. */
+  /** The memory of the rows and their index, in bytes. */
   def bytes: Long = synchronized { total + index.bytes }
+  /** The number of current rows. */
   def rows: Long = synchronized { index.size }
 
   /**
-   * Take over changes, in order: of each the lengths of the record's key, its value (-1: the row is gone) and its
-   * headers' names and values, the window's start and the record's time; then these bytes. A row whose record cannot be
-   * read is gone too.
+   * Apply changes in order. A change is encoded, big-endian, as: window start and record time (8 bytes each, epoch ms),
+   * then length (4 bytes) and bytes of the key, of the value (length -1: a delete), the number of headers (4 bytes),
+   * and for each header length and bytes of name and value. A record that cannot be decoded deletes its row too.
    */
   def apply(batch: Array[Byte]): Unit = synchronized {
     val in = ByteBuffer.wrap(batch)
@@ -64,7 +68,7 @@ final class TableImage(frame: DataFrame) {
     if (gone > Least && gone * 2 > total) compact()
   }
 
-  /** Remove the rows of windows that begin before a time, in epoch ms. */
+  /** Remove the rows of windows that start before a time, in epoch ms. */
   def expire(before: Long): Unit = synchronized {
     changes += 1
     scan(pages, used, changes, (page, at) => {
@@ -77,7 +81,7 @@ final class TableImage(frame: DataFrame) {
     })
   }
 
-  /** The rows as they are now. */
+  /** A snapshot of the current rows. */
   def snapshot(): ImageSnapshot = synchronized { new ImageSnapshot(pages.toArray, used, changes, fields) }
 
   private def remove(key: Array[Byte]): Unit = {
@@ -129,12 +133,14 @@ final class TableImage(frame: DataFrame) {
 }
 
 object TableImage {
+  /** An empty image; `frame` decodes a record (key, value, rowtime, headers, partition, offset) to a row. */
   def of(frame: DataFrame): TableImage = SparkInternals.withCodegen(frame.sparkSession, true) { new TableImage(frame) }
 
   private[millstream] val base: Long = Platform.BYTE_ARRAY_OFFSET
   private val PageSize = 1 << 20
   private val Least = 4L << 20
-  // A row in a page: the change that removed it, its window's start, the sizes of row and key; then row and key.
+  // The layout of a row in a page: the number of the change that removed it (8 bytes), its window's start (8), the
+  // sizes of row and key (4 each), the row, and the key, padded to 8 bytes.
   private[millstream] final val Until = 0
   private[millstream] final val Since = 8
   private[millstream] final val RowSize = 16
@@ -144,7 +150,7 @@ object TableImage {
   private[millstream] def sizeOf(page: Array[Byte], at: Int): Int =
     Header + Platform.getInt(page, base + at + RowSize) + ((Platform.getInt(page, base + at + KeySize) + 7) & ~7)
 
-  /** Visit the rows that are there after so many changes, until `visit` returns false; the last page is `used` long. */
+  /** Visit the rows as of change number `changes` until `visit` returns false; `used` is the last page's length. */
   private[millstream] def scan(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long,
       visit: (Array[Byte], Int) => Boolean): Unit = {
     val cursor = new PageCursor(pages, used, changes)
@@ -169,7 +175,7 @@ object TableImage {
   }
 }
 
-/** Walks the rows of pages that are there after so many changes. */
+/** Iterates over the rows of pages as of change number `changes`; `page` and `at` are the current row's position. */
 private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Array[Byte]], used: Int, changes: Long) {
   import TableImage._
   private var (number, following) = (0, 0)
@@ -179,7 +185,7 @@ private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Ar
   def next(): Boolean = {
     while (number < pages.size) {
       page = pages(number)
-      // Behind the last row of a page that is not full there is one of no size.
+      // A page that is not full has zeros after its last row, so that the next row's size reads as 0.
       val end = if (number == pages.size - 1) used else page.length
       if (following + Header <= end && Platform.getInt(page, base + following + RowSize) > 0) {
         at = following
@@ -194,14 +200,14 @@ private[millstream] final class PageCursor(pages: scala.collection.IndexedSeq[Ar
   }
 }
 
-/** The rows of a table after so many changes. */
+/** The rows of a table as of change number `changes`; it stays valid while the image changes. */
 final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, fields: Int) {
   import TableImage._
 
-  /** The rows; each is valid until the next one. */
+  /** The rows; a row is valid until the next one is requested. */
   def rows: Iterator[InternalRow] = walk((row, _, _) => row)
 
-  /** The rows, each with one column more: the record's key without so many bytes at its end. */
+  /** The rows with one more column: the record's key without its last `cut` bytes. */
   def keyedRows(cut: Int): Iterator[InternalRow] = {
     val (joined, key) = (new JoinedRow, new GenericInternalRow(1))
     walk { (row, page, at) =>
@@ -225,7 +231,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
   }
 }
 
-/** Where the last row of each key is: an open hash table of places, which are page << 32 | offset. */
+/** The position (page << 32 | offset) of each key's current row: a hash table with open addressing (linear probing). */
 private final class KeyIndex {
   import TableImage._
   private var places = Array.fill(1024)(Empty)
@@ -245,7 +251,7 @@ private final class KeyIndex {
     live += 1
   }
 
-  /** The place of a key, which it has no longer; -1 where there is none. */
+  /** Removes a key and returns its position; -1 if the index does not have the key. */
   def remove(key: Array[Byte], pages: ArrayBuffer[Array[Byte]]): Long = {
     var slot = hash(key, 0, key.length)
     while (places(slot) != Empty) {

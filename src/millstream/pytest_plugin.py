@@ -1,6 +1,7 @@
-"""pytest finds SQL test files and case files where it is asked to: `pytest --millstream` (docs/testing.md).
+"""pytest plugin: `pytest --millstream` collects SQL test files and case files (docs/testing.md).
 
-It is loaded into every run of pytest where millstream is installed, so it loads nothing of millstream's before that.
+pytest loads it in every environment in which millstream is installed, so without the option it imports nothing else of
+millstream.
 """
 
 import pytest
@@ -9,7 +10,7 @@ COLLECTION = "millstream.tester.collection"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+    """Declare --millstream and --millstream-exact-messages."""
     group = parser.getgroup("millstream")
     group.addoption("--millstream", action="store_true", help="collect SQL test files (--@test: …) and case files")
     help = "--@expected.message must be in the error word by word"
@@ -17,6 +18,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load what collects and plays the cases, where it is asked for."""
+    """Load the plugin that collects and plays cases, if --millstream is given."""
     if config.getoption("--millstream"):
         config.pluginmanager.import_plugin(COLLECTION)

@@ -1,12 +1,12 @@
-"""`make chaos`, or `python -m chaos` in tests/: raise storms and say what became of the rows.
+"""`make chaos`, or `python -m chaos` in tests/: injects faults under load and reports lost, wrong and repeated rows.
 
 python -m chaos --seed 7 --rounds 25
 python -m chaos --guarantee exactly_once_v2 --fault crash --fault take-over
 python -m chaos --place cluster --rounds 10
 python -m chaos --seed 8 --results storms.jsonl --write
 
-With --results each round is also a line of a file as soon as it is over, and the table is of all rounds in the file:
-a hundred rounds can be raised over several evenings.
+A storm is a series of rounds; each round injects one fault. With --results each round is appended to a file when it
+ends, and the table summarises all rounds in the file, so that a hundred rounds can be run over several evenings.
 """
 
 import argparse
@@ -33,12 +33,12 @@ BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 
 
 def main(words: Sequence[str]) -> int:
-    """0 where nothing was lost, wrong or repeated against the promise, else 1."""
+    """Run the storms that the command line asks for; returns 1 if any round violated its guarantee, else 0."""
     options = _parser().parse_args(words)
     own_disk = disk.possible()
     if own_disk:
         disk.enter()
-    # Servers that live for a minute spend half of it on the JVM's second compiler.
+    # Only the C1 compiler: servers that run for a minute would spend half of it in C2.
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
     rounds: list[Round] = []
 
@@ -61,7 +61,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def report(rounds: Sequence[Round]) -> str:
-    """A table in Markdown: each fault under each guarantee, at each place."""
+    """A Markdown table with a line for each combination of guarantee, place and fault, summed over its rounds."""
     lines = [
         "| guarantee | place | fault | rounds | lost | wrong | repeated | whole again: median | worst |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -78,20 +78,20 @@ def report(rounds: Sequence[Round]) -> str:
 
 
 def _keep(results: Path, round_: Round) -> None:
-    """Append a round to a file of JSON lines."""
+    """Append a round to a file, as one line of JSON."""
     fields = {**asdict(round_), "fault": next(name for name, fault in FAULTS.items() if fault is round_.fault)}
     with open(results, "a") as file:
         file.write(json.dumps(fields) + "\n")
 
 
 def _kept(results: Path) -> list[Round]:
-    """The rounds of such a file."""
+    """The rounds in a file that `_keep` wrote."""
     lines = [json.loads(line) for line in results.read_text().splitlines()]
     return [Round(**{**f, "fault": FAULTS[f["fault"]], "verdict": Verdict(**f["verdict"])}) for f in lines]
 
 
 def _folder(keep: Path | None, name: str) -> AbstractContextManager[Path | str]:
-    """Where a storm's logs and data are: under `keep`, or gone with the storm."""
+    """The folder of a storm's logs and data: a new one under `keep`, or a temporary one. Exits if it exists."""
     if keep is None:
         return tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)
     folder = keep / name

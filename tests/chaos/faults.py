@@ -1,6 +1,6 @@
-"""What the storm does to its world. A fault returns when it is over: what was taken away is there again.
+"""The faults that a storm injects. A fault returns when it is over and what it took away has been restored.
 
-Whether the queries have recovered is not asked here but of what they write (storm.py).
+It does not check that the queries have recovered; storm.py checks their output.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ Act = Callable[[World, random.Random], None]
 
 
 class Need(Enum):
-    """What a fault can be done to; not every storm has it."""
+    """A prerequisite of a fault, which not every storm has."""
 
     NOTHING = "nothing"
     CLUSTER = "a Spark cluster"
@@ -36,7 +36,7 @@ class Need(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`title` as the table has it; `weight`: how often it comes beside the others."""
+    """A fault: its title in the report, the function that injects it, its relative frequency, and its prerequisite."""
 
     title: str
     act: Act
@@ -45,21 +45,21 @@ class Fault:
 
 
 def crash(world: World, _: random.Random) -> None:
-    """The server is killed and started again."""
+    """The server is killed (SIGKILL) and restarted."""
     server = world.server()
     server.kill()
     server.start()
 
 
 def crash_twice(world: World, chance: random.Random) -> None:
-    """The server is killed again a moment after it has come back, before a batch may have ended."""
+    """The server is killed and restarted, and again 0 to 6 s later, possibly before a batch has ended."""
     crash(world, chance)
     time.sleep(chance.uniform(0, 6))
     crash(world, chance)
 
 
 def crash_jvm(world: World, _: random.Random) -> None:
-    """Spark's JVM is killed: the server ends by itself, and is started again as a supervisor would."""
+    """Spark's JVM is killed. The server must exit by itself with an error; it is then restarted."""
     server = world.server()
     for pid in server.java():
         os.kill(pid, signal.SIGKILL)
@@ -69,7 +69,7 @@ def crash_jvm(world: World, _: random.Random) -> None:
 
 
 def stop(world: World, _: random.Random) -> None:
-    """SIGTERM, and started again."""
+    """The server gets SIGTERM, must exit with 0, and is restarted."""
     server = world.server()
     code = server.stop()
     assert code == 0, f"a server that is asked to end ends with {code}"
@@ -77,7 +77,7 @@ def stop(world: World, _: random.Random) -> None:
 
 
 def freeze(world: World, chance: random.Random) -> None:
-    """The server is frozen for longer than its lease may last, and thawed."""
+    """The server is stopped (SIGSTOP) for longer than its lease lasts, and resumed."""
     server = world.server()
     server.signal(signal.SIGSTOP)
     time.sleep(chance.uniform(8, 20))
@@ -85,7 +85,7 @@ def freeze(world: World, chance: random.Random) -> None:
 
 
 def take_over(world: World, chance: random.Random) -> None:
-    """A second server comes, the first is frozen until the second leads; it is thawed, and the second leaves."""
+    """A second server is started, the first is stopped until the second leads and then resumed; the second exits."""
     first, second = world.server(), world.start_second()
     first.signal(signal.SIGSTOP)
     time.sleep(chance.uniform(12, 25))
@@ -95,7 +95,7 @@ def take_over(world: World, chance: random.Random) -> None:
 
 
 def hand_over(world: World, chance: random.Random) -> None:
-    """A second server comes, and the first is killed; from now on the second is the server."""
+    """A second server is started and the first is killed; the second takes over for the following rounds."""
     first, _ = world.server(), world.start_second()
     time.sleep(chance.uniform(0, 5))
     first.kill()
@@ -110,21 +110,21 @@ def pause(world: World, chance: random.Random) -> None:
 
 
 def replace(world: World, chance: random.Random) -> None:
-    """A filter and a count are replaced by others that say the same of all inputs."""
+    """A filter and a count are replaced (CREATE OR REPLACE) by equivalent queries."""
     for statement in REPLACEMENTS:
         world.server().ksql(statement.format(chance.randrange(1, 1_000_000)))
         time.sleep(chance.uniform(0, 2))
 
 
 def set_tasks(world: World, chance: random.Random) -> None:
-    """The states of a count and of a stream-stream join are moved to another number of tasks."""
+    """The state of a count and of a stream-stream join is repartitioned to a random number of tasks."""
     for sink in ("TOTAL", "PAIRS"):
         (id,) = (id for id in world.queries() if id.split("_", 1)[1].startswith(f"{sink}_"))
         world.server().ksql(f"ALTER QUERY {id} SET TASKS {chance.randint(1, 4)};")
 
 
 def crash_set_tasks(world: World, chance: random.Random) -> None:
-    """The same, and the server is killed meanwhile."""
+    """The server is killed during such a repartitioning, and restarted."""
     server = world.server()
     killer = threading.Timer(chance.uniform(0.2, 6), server.kill)
     killer.start()
@@ -135,14 +135,14 @@ def crash_set_tasks(world: World, chance: random.Random) -> None:
 
 
 def crash_broker(world: World, chance: random.Random) -> None:
-    """The broker is killed, and started again after a while."""
+    """The broker is killed, and restarted after 0 to 15 s."""
     world.kill_broker()
     time.sleep(chance.uniform(0, 15))
     world.broker.start()
 
 
 def outage(world: World, chance: random.Random) -> None:
-    """The broker is away for a minute. The server stays, and each statement that it accepts meanwhile takes effect."""
+    """The broker is down for a minute. The server must keep running, and no accepted statement may be lost."""
     server, accepted = world.server(), list[str]()
 
     def declare(moment: str) -> None:
@@ -167,7 +167,7 @@ def outage(world: World, chance: random.Random) -> None:
 
 
 def freeze_broker(world: World, chance: random.Random) -> None:
-    """The broker does not answer for a while."""
+    """The broker is stopped (SIGSTOP) for 3 to 15 s."""
     world.broker.signal(signal.SIGSTOP)
     time.sleep(chance.uniform(3, 15))
     world.broker.signal(signal.SIGCONT)
@@ -179,7 +179,7 @@ def crash_executor(world: World, chance: random.Random) -> None:
 
 
 def freeze_executor(world: World, chance: random.Random) -> None:
-    """One of the cluster's executors is frozen for longer than the lease may last."""
+    """One of the cluster's executors is stopped (SIGSTOP) for longer than the lease lasts."""
     pid = _executor(world, chance)
     os.kill(pid, signal.SIGSTOP)
     time.sleep(chance.uniform(8, 20))
@@ -187,7 +187,7 @@ def freeze_executor(world: World, chance: random.Random) -> None:
 
 
 def crash_worker(world: World, chance: random.Random) -> None:
-    """One of the cluster's machines is lost, and another one comes after a while."""
+    """One of the cluster's workers and its executor are killed; another worker is started after 0 to 15 s."""
     assert world.cluster is not None
     worker = chance.choice(world.cluster.workers)
     os.killpg(worker.group, signal.SIGKILL)
@@ -196,7 +196,7 @@ def crash_worker(world: World, chance: random.Random) -> None:
 
 
 def _executor(world: World, chance: random.Random) -> int:
-    """The process of one of the executors, once there is one."""
+    """The process id of a random executor; waits until there is one."""
     assert world.cluster is not None
     cluster = world.cluster
     wait_for(lambda: executors(cluster), "an executor", world.patience)
@@ -204,7 +204,7 @@ def _executor(world: World, chance: random.Random) -> int:
 
 
 def crash_registry(world: World, chance: random.Random) -> None:
-    """The schema registry is killed, and the server while it is away; then both are started again."""
+    """The schema registry is killed, the server is killed and restarted meanwhile, then the registry is restarted."""
     world.registry.kill()
     server = world.server()
     server.kill()
@@ -214,7 +214,7 @@ def crash_registry(world: World, chance: random.Random) -> None:
 
 
 def freeze_registry(world: World, chance: random.Random) -> None:
-    """The schema registry does not answer for a while; meanwhile every query is paused and resumed."""
+    """The schema registry is stopped (SIGSTOP) for some seconds, in which every query is paused and resumed."""
     world.registry.signal(signal.SIGSTOP)
     pause(world, chance)
     time.sleep(chance.uniform(3, 15))
@@ -222,14 +222,14 @@ def freeze_registry(world: World, chance: random.Random) -> None:
 
 
 def fill_disk(world: World, chance: random.Random) -> None:
-    """The disk of the checkpoints is full for a while; what is deleted meanwhile makes no room."""
+    """The checkpoints' disk is full for 5 to 25 s; space that is freed meanwhile is filled at once."""
     ballast = world.data / "ballast"
     until = time.monotonic() + chance.uniform(5, 25)
     with open(ballast, "wb") as file:
         while time.monotonic() < until:
             disk = os.statvfs(world.data)
             room = disk.f_bavail * disk.f_frsize
-            # Others write meanwhile: there may be less room than was said.
+            # Other processes write too, so there may be less room than statvfs reported.
             with contextlib.suppress(OSError):
                 os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), max(1, room))
             time.sleep(0.01)
@@ -237,14 +237,14 @@ def fill_disk(world: World, chance: random.Random) -> None:
 
 
 def set_clock(world: World, chance: random.Random) -> None:
-    """The servers' clock is set an hour forward or back, and right again after a while."""
+    """The servers' clock is set an hour forward or back, and corrected after 5 to 25 s."""
     world.set_clock(chance.choice([-3600, 3600]))
     time.sleep(chance.uniform(5, 25))
     world.set_clock(0)
 
 
 def add_partition(world: World, _: random.Random) -> None:
-    """An input gets a partition more; keys change places."""
+    """A partition is added to an input topic, so that keys move to other partitions."""
     count = world.kafka.topics()["LEFT"]
     if count < MOST_PARTITIONS:
         admin = world.kafka.admin
@@ -252,7 +252,7 @@ def add_partition(world: World, _: random.Random) -> None:
 
 
 def remake_topic(world: World, _: random.Random) -> None:
-    """Another query's topic is deleted and created again: that query fails with that reason, the others go on."""
+    """The input topic of an additional query is deleted and created again: only that query may fail."""
     kafka, server = world.kafka, world.server()
     topic = kafka.create_topic(kafka.unique("gone"))
     stream, copy = (topic.replace("-", "_").upper() + end for end in ("", "_COPY"))

@@ -1,4 +1,4 @@
-"""The storm's inputs: records 0, 1, 2, … into both topics, at a steady rate, through every outage."""
+"""Writes the storm's inputs: records 0, 1, 2, … to both topics, at a constant rate, during all faults."""
 
 import json
 import threading
@@ -13,13 +13,13 @@ TICK = 0.02
 
 
 class Load:
-    """Writes `rate` inputs a second while it is on; `written` says how many there are, all acknowledged once off."""
+    """Writes `rate` inputs a second between `resume` and `pause`; `written` is the number of inputs so far."""
 
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.written = 0
         self._each = max(1, round(rate * TICK))
         self._on, self._closed, self._failures = threading.Event(), threading.Event(), list[str]()
-        # Order and no repeats through a broker's death; a record is tried for as long as an outage may last.
+        # Idempotent, so that retries keep the order and write no duplicates; the timeout exceeds the longest outage.
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -33,7 +33,7 @@ class Load:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def begin(self) -> None:
-        """Give each key its name, and start the thread; it writes nothing before `resume`."""
+        """Write the table of names, and start the thread, which writes inputs only after `resume`."""
         for number in range(KEYS):
             name = {"NAME": f"name of {key_of(number)}"}
             self._send("NAMES", key_of(number), name, 1)
@@ -41,23 +41,23 @@ class Load:
         self._thread.start()
 
     def resume(self) -> None:
-        """Write from now on."""
+        """Start or continue writing."""
         self._on.set()
 
     def hold(self) -> None:
-        """Write no more, and return when the broker has all inputs that it has been sent.
+        """Stop writing, and wait until the broker has acknowledged all inputs.
 
-        A broker must be killed while it is held: of a record that the broker had not acknowledged the producer may
-        write a second copy when the broker is there again, although it is idempotent (seen with librdkafka 2.16).
+        The broker must only be killed in this state: otherwise the producer may, although it is idempotent, write an
+        unacknowledged record twice after the broker's restart (observed with librdkafka 2.16).
         """
         self._on.clear()
         time.sleep(3 * TICK)
         self._flush()
 
     def pause(self) -> int:
-        """Write no more, and return how many inputs there are once the broker has them all.
+        """Stop writing, and return the number of inputs once the topics have them all.
 
-        A broker that is killed can lose a record that it has acknowledged: those are written again.
+        A broker that is killed can lose acknowledged records; these are written again.
         """
         self.hold()
         for topic, number in self._log.missing(self.written):
@@ -107,7 +107,7 @@ class Load:
 
 
 class InputLog:
-    """What stands in the input topics."""
+    """Reads the input topics, to find inputs that the broker lost."""
 
     def __init__(self, bootstrap: str) -> None:
         self._seen: dict[str, set[int]] = {"LEFT": set(), "RIGHT": set()}
@@ -116,12 +116,12 @@ class InputLog:
         self._places: dict[tuple[str, int], int] = {}
 
     def missing(self, n: int) -> list[tuple[str, int]]:
-        """Topic and number of each input below n that is not there."""
+        """Topic and number of each input below n that is not in its topic. Raises AssertionError for a duplicate."""
         self._read()
         return [(topic, v) for topic, seen in self._seen.items() for v in sorted(set(range(n)) - seen)]
 
     def _read(self) -> None:
-        """Read both topics to their ends, as they are now."""
+        """Read both topics up to their current end offsets."""
         ends = self._ends()
         self._consumer.assign([TopicPartition(*place, self._places.get(place, 0)) for place in ends])
         while any(self._places.get(place, 0) < end for place, end in ends.items()):

@@ -1,7 +1,7 @@
-"""The storm's queries: how each is declared, and what it must have written once its inputs are numbers 0 to n - 1.
+"""The storm's queries, and the output that each must have written for the inputs 0 to n - 1.
 
-Example. Input number 7 is the record k7 → {"V": 7, "ID": "7"} of the topic LEFT, and 7 → {"W": 14} of RIGHT. Of it the
-stream COPY has (7,), the table TOTAL has k7 → (1, 7) after it, and PAIRS has (7, 14).
+Example: input 7 is the record k7 → {"V": 7, "ID": "7"} in the topic LEFT and 7 → {"W": 14} in RIGHT. Its outputs are
+the row (k7, 7) of the stream COPY, the row k7 → (1, 7) of the table TOTAL, and the row (7, 7, 14) of the join PAIRS.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 KEYS = 50
-# A record's event time: so many milliseconds behind that of the one before, from BASE on.
+# The timestamp of input v is BASE + v * STEP_MS, in epoch ms.
 BASE, STEP_MS = 1_700_000_000_000, 10
 WINDOW_MS = 5_000
 Json = Mapping[str, Any]
@@ -23,7 +23,7 @@ CREATE TABLE names (k STRING PRIMARY KEY, name STRING) WITH (kafka_topic='NAMES'
 """
 
 
-# Other SQL for two of the shapes below, whatever number stands in it; no input is negative.
+# SQL that is equivalent to that of two of the shapes below for any number in {}, since no input is negative.
 REPLACEMENTS = (
     "CREATE OR REPLACE STREAM copy AS SELECT k, v FROM lefts WHERE v % 3 <> 0 AND v > -{} EMIT CHANGES;",
     "CREATE OR REPLACE TABLE total AS SELECT k, COUNT(*) AS n, SUM(v) AS s FROM lefts WHERE v > -{} GROUP BY k "
@@ -33,7 +33,7 @@ REPLACEMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class StreamShape:
-    """A stream: `row` reads an output, `expected` are all rows of n inputs."""
+    """A query that writes a stream: `row` converts an output record, `expected` is the set of all rows for n inputs."""
 
     name: str
     sql: str
@@ -43,10 +43,10 @@ class StreamShape:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """A table: `key` and `row` read an output, `expected` is the last row of each key after n inputs.
+    """A query that writes a table: `key` and `row` convert an output record, `expected` is the last row of each key.
 
-    `chained`: it counts the rows of another query's stream, so a repeated row of that one is counted twice.
-    `windowed`: eight bytes with the window's start follow the key.
+    `chained`: it aggregates another query's stream, so that a row which that query repeats is counted twice.
+    `windowed`: the record's key ends with eight bytes of the window's start.
     """
 
     name: str
@@ -62,7 +62,7 @@ Shape = StreamShape | TableShape
 
 
 def key_of(number: int) -> str:
-    """The key of an input of LEFT."""
+    """The key of input `number` in the topic LEFT."""
     return f"k{number % KEYS}"
 
 

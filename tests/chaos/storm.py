@@ -1,6 +1,6 @@
-"""One storm: so many rounds of load, a fault, and a comparison of all that was written with what should have been.
+"""Runs a storm: rounds of load, one fault, and a comparison of the actual with the expected output.
 
-A round, as its line says it (see `Round.line`):
+The output line of a round (`Round.line`):
 
     round 3/25  exactly_once_v2  kill -9 of the server: 9,120 inputs, 0 lost, 0 wrong, 0 repeated, whole after 4.1 s
 """
@@ -28,10 +28,11 @@ EXACTLY_ONCE = "exactly_once_v2"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done: `seed` chooses the faults, `guarantee` is processing.guarantee, `rate` inputs a second.
+    """The parameters of a storm.
 
-    `cluster`: on two Spark workers. `disk`: on a disk that only this storm has (see `small_disk`). `patience`: seconds
-    that the outputs may take to be whole after a fault.
+    `seed` determines the faults and their timing, `rounds` is their number, `guarantee` the processing.guarantee,
+    `faults` names the faults to choose from, `rate` is in inputs a second. `cluster`: on two Spark workers. `disk`:
+    checkpoints are on a disk of their own (disk.small_disk). `patience`: the longest wait in s for complete outputs.
     """
 
     seed: int
@@ -45,22 +46,22 @@ class Plan:
 
     @property
     def place(self) -> str:
-        """Where the queries run, as the table has it."""
+        """Where the queries run, as in the report: "cluster" or "local"."""
         return "cluster" if self.cluster else "local"
 
     @property
     def isolation(self) -> str:
-        """The isolation.level of those who read the outputs."""
+        """The isolation.level of the consumers that read the outputs."""
         return "read_committed" if self.guarantee == EXACTLY_ONCE else "read_uncommitted"
 
     @property
     def clock(self) -> bool:
-        """Whether the servers have a clock that can be set: only where asked for, since each look at it costs."""
+        """Whether the servers run with libfaketime; only for its fault, since it slows down reading the clock."""
         return "set-clock" in self.faults and clock_library() is not None
 
     @property
     def possible(self) -> dict[str, Fault]:
-        """Those of the faults that this storm has what they need for."""
+        """The faults whose prerequisites this storm has, by name."""
         has = {Need.NOTHING: True, Need.CLUSTER: self.cluster, Need.DISK: self.disk, Need.CLOCK: self.clock}
         return {name: FAULTS[name] for name in self.faults if has[FAULTS[name].needs]}
 
@@ -75,7 +76,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What became of a round; `seconds` from the fault's end until the outputs were whole."""
+    """The result of a round; `seconds` is the time from the fault's end until the outputs were complete.
+
+    `worst` names the sinks with lost, wrong or repeated rows.
+    """
 
     fault: Fault
     guarantee: str
@@ -87,12 +91,12 @@ class Round:
 
     @property
     def failed(self) -> bool:
-        """Whether something is lost or wrong, or there again where that was promised not to be."""
+        """Whether rows are lost or wrong, or, with exactly_once_v2, repeated."""
         exactly = self.guarantee == EXACTLY_ONCE
         return bool(self.verdict.lost or self.verdict.wrong or (exactly and self.verdict.repeated))
 
     def line(self) -> str:
-        """The round in a line, without its number."""
+        """The round as one line of text, without its number."""
         verdict = self.verdict
         where = f" ({self.worst})" if self.failed else ""
         return (
@@ -102,9 +106,10 @@ class Round:
 
 
 def run(plan: Plan, folder: Path, ended: Callable[[int, Round], None]) -> list[Round]:
-    """Raise the storm in a world of its own under `folder`; what each round came to. `ended` gets each with its number.
+    """Run a storm with its own broker, registry and servers, whose files are in `folder`; returns its rounds.
 
-    Raises AssertionError where a process does not come back.
+    `ended` is called after each round with its number (from 1) and result. Raises AssertionError if a process does not
+    recover.
     """
     chance = random.Random(plan.seed)
     with ExitStack() as running:
@@ -159,7 +164,7 @@ def _round(
     over = time.monotonic()
     inputs = load.pause()
     seconds = _until_whole(plan, outputs, inputs, over)
-    # Whoever writes a row again does so about now.
+    # Repeated rows are written about now.
     time.sleep(2)
     outputs.read(0.5)
     verdicts = outputs.verdicts(inputs, plan.guarantee == EXACTLY_ONCE)
@@ -178,7 +183,7 @@ def _round(
 
 
 def _until_whole(plan: Plan, outputs: Outputs, inputs: int, over: float) -> float:
-    """Seconds from `over` until nothing is missing any more, or until patience is at its end."""
+    """The seconds from `over` (monotonic) until no output is missing, or until `plan.patience` has passed."""
     while True:
         outputs.read(0.2)
         seconds = time.monotonic() - over

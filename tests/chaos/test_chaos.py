@@ -1,4 +1,4 @@
-"""A short storm, and that a storm would see what is amiss."""
+"""Runs a short storm, and tests that a storm detects lost, wrong and repeated rows."""
 
 from pathlib import Path
 

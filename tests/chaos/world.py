@@ -1,4 +1,4 @@
-"""What the storm rages over: a broker, a schema registry, one or two servers of one service, their disk and clock."""
+"""The system under test: a broker, a schema registry, one or two servers of one service id, their disk and clock."""
 
 import tempfile
 from collections.abc import Mapping
@@ -18,10 +18,11 @@ SERVICE = "chaos_"
 
 @dataclass(slots=True)
 class World:
-    """The processes; `settings` are the servers' own, `patience` the seconds that anything may take.
+    """The processes of a storm.
 
-    The queries run on `cluster`, in the servers' own JVMs where it is None. `clock`: the file that sets the servers'
-    clock, None where they have the machine's.
+    `settings` are the servers' settings, `patience` is the timeout in seconds of every wait. The queries run on
+    `cluster`, or in the servers' JVMs if it is None. `clock` is the file that sets the servers' clock, None if they use
+    the machine's.
     """
 
     broker: BrokerProcess
@@ -36,22 +37,22 @@ class World:
 
     @property
     def kafka(self) -> BrokerClient:
-        """A client of the broker."""
+        """A new client of the broker."""
         return BrokerClient(self.broker.bootstrap)
 
     def server(self) -> ServerProcess:
-        """A server that runs; beside another, whichever it is."""
+        """A running server; if two run, any of them."""
         return next(server for server in self.servers.values() if server.running)
 
     def start_server(self, name: str) -> ServerProcess:
-        """Start a server, or start it again; it takes up the queries that there are if no other has them."""
+        """Start or restart the server `name`; it runs the queries if no other server leads."""
         server = self.servers.get(name) or self._server(name)
         server.start()
         self.servers[name] = server
         return server
 
     def start_second(self) -> ServerProcess:
-        """Start another server beside the one that runs."""
+        """Start a second server beside the running one."""
         return self.start_server("two" if self.server() is self.servers.get("one") else "one")
 
     def queries(self) -> dict[str, str]:
@@ -65,13 +66,13 @@ class World:
         return self.folder / "data"
 
     def kill_broker(self) -> None:
-        """Kill the broker; what is to be written from now on waits for it."""
+        """Kill the broker while no input is in flight (see Load.hold); inputs then wait for its return."""
         self.load.hold()
         self.broker.kill()
         self.load.resume()
 
     def set_clock(self, seconds: float) -> None:
-        """Set the servers' clock to the machine's plus `seconds`; at once, as a person would set it."""
+        """Set the servers' clock to the machine's plus `seconds`, in one step (the file is replaced atomically)."""
         assert self.clock is not None
         beside = self.clock.with_suffix(".new")
         beside.write_text(f"{seconds:+.0f}\n")
@@ -84,21 +85,21 @@ class World:
         return server
 
     def close(self) -> None:
-        """End the servers as a crash would."""
+        """Kill the servers."""
         for server in self.servers.values():
             server.kill()
 
 
 def clock_library() -> Path | None:
-    """The libfaketime of this machine (Debian: apt-get install libfaketime); None where it is not installed."""
+    """The path of libfaketime on this machine (Debian: apt-get install libfaketime); None if it is not installed."""
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
 def clocked_java(clock: Path) -> dict[str, str]:
-    """Variables by which a server's JVM has the clock that the file sets; clocks that measure spans stay as they are.
+    """Environment variables that make a server's JVM use the wall clock set in the file `clock`; monotonic clocks stay.
 
-    They name a Java that starts the machine's with libfaketime: Python itself cannot sleep with that library. It is
-    always the same file, since an archive of classes is kept for each Java.
+    JAVA_HOME points to a script that starts the machine's Java with libfaketime, because Python cannot sleep with that
+    library. The script's path is constant, since a class archive is cached for each Java.
     """
     home = Path(tempfile.gettempdir()) / "millstream-clocked-java"
     program, text = home / "bin" / "java", f'#!/bin/sh\nLD_PRELOAD={clock_library()} exec {java()} "$@"\n'
@@ -111,6 +112,6 @@ def clocked_java(clock: Path) -> dict[str, str]:
         "FAKETIME_TIMESTAMP_FILE": str(clock),
         "FAKETIME_CACHE_DURATION": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        # Else the waits of a JVM end at once, and it spins.
+        # Otherwise timed waits of the JVM return at once, and it spins.
         "FAKETIME_FORCE_MONOTONIC_FIX": "0",
     }

@@ -1,4 +1,4 @@
-"""What `millstream doctor` looks at: each check asks one thing of the machine, or of what a server's settings name."""
+"""The checks of `millstream doctor`: each tests one aspect of the machine, or one service that the settings name."""
 
 import os
 import re
@@ -26,13 +26,13 @@ from millstream.services.ports import is_free
 OLDEST_PYTHON = (3, 11)
 LISTENERS, BOOTSTRAP, DATA, SERVICE = "listeners", "bootstrap.servers", "millstream.data.dir", "ksql.service.id"
 GIB = 2**30
-# Seconds by which a clock may be wrong: the times of windows and leases are compared between machines.
+# The clock difference that is allowed, in seconds: timestamps of windows and leases are compared between machines.
 TOLERANCE = 1.0
 SECONDS = 5.0
 
 
 class CheckOutcome(Enum):
-    """How a check went; the value is how a line shows it."""
+    """The outcome of a check; the value is its text in the output."""
 
     WELL = "well"
     NOT_WELL = "not well"
@@ -41,7 +41,7 @@ class CheckOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check came to: the fact, and what to do about it."""
+    """The result of a check: its outcome, what was found, and what to do about it ("" if nothing)."""
 
     outcome: CheckOutcome
     fact: str
@@ -50,7 +50,11 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is checked: a server's settings (with their defaults), the free disk it needs in GiB, and the clock."""
+    """The input of the checks.
+
+    `settings` are a server's settings including defaults, `free_gib` is the disk space it needs, `clock` returns the
+    time in seconds since the epoch.
+    """
 
     settings: Mapping[str, str]
     free_gib: float = 2.0
@@ -58,7 +62,7 @@ class Surroundings:
 
     @property
     def folder(self) -> Path | None:
-        """Where checkpoints are, None where that is no folder of this machine."""
+        """The local folder of the checkpoints; None if the data directory is a remote URL (HDFS, S3)."""
         place = urlsplit(self.settings[DATA])
         if place.scheme in ("", "file"):
             return Path(unquote(place.path)).expanduser()
@@ -77,7 +81,7 @@ def python(_: Surroundings) -> CheckResult:
 
 
 def java_runtime(_: Surroundings) -> CheckResult:
-    """Whether there is a Java, and it is new enough."""
+    """Whether Java is installed, and new enough."""
     java.java.cache_clear()
     try:
         command = java.java()
@@ -87,7 +91,7 @@ def java_runtime(_: Surroundings) -> CheckResult:
 
 
 def spark(_: Surroundings) -> CheckResult:
-    """Whether the Spark is the one that millstream is made for: it uses parts that others have not."""
+    """Whether Spark has exactly the required version: millstream uses internals that differ between versions."""
     needed = next((m[1] for text in metadata.requires("millstream") or () if (m := _PYSPARK.match(text))), "")
     try:
         version = metadata.version("pyspark")
@@ -102,7 +106,7 @@ _PYSPARK = re.compile(r"pyspark\s*\(?==([\w.]+)")
 
 
 def broker(around: Surroundings) -> CheckResult:
-    """Whether Kafka answers."""
+    """Whether the Kafka cluster responds."""
     bootstrap = around.settings[BOOTSTRAP]
     if not bootstrap:
         return _not_well("no broker is named", f"--bootstrap-servers HOST:9092, or set {BOOTSTRAP}")
@@ -117,7 +121,7 @@ def broker(around: Surroundings) -> CheckResult:
 
 
 def registry(around: Surroundings) -> CheckResult:
-    """Whether the schema registry answers, where there is one."""
+    """Whether the schema registry responds, if one is configured."""
     place = access(around.settings)
     if place is None:
         return _well("none: AVRO, PROTOBUF and JSON_SR need one (ksql.schema.registry.url)")
@@ -133,7 +137,7 @@ def registry(around: Surroundings) -> CheckResult:
 
 
 def checkpoints(around: Surroundings) -> CheckResult:
-    """Whether checkpoints can be written, renamed and read."""
+    """Whether files in the checkpoint folder can be written, renamed and read."""
     folder = around.folder
     if folder is None:
         return CheckResult(
@@ -156,7 +160,7 @@ def checkpoints(around: Surroundings) -> CheckResult:
 
 
 def disk(around: Surroundings) -> CheckResult:
-    """Whether there is room for checkpoints, and for Spark's temporary files."""
+    """Whether there is enough free disk space for checkpoints and for Spark's temporary files."""
     folders = [f for f in (around.folder, Path(os.environ.get("TMPDIR", "/tmp"))) if f is not None]
     free = {folder: shutil.disk_usage(_existing(folder)).free / GIB for folder in folders}
     least = min(free, key=lambda folder: free[folder])
@@ -169,7 +173,7 @@ def disk(around: Surroundings) -> CheckResult:
 
 
 def clock(around: Surroundings) -> CheckResult:
-    """Whether this machine's clock is the broker's: it stamps a record, in a topic that is made for that."""
+    """Whether this machine's clock agrees with the broker's, which timestamps a record in a temporary topic."""
     if not around.settings[BOOTSTRAP]:
         return CheckResult(CheckOutcome.NOT_CHECKED, "no broker to compare clocks with")
     try:
@@ -189,11 +193,14 @@ def clock(around: Surroundings) -> CheckResult:
 
 
 def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, float]:
-    """Our time before a record is written, the broker's when it appends it, and ours when it is acknowledged."""
+    """Three times in epoch seconds: ours before a write, the broker's of the append, ours after the acknowledgement.
+
+    Raises KafkaException.
+    """
     topic = f"{around.settings[SERVICE]}doctor_{uuid4().hex[:8]}"
     kafka.create(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
     try:
-        # The first record opens the connection; it is the second that is timed.
+        # The first record opens the connection, so that only the second one is timed.
         kafka.write(topic, None, b"")
         before = around.clock()
         offset = kafka.write(topic, None, b"")
@@ -207,7 +214,7 @@ def _stamped(kafka: KafkaClient, around: Surroundings) -> tuple[float, float, fl
 
 
 def port(around: Surroundings) -> CheckResult:
-    """Whether the server could listen at its port, or listens there already."""
+    """Whether the server's port is free, or a millstream server listens there already."""
     try:
         host, number = address_of(around.settings[LISTENERS])
         if not number or is_free(host, number):
@@ -233,7 +240,7 @@ def _is_server(host: str, number: int) -> bool:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or its nearest ancestor that exists."""
     return folder if folder.exists() else _existing(folder.absolute().parent)
 
 
@@ -249,7 +256,7 @@ def _not_well(fact: str, remedy: str) -> CheckResult:
     return CheckResult(CheckOutcome.NOT_WELL, fact, remedy)
 
 
-# In this order: what comes later may need what comes before.
+# In this order, because later checks may depend on what earlier ones test.
 CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
     ("Python", python),
     ("Java", java_runtime),
@@ -264,6 +271,6 @@ CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
 
 
 def examined(around: Surroundings) -> Iterator[tuple[str, CheckResult]]:
-    """Each check's name and result, as they are done."""
+    """Run the checks one by one; yields each check's name and result when it is done."""
     for name, check in CHECKS:
         yield name, check(around)

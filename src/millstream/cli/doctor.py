@@ -1,4 +1,4 @@
-"""`millstream doctor`: whether this machine, and what a server's settings name, are fit for a server."""
+"""`millstream doctor`: checks that this machine, and the services that the settings name, are fit for a server."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ examples:
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command and its options to the command line's parser."""
     parser = subparsers.add_parser("doctor", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     server.add_options(parser)
     help = "how much disk must be free (default 2)"
@@ -32,7 +32,10 @@ def add(subparsers: "Subparsers") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check all; 0 if nothing is not well, 1 if something is. Raises SetupError where the settings are wrong."""
+    """Run all checks and print their results; returns 1 if any check failed, else 0.
+
+    Raises SetupError if a setting is not valid.
+    """
     try:
         settings = effective(checked(server.properties(args)))
     except SettingRefused as error:

@@ -1,4 +1,4 @@
-"""`millstream migrations`: versioned files of statements for a server, with the verbs of ksqlDB's ksql-migrations."""
+"""`millstream migrations`: applies versioned files of statements to a server, with the verbs of ksql-migrations."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ from millstream.migrations.project import (
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-# How long a statement may take: a query's start waits for the tables that it joins.
+# The timeout of a statement in seconds; it is long because a query's start waits until the tables it joins are read.
 SECONDS = 300.0
 ABOUT = """\
 Keeps the statements that make a server's streams, tables and queries in numbered files, and applies those that are
@@ -50,7 +50,7 @@ examples:
 
 
 def add(subparsers: "Subparsers") -> None:
-    """Declare the command."""
+    """Add the command, its verbs and their options to the command line's parser."""
     parser = subparsers.add_parser("migrations", description=ABOUT, epilog=EXAMPLES, formatter_class=formatter)
     help = f"the project's configuration (default {CONFIG_FILE} here)"
     parser.add_argument("-c", "--config-file", type=Path, default=Path(CONFIG_FILE), metavar="FILE", help=help)
@@ -94,7 +94,7 @@ def _defined(text: str) -> tuple[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the verb; 0 if all went well, 1 if not."""
+    """Execute the verb; returns 0, or 1 after printing the error if it fails."""
     try:
         if args.verb == "new-project":
             new_project(args.folder, args.url)
@@ -137,7 +137,7 @@ def _on_project(args: argparse.Namespace, config: MigrationConfig) -> int:
 
 @contextmanager
 def _connected(config: MigrationConfig) -> Iterator[Connection]:
-    """A connection to the project's server. Raises MigrationError where that cannot be."""
+    """A connection to the project's server. Raises MigrationError if it cannot be opened."""
     try:
         connection = connect(
             str(config.get(URL)),
@@ -172,7 +172,7 @@ def _apply(
 
 
 def _info(config: MigrationConfig, metadata: MigrationMetadata) -> None:
-    """Show each version that has a file."""
+    """Print a table of the versions that have a file, with their states."""
     print(f"current version: {metadata.last_migrated()}")
     table = Table("Version", "Name", "State", "Previous", "Started on", "Completed on", "Error", box=None)
     for file in files(config):
@@ -187,7 +187,7 @@ def _info(config: MigrationConfig, metadata: MigrationMetadata) -> None:
 
 
 def _time(text: str) -> str:
-    """Epoch ms as a time of day in UTC; what is none as it is."""
+    """Epoch ms (as text) as a date and time in UTC; "N/A" for any other text."""
     if not text.isdecimal():
         return "N/A"
     return datetime.fromtimestamp(int(text) / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -107,11 +107,17 @@ class Engine(Protocol):
         ...
 
     def observe(self, missing_right: MissingRight) -> Entity:
-        """The server, the sources and the queries that one may read, with their figures; see observation.py."""
+        """The server, its sources and its queries with their figures, in the form that engine/observation.py shows.
+
+        Sources and queries for which `missing_right` reports a missing right are left out.
+        """
         ...
 
     def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
-        """The last records of a topic, at most `count`; see recent.py. Raises RequestFailed."""
+        """The last records of a topic, at most `count`, oldest first, in the form that engine/recent.py shows.
+
+        Raises RequestFailed if a right is missing, the topic does not exist, or Kafka does not answer.
+        """
         ...
 
     def fatal(self) -> str:

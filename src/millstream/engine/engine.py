@@ -120,11 +120,14 @@ class MillstreamEngine:
         return {"isHealthy": healthy, "details": details, "serverState": "READY" if healthy else "ERROR"}
 
     def observe(self, missing_right: MissingRight) -> Entity:
-        """See api.Engine."""
+        """The server, its sources and its queries with their figures, as far as the user may read them."""
         return self._observer.observe(missing_right)
 
     def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
-        """See api.Engine."""
+        """The last records of a topic, at most `count`, oldest first.
+
+        Raises RequestFailed if the user may not PRINT the topic, it does not exist, or Kafka does not answer.
+        """
         context, printed = self._context, tree.Print(topic, limit=count)
         missing = missing_right(printed, self.catalog)
         if missing:

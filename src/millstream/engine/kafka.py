@@ -188,9 +188,9 @@ class KafkaClient:
         return {place.partition: end.offset for place, end in ends.items()}
 
     def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, Offsets]:
-        """As `ends_now`, of those topics that are there, in two requests; waits for each no longer than that.
+        """The end offsets by partition of several topics, in two requests; topics that do not exist are left out.
 
-        Raises KafkaException where Kafka does not answer.
+        `seconds` is the timeout of each request. Raises KafkaException if Kafka does not answer.
         """
         names = sorted(topics)
         if not names:

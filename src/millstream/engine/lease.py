@@ -106,12 +106,15 @@ class Lease:
         return self._carried_out
 
     def commit(self, position: int) -> None:
-        """Commit that the commands before `position` were executed; the next leader may repeat the last ones."""
+        """Record that the commands before `position` were executed; it is committed with the next extension.
+
+        The next leader may therefore repeat the last commands.
+        """
         self._position = max(position, self._position)
 
     def close(self) -> None:
-        """Leave. (A static member stays in the group until its timeout: after a restart it gets the lease back at
-        once.)"""
+        """Stop the loop and close the consumer. A static member stays in the group until its session times out, so that
+        a server that is restarted before that gets the lease back at once."""
         self.loop.stop()
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What can be seen of a server at a moment, for /metrics and the page: its parts, its sources, its queries' figures.
+"""Observes a server for /metrics and the page: the state of its parts, its sources, and its queries' figures.
 
     {"server": {"service": "default_", "leads": true, "position": 3, "pushQueries": 0, "loops": {"lease": ""}, …},
      "jvm": {"heapUsed": …},
@@ -6,8 +6,8 @@
      "queries": [{"id": "CSAS_BIG_1", "state": "RUNNING", "sources": ["ORDERS"], "sink": "BIG", "figures": {"read": …},
                   "lag": [{"topic": "orders", "partition": 0, "position": 117, "lag": 3}], "failures": [], …}]}
 
-It is the same for all who ask within a second, but for the sources and queries that they may not read: who may not
-DESCRIBE a source sees neither it nor the queries that read or write it.
+An observation is cached for a second and shared by all clients; it is then filtered by their rights: a user who may
+not DESCRIBE a source sees neither the source nor the queries that read or write it.
 """
 
 import threading
@@ -26,17 +26,20 @@ from millstream.engine.slots import SLOTS
 from millstream.engine.state import EngineState
 from millstream.syntax import tree
 
-# Seconds: how old an observation may be, and the ends of topics, for which Kafka is asked.
+# The maximum age of a cached observation, and of cached end offsets, in seconds.
 FRESH, ENDS_FRESH = 1.0, 2.0
+# The timeout of a request for end offsets, and the pause after one that failed, in seconds.
 KAFKA_PATIENCE = 2.0
-# After Kafka did not answer, it is asked again after so many seconds.
 KAFKA_PAUSE = 15.0
 Ends = Mapping[str, Offsets]
 
 
 @dataclass(slots=True)
 class Remembered:
-    """A value that is fetched again when it is older than some seconds."""
+    """A cached value with a time to live. It is thread-safe.
+
+    `fetch` computes the value, `until` is when it expires (in the seconds of `clock`); `fetch` may set `until` itself.
+    """
 
     fetch: Callable[[], Any]
     clock: Callable[[], float] = time.monotonic
@@ -45,17 +48,20 @@ class Remembered:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, seconds: float) -> Any:
-        """The value; who comes while it is fetched waits for it."""
+        """The cached value, fetched first if it has expired; `seconds` is the time to live of a fetched value.
+
+        Concurrent callers wait for one fetch. Raises what `fetch` raises.
+        """
         with self.lock:
             if self.clock() >= self.until:
                 self.value = self.fetch()
-                # The fetch may have said when the next one is due.
+                # `fetch` may have set a later expiry.
                 self.until = max(self.until, self.clock() + seconds)
             return self.value
 
 
 class Observer:
-    """Observes one engine; any thread may ask."""
+    """Observes one engine. It is thread-safe."""
 
     def __init__(self, engine: EngineContext) -> None:
         self._engine = engine
@@ -63,7 +69,10 @@ class Observer:
         self._ends = Remembered(self._fetch_ends)
 
     def observe(self, missing_right: MissingRight) -> Entity:
-        """What one may see who is told by `missing_right` what he lacks."""
+        """The observation, in the form of the module's example, without the sources and queries a user may not read.
+
+        `missing_right` checks a statement against the user's rights; it returns "" if the user may execute it.
+        """
         catalog, whole = self._whole.get(FRESH)
         readable = {name for name in catalog.sources if not missing_right(tree.Describe(name, True), catalog)}
         return {
@@ -115,7 +124,7 @@ class Observer:
         }
 
     def _fetch_ends(self) -> Ends:
-        """Where the topics of all sources end; none while Kafka does not answer."""
+        """The end offsets of the topics of all sources; empty, for KAFKA_PAUSE, if Kafka does not answer."""
         topics = {source.topic for source in self._engine.state.catalog.sources.values()}
         try:
             return self._engine.kafka.ends_of(topics, KAFKA_PATIENCE)
@@ -125,7 +134,10 @@ class Observer:
 
 
 def lags(positions: Mapping[str, int], ends: Ends) -> Iterable[Entity]:
-    """How many records a query has yet to read of each partition; `positions` by `topic/partition`."""
+    """Yields a query's lag (records not yet read) for each partition whose end offset is known.
+
+    `positions` has the offset of the next record to read by "topic/partition", `ends` the end offsets by topic.
+    """
     for place, position in sorted(positions.items()):
         topic, _, partition = place.rpartition("/")
         end = ends.get(topic, {}).get(int(partition))

@@ -1,7 +1,7 @@
-"""The last records of a topic, for the page: as PRINT shows them, but from just before the end.
+"""Reads the last records of a topic for the page, in the text form of PRINT.
 
-topic orders, 2 partitions, 3 records asked for
-[{"time": 1700000000000, "key": "7", "value": "{\"ID\": 7}", "partition": 0, "offset": 41}, …]   oldest first
+For example the last 3 records of the topic orders, with 2 partitions, oldest first:
+[{"time": 1700000000000, "key": "7", "value": "{\"ID\": 7}", "partition": 0, "offset": 41}, …]
 """
 
 import time
@@ -14,12 +14,16 @@ from millstream.engine.kafka import KafkaClient
 from millstream.engine.printing import FormatGuess
 from millstream.engine.schema_id_records import SchemaIdRecords
 
-# Seconds that are waited for records which the offsets say are there; behind a transaction's marker there is none.
+# The longest wait for the records below the end offsets, and the poll interval, in seconds. The wait is limited because
+# offsets of aborted transactions and of transaction markers have no record.
 PATIENCE, PULSE = 2.0, 0.2
 
 
 def records(topic: str, count: int, kafka: KafkaClient, coded: SchemaIdRecords) -> list[Entity]:
-    """The last `count` records of a topic, at most. Raises KafkaException."""
+    """The last records of a topic over all partitions, at most `count`, ordered by timestamp (epoch ms).
+
+    `coded` decodes records that begin with a schema id. Raises KafkaException if Kafka does not answer.
+    """
     bounds = {p: (max(low, end - count), end) for p, (low, end) in kafka.bounds(topic).items()}
     places = [TopicPartition(topic, p, begin) for p, (begin, end) in bounds.items() if begin < end]
     if not places:
@@ -32,7 +36,7 @@ def records(topic: str, count: int, kafka: KafkaClient, coded: SchemaIdRecords) 
 
 
 def _messages(reader: Consumer, partitions: int) -> Iterator[Message]:
-    """What there is until the end of every partition."""
+    """Yields the records up to the end of every partition, or until PATIENCE has passed."""
     deadline = time.monotonic() + PATIENCE
     while partitions and time.monotonic() < deadline:
         message = reader.poll(PULSE)

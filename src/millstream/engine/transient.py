@@ -1,4 +1,4 @@
-"""SELECT for a client: push queries, which run until they are closed, and pull queries over the present data."""
+"""Transient queries: push queries, which run until they are closed, and pull queries, which return current data."""
 
 import secrets
 import threading
@@ -35,7 +35,7 @@ from millstream.tables.store import StoreRemoved
 
 PULSE = 0.25
 BATCH = 500
-# A table with more rows is decoded once and kept, where queries read all of it.
+# The number of rows above which a table that is scanned is kept decoded in memory (an image).
 LARGE = 20_000
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that no client has read are deleted after an hour.
@@ -45,7 +45,11 @@ PUSH_LIMIT = "ksql.max.push.queries"
 
 
 def start(context: StatementContext, engine: EngineContext) -> "PushQuery | PullQuery":
-    """Begin to answer a SELECT. Raises StatementError, RequestFailed, KafkaException, CannotRun."""
+    """Start a SELECT; iterating the result yields its rows.
+
+    Raises StatementError if the query is not valid, RequestFailed if it is refused or a table is not ready,
+    KafkaException if Kafka does not answer, CannotRun if Spark cannot start it.
+    """
     assert isinstance(context.statement, tree.QueryStatement)
     catalog, settings = engine.state.catalog, context.settings
     query = plan_transient(context.statement, catalog, settings)
@@ -65,7 +69,7 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Pull
 
 
 def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
-    """Answer from the store; where each row of a large table is asked, from its image, if there is room for that."""
+    """A pull query on one table: from the store, or, for a filter over a large table, from its image if that fits."""
     answer, node = TablePullQuery(query, plan, engine), scanned(plan)
     if node is not None and answer.store.has_more_than(LARGE):
         try:
@@ -76,7 +80,7 @@ def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) ->
 
 
 def topic_prefix(parts_service: str, server: str) -> str:
-    """The common prefix of a server's topics for push queries."""
+    """The common prefix of the names of a server's push query topics; `parts_service` is the service id."""
     return f"_millstream-{parts_service}-transient-{server}-"
 
 
@@ -84,7 +88,10 @@ def topic_prefix(parts_service: str, server: str) -> str:
 
 
 class ClientQuery:
-    """A running SELECT (api.Rows)."""
+    """The common part of transient queries: id, column names and types, and the header in ksqlDB's form (`schema`).
+
+    `ending` is the final message that the client gets; subclasses implement the iteration and `close` (api.Rows).
+    """
 
     push: bool
     ending: str
@@ -99,7 +106,7 @@ class ClientQuery:
 
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
-    """A column as in ksqlDB's header; for a pull from a table also whether it belongs to the key."""
+    """A column in the form of ksqlDB's header: name and type, and KEY for key columns of pull queries on tables."""
     ref = column.expression
     key = isinstance(ref, ColumnReference) and ref.where in (
         ColumnPlace.KEY,
@@ -265,7 +272,7 @@ class TablePullQuery(ClientQuery):
 
 
 class RelationalPullQuery(ClientQuery):
-    """A pull query with joins, groups, order, unions or inner queries: its tables as of one moment."""
+    """A relational pull query (joins, GROUP BY, UNION and so on) over a consistent snapshot of its tables."""
 
     push = False
 
@@ -276,9 +283,10 @@ class RelationalPullQuery(ClientQuery):
         engine: EngineContext,
         instead: "TablePullQuery | None" = None,
     ) -> None:
-        """`instead` answers where this query fails before its first row, as one that needs too much memory does.
+        """Take the snapshots. `instead` is a fallback that runs if this query fails before its first row.
 
-        Raises RequestFailed where a table's rows are not there yet, TableTooLarge where they are too many.
+        Raises RequestFailed if a table's store has not caught up with its topic, TableTooLarge if the rows do not fit
+        into the memory for images.
         """
         super().__init__(query, _id(query))
         self.ending, self._instead = "", instead
@@ -292,7 +300,7 @@ class RelationalPullQuery(ClientQuery):
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
-        """See api.Rows."""
+        """Yield the rows as JSON values. Raises RequestFailed if the query fails, or exceeds its time or memory."""
         server = self._context.server
         timeout, memory = int(server["millstream.pull.timeout.ms"]), int(server["millstream.pull.memory.mb"]) * MB
         emitted = 0
@@ -308,7 +316,7 @@ class RelationalPullQuery(ClientQuery):
             yield from self._instead
 
     def close(self) -> None:
-        """See api.Rows."""
+        """Stop reading rows; may be called by any thread, and more than once."""
         self._closed.set()
         if self._instead is not None:
             self._instead.close()

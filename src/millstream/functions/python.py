@@ -50,13 +50,13 @@ CATEGORY = "python"
 
 
 def library(own: Mapping[str, UserFunction]) -> Library:
-    """The built-in functions and those of the users."""
+    """The built-in functions and those that users wrote, in one library."""
     return Library({name: declared(function) for name, function in own.items()})
 
 
 @singledispatch
 def declared(function: UserFunction) -> Function:
-    """A user's function in the form of the library's."""
+    """A user's function as a library Function, cached by its definition."""
     return _of_python(function)
 
 
@@ -122,7 +122,12 @@ def _accumulating(function: UserFunction) -> Callable[..., Accumulator]:
 
 
 def _over_table(function: UserFunction, step: Callable[..., OperatorExpression]) -> Accumulator:
-    """Beside the state the arguments of rows that `add` failed for: one that goes is not taken back."""
+    """An aggregate over a table, whose rows can be removed: the state also has the rows for which `add` failed.
+
+    Such a row did not change the state, so when it is removed `undo` must not be called: it is only taken off the list.
+    For example, if `add` fails for the argument 'x', the rows '1' and 'x' give {"value": "1", "failed": [{"a0": "x"}]},
+    and removing the row 'x' gives {"value": "1", "failed": []}.
+    """
     types = [type for _, type in function.parameters]
     arguments = [argument(i) for i in range(len(types))]
     row = StructLayout({f"a{i}": spark_type(type) for i, type in enumerate(types)} or {"none": "boolean"})

@@ -1,1 +1,1 @@
-"""Versions of a server's sources and queries, as ksqlDB's ksql-migrations tool keeps them: docs/migrations.md."""
+"""Versioned migrations of sources and queries, compatible with ksqlDB's ksql-migrations (docs/migrations.md)."""

@@ -1,7 +1,7 @@
-"""Applies migrations: statement by statement, with the state of each version written down before and after.
+"""Applies migrations statement by statement; the state of each version is recorded before and after.
 
-A file's SET, UNSET, DEFINE and UNDEFINE hold until its end. The files of versions that were applied must be as they
-were. A version that ends in an error is applied anew by the next run, from its first statement on.
+SET, UNSET, DEFINE and UNDEFINE apply to the rest of their file. The files of applied versions must not have changed. A
+version that ended in an error is applied again by the next run, beginning with its first statement.
 """
 
 import time
@@ -16,7 +16,7 @@ from millstream.model.errors import StatementError
 from millstream.syntax import tree
 from millstream.syntax.parser import Parsed, split
 
-# What a version cannot be made of: statements that only ask.
+# Statements that are not allowed in a migration, because they do not change anything.
 _NO_MIGRATION = (
     tree.QueryStatement,
     tree.Print,
@@ -35,7 +35,8 @@ _NO_MIGRATION = (
 
 @dataclass(frozen=True, slots=True)
 class MigrationTarget:
-    """Which versions to apply: those after the last, up to `until` (None: all), or the `next` alone, or `version`."""
+    """The versions to apply: those after the last applied one, up to `until` (None: all); or only the `next`; or
+    exactly `version`."""
 
     until: int | None = None
     next: bool = False
@@ -43,7 +44,10 @@ class MigrationTarget:
 
 
 def chosen(config: MigrationConfig, target: MigrationTarget, last: str) -> list[MigrationFile]:
-    """The files to apply, in order, where `last` is the version that was applied last. Raises MigrationError."""
+    """The files to apply, in order of version; `last` is the version that was applied last, NONE if there is none.
+
+    Raises MigrationError if there is no file of the version that the target names.
+    """
     existing = files(config)
     if target.version is not None:
         return [_file(existing, target.version)]
@@ -63,7 +67,7 @@ def _file(existing: Sequence[MigrationFile], version: int) -> MigrationFile:
 
 
 def validate(config: MigrationConfig, metadata: MigrationMetadata) -> list[int]:
-    """The versions that were applied, the last one first, whose files are as they were. Raises MigrationError."""
+    """The applied versions, the last one first. Raises MigrationError if the file of one is missing or has changed."""
     existing = {str(file.version): file for file in files(config)}
     version, valid = metadata.last_migrated(), list[int]()
     while version != NONE:
@@ -85,7 +89,10 @@ def validate(config: MigrationConfig, metadata: MigrationMetadata) -> list[int]:
 
 
 def statements(file: MigrationFile, variables: Mapping[str, str]) -> list[Parsed]:
-    """The statements of a file with the variables in them replaced. Raises MigrationError with file and line."""
+    """The statements of a file with variables substituted; DEFINE and UNDEFINE are evaluated here.
+
+    Raises MigrationError, with file and line, if one cannot be parsed or is not allowed in a migration.
+    """
     defined, parsed = {name.upper(): value for name, value in variables.items()}, list[Parsed]()
     try:
         for each in split(file.text(), str(file.path), defined):
@@ -114,7 +121,11 @@ def apply(
     variables: Mapping[str, str],
     report: Callable[[str], None],
 ) -> None:
-    """Carry out the statements of a file, and write down how it went. Raises MigrationError."""
+    """Execute the statements of a file, and record the version's state in the metadata.
+
+    `report` is called with the text of each statement before it is executed. Raises MigrationError if a statement
+    fails; the state of the version is then ERROR, with the reason.
+    """
     parsed = statements(file, variables)
     record = VersionRecord(
         str(file.version),

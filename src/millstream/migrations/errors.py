@@ -1,8 +1,8 @@
-"""What a migration raises: MigrationError, with a fact and a hint."""
+"""The error of all migration commands."""
 
 
 class MigrationError(Exception):
-    """A migration that cannot be: what is wrong, and what to do about it."""
+    """A migration failed or is not valid; `fact` is what is wrong, `hint` what to do about it ("" if nothing)."""
 
     def __init__(self, fact: str, hint: str = "") -> None:
         self.fact, self.hint = fact, hint

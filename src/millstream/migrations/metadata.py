@@ -1,7 +1,7 @@
 """The metadata of migrations on the server: a stream of events, and a table with the last event of each version.
 
-A version has its number as key; the key CURRENT has the version that was applied last, or is being applied. The
-statements and columns are those of ksqlDB's ksql-migrations, so that either tool goes on where the other one ended.
+The key is the version's number; the row with the key CURRENT is that of the version that was applied last, or is being
+applied. Statements and columns are the same as in ksqlDB's ksql-migrations, so that both tools can be used in turn.
 """
 
 import time
@@ -16,12 +16,12 @@ from millstream.model.names import literal
 
 CURRENT, NONE, NO_REASON = "CURRENT", "<none>", "N/A"
 COLUMNS = ("VERSION", "NAME", "STATE", "CHECKSUM", "STARTED_ON", "COMPLETED_ON", "PREVIOUS", "ERROR_REASON")
-# Seconds: how long the table may take to have what was written to the stream, and how often it is looked at.
+# In seconds: the longest wait until the table reflects a record written to the stream, and the polling interval.
 PATIENCE, PULSE = 300.0, 0.2
 
 
 class MigrationState(Enum):
-    """How a version is."""
+    """The state of a version; the values are those of ksql-migrations."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -31,7 +31,11 @@ class MigrationState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VersionRecord:
-    """What the metadata says of a version; times are epoch ms as text, "" for none."""
+    """A row of the metadata.
+
+    `checksum` is the MD5 of the file, `started_on` and `completed_on` are epoch ms as text ("" for none), `previous` is
+    the version applied before it (NONE for the first), `error_reason` is NO_REASON if there was no error.
+    """
 
     version: str
     name: str
@@ -43,19 +47,19 @@ class VersionRecord:
     error_reason: str = NO_REASON
 
     def row(self, key: str) -> dict[str, str]:
-        """The record as a row of the stream."""
+        """The record as a row of the stream, by column name, with the key `key`."""
         values = (self.version, self.name, self.state.value, self.checksum, self.started_on, self.completed_on)
         return {"VERSION_KEY": key, **dict(zip(COLUMNS, (*values, self.previous, self.error_reason), strict=True))}
 
 
 class MigrationMetadata:
-    """The metadata on the server of a connection."""
+    """Reads and writes the metadata on the server of a connection."""
 
     def __init__(self, connection: Connection, config: MigrationConfig) -> None:
         self._connection, self._config = connection, config
 
     def initialize(self) -> None:
-        """Create the stream and the table. Raises MigrationError."""
+        """Create the stream and the table. Raises MigrationError if the server refuses, or they exist already."""
         service = self._service()
         topics = {
             name: self._config.get(name) or f"{service}ksql_{default}"
@@ -74,7 +78,10 @@ class MigrationMetadata:
         )
 
     def destroy(self) -> list[str]:
-        """Drop the table and the stream with their topics; the names of what was dropped. Raises MigrationError."""
+        """Drop the table and the stream with their topics; returns the names of those that existed.
+
+        Raises MigrationError if the server refuses, or a name belongs to another kind of source.
+        """
         dropped = []
         for kind, name in (("TABLE", self._config.table), ("STREAM", self._config.stream)):
             source = self._described(name)
@@ -89,7 +96,7 @@ class MigrationMetadata:
         return dropped
 
     def check(self) -> None:
-        """Raises MigrationError where the metadata is not there."""
+        """Raises MigrationError if the stream or the table does not exist."""
         for name in (self._config.stream, self._config.table):
             if self._described(name) is None:
                 raise MigrationError(
@@ -98,7 +105,7 @@ class MigrationMetadata:
                 )
 
     def record(self, key: str) -> VersionRecord | None:
-        """What is known of a version, or of CURRENT; None where nothing is. Raises MigrationError."""
+        """The row of a version, or of CURRENT; None if there is none. Raises MigrationError if it cannot be read."""
         names = ", ".join(COLUMNS)
         sql = f"SELECT {names} FROM {self._config.table} WHERE version_key = {literal(key)};"
         try:
@@ -109,14 +116,17 @@ class MigrationMetadata:
         return None if row is None else _record(dict(zip(COLUMNS, row, strict=True)))
 
     def last_migrated(self) -> str:
-        """The version that was applied last and wholly; NONE before the first. Raises MigrationError."""
+        """The last version that was applied completely; NONE if there is none. Raises MigrationError."""
         current = self.record(CURRENT)
         if current is None:
             return NONE
         return current.version if current.state is MigrationState.MIGRATED else current.previous
 
     def write(self, record: VersionRecord) -> None:
-        """Write down how a version is, and wait until the table says so. Raises MigrationError."""
+        """Write a version's record, also as CURRENT, and wait until the table has it.
+
+        Raises MigrationError if it cannot be written, or the table does not have it after PATIENCE seconds.
+        """
         try:
             self._connection.insert(self._config.stream, [record.row(CURRENT), record.row(record.version)])
         except MillstreamError as error:
@@ -132,13 +142,13 @@ class MigrationMetadata:
             time.sleep(PULSE)
 
     def _state_of_table(self) -> str:
-        """The state of the query that writes the table; "gone" where there is none."""
+        """The state of the query that writes the table; "gone" if there is no such query."""
         queries = [query for listing in self._execute("SHOW QUERIES;") for query in _queries(listing)]
         name = self._config.table.upper()
         return next((query.state for query in queries if name in map(str.upper, query.sinks)), "gone")
 
     def _described(self, name: str) -> SourceResult | None:
-        """The source of that name; None where there is none."""
+        """The description of the source of that name; None if it does not exist."""
         listings = self._execute("SHOW STREAMS; SHOW TABLES;")
         sources = [source for listing in listings if isinstance(listing, ListResult) for source in listing]
         if not any(source.name.upper() == name.upper() for source in sources):
@@ -154,7 +164,7 @@ class MigrationMetadata:
             raise MigrationError(str(error)) from error
 
     def _service(self) -> str:
-        """The server's id, with which its topics' names begin."""
+        """The server's ksql.service.id, the prefix of the topics' default names."""
         try:
             return str(self._connection.info()["ksqlServiceId"])
         except MillstreamError as error:

@@ -1,7 +1,7 @@
-"""A migrations project on disk: its configuration, and the files whose statements make one version after the other.
+"""A migrations project on disk: its configuration, and one file of statements for each version.
 
-    shop/ksql-migrations.properties            where the server is, and what the metadata is called
-    shop/migrations/V000001__flights.sql       version 1, by the name "flights"
+    shop/ksql-migrations.properties            the server's URL, and the names of the metadata
+    shop/migrations/V000001__flights.sql       version 1, named "flights"
 
 Source of the layout and of the properties: ksqlDB's documentation, "ksqlDB Migrations Tool".
 """
@@ -42,53 +42,56 @@ _NEW = """\
 
 @dataclass(frozen=True, slots=True)
 class MigrationConfig:
-    """A project's configuration: its folder, and its properties by name."""
+    """A project's configuration: the project's folder, and the properties in its file by name."""
 
     folder: Path
     properties: dict[str, str]
 
     def get(self, name: str) -> str | None:
-        """The property or its default; None where it has neither."""
+        """The value of a property, else its default; None if it has neither."""
         return self.properties.get(name) or DEFAULTS.get(name)
 
     @property
     def stream(self) -> str:
-        """The name of the stream of the metadata."""
+        """The name of the metadata stream."""
         return str(self.get(STREAM))
 
     @property
     def table(self) -> str:
-        """The name of the table of the metadata."""
+        """The name of the metadata table."""
         return str(self.get(TABLE))
 
     @property
     def unknown(self) -> list[str]:
-        """The properties that nothing reads."""
+        """The names of properties that are not known, and so have no effect."""
         return [name for name in self.properties if name not in KNOWN]
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationFile:
-    """The file that makes a version; `name` is what the file's name says, with blanks."""
+    """The file of a version; `name` is the name in the file's name, with blanks instead of "_"."""
 
     version: int
     name: str
     path: Path
 
     def text(self) -> str:
-        """The statements. Raises MigrationError where the file cannot be read."""
+        """The statements of the file. Raises MigrationError if it cannot be read."""
         try:
             return self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise MigrationError(f"{self.path} cannot be read: {error}") from error
 
     def checksum(self) -> str:
-        """The MD5 of the file, in hexadecimal digits: what ksql-migrations writes down of an applied file."""
+        """The MD5 of the file in hexadecimal, as ksql-migrations records it. Raises MigrationError as `text` does."""
         return hashlib.md5(self.text().encode(), usedforsecurity=False).hexdigest()
 
 
 def new_project(folder: Path, server: str) -> None:
-    """Make a project for the server at a URL. Raises MigrationError where there is one, or the folder cannot be."""
+    """Create a project for the server at the URL `server`.
+
+    Raises MigrationError if the folder has a project already, or files cannot be created.
+    """
     config = folder / CONFIG_FILE
     if config.exists() or (folder / FOLDER).exists():
         raise MigrationError(f"there is a project in {folder}", "choose another folder, or remove it")
@@ -100,7 +103,7 @@ def new_project(folder: Path, server: str) -> None:
 
 
 def load_config(path: Path) -> MigrationConfig:
-    """The configuration in a file. Raises MigrationError where it cannot be read, or names no server."""
+    """The configuration in a file. Raises MigrationError if it cannot be read, or has no server URL."""
     try:
         with path.open(encoding="utf-8") as file:
             properties = dict(javaproperties.load(file))
@@ -114,7 +117,10 @@ def load_config(path: Path) -> MigrationConfig:
 
 
 def files(config: MigrationConfig) -> list[MigrationFile]:
-    """The migrations of a project by version. Raises MigrationError where two have one version."""
+    """The migrations of a project, ordered by version.
+
+    Raises MigrationError if the folder does not exist, two files have one version, or one has version 0.
+    """
     folder = config.folder / FOLDER
     if not folder.is_dir():
         raise MigrationError(f"there is no folder {folder}", "migrations are files such as V000001__name.sql in it")
@@ -134,7 +140,10 @@ def files(config: MigrationConfig) -> list[MigrationFile]:
 
 
 def create_file(config: MigrationConfig, name: str, version: int | None) -> Path:
-    """Make an empty migration: of the given version, else of the one after the last. Raises MigrationError."""
+    """Create an empty migration file and return its path; `version` None means the one after the last.
+
+    Raises MigrationError if the version exists or is out of range, the name is not valid, or it cannot be written.
+    """
     existing = files(config)
     number = version or max((file.version for file in existing), default=0) + 1
     taken = next((file for file in existing if file.version == number), None)

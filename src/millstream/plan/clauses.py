@@ -13,13 +13,16 @@ from millstream.plan.aggregation import is_aggregate
 from millstream.syntax import tree
 
 SUPPRESS = "ksql.suppress.enabled"
-# Whether pull queries on tables may have more than SELECT, WHERE and LIMIT.
+# The setting that allows joins, GROUP BY, ORDER BY and so on in pull queries on tables.
 RELATIONAL = "millstream.pull.relational"
 PUSH_ONLY = ("ROWPARTITION", "ROWOFFSET")
 
 
 def in_one_group(query: tree.SelectQuery, functions: Library) -> tree.SelectQuery:
-    """A push query with aggregates but no GROUP BY, grouped by a constant into a single group of all rows."""
+    """Adds GROUP BY TRUE to a push query that has aggregates but no GROUP BY: all rows form one group.
+
+    Any other query is returned unchanged.
+    """
     if query.emit is None or query.group_by is not None or query.window is not None:
         return query
     calls = any(is_aggregate(e, functions) for item in query.items for e in item.walk())
@@ -46,7 +49,10 @@ def check_pull(query: tree.SelectQuery) -> None:
 
 
 def check_only_plain(query: tree.SelectQuery, what: str) -> None:
-    """Raises StatementError for a clause or source that only a pull query on tables has; `what` has no such."""
+    """Raises StatementError for a clause or a source that only relational pull queries support.
+
+    `what` names the kind of query in the message, in the plural: "Pull queries".
+    """
     clauses = {"DISTINCT": query.distinct, "ORDER BY": query.order_by, "OFFSET": query.offset}
     for name, clause in clauses.items():
         if clause:
@@ -59,7 +65,7 @@ def check_only_plain(query: tree.SelectQuery, what: str) -> None:
 
 
 def check_places(query: tree.SelectQuery) -> None:
-    """Raises StatementError for the columns of a record's place, which pull queries do not have."""
+    """Raises StatementError for ROWPARTITION and ROWOFFSET, which pull queries do not support."""
     push = "add EMIT CHANGES if you intended to issue a push query"
     for place, parts in (("SELECT", query.items), ("WHERE", (query.where,) if query.where else ())):
         for column in (e for part in parts for e in part.walk() if isinstance(e, tree.ColumnRef)):
@@ -101,14 +107,14 @@ def check_final(query: tree.SelectQuery, settings: Mapping[str, str]) -> None:
 
 
 def table_calls(node: tree.SyntaxNode, functions: Library) -> tuple[tree.Call, ...]:
-    """The distinct calls of table functions within an expression, including itself."""
+    """The distinct table function calls in an expression, `node` itself included."""
     calls = [e for e in node.walk() if isinstance(e, tree.Call)]
     functions_called = [(call, functions.lookup(call.name)) for call in calls]
     return tuple(dict.fromkeys(call for call, f in functions_called if f is not None and f.kind is FunctionKind.TABLE))
 
 
 def check_table_functions(query: tree.SelectQuery, kind: RelationKind, functions: Library) -> None:
-    """Raises StatementError for a table function where none is allowed, whatever the types of its arguments."""
+    """Raises StatementError for a table function in a place that allows none; argument types are not checked here."""
     calls = table_calls(query, functions)
     if calls and query.group_by is not None:
         raise StatementError(

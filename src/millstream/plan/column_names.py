@@ -1,4 +1,4 @@
-"""What a query's FROM names, and what columns without alias are called."""
+"""Resolves the sources that FROM names, and chooses names for columns without an alias."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,11 @@ from millstream.syntax import tree
 
 @dataclass(slots=True)
 class Aliases:
-    """Makes names for columns that have none; `taken` are those of the sources' columns and those made so far.
+    """Generates unique column names.
 
-    `keys` are the expressions that became key columns under a name of their own. A name in `shared` is that of
-    columns of several sources: theirs begin with the source's.
+    `taken` are the names of the sources' columns and those generated so far, `keys` maps an expression that became a
+    key column to that column's name, `next` is the number of the next KSQL_COL_n. Names in `shared` occur in several
+    sources: such columns are named SOURCE_COLUMN.
     """
 
     taken: set[str]
@@ -22,7 +23,11 @@ class Aliases:
     shared: frozenset[str] = frozenset()
 
     def of(self, expression: tree.Expression) -> str:
-        """The name of an expression without alias: a column's own, a field's (numbered where taken), KSQL_COL_n."""
+        """The name of an expression without an alias.
+
+        A column keeps its name, a struct field gets the field's name (with _n if that is taken), anything else
+        KSQL_COL_n.
+        """
         if isinstance(expression, tree.ColumnRef):
             return self._of_column(expression)
         if expression in self.keys:
@@ -33,7 +38,10 @@ class Aliases:
         return f"{column.source}_{column.name}" if column.source and column.name in self.shared else column.name
 
     def of_key(self, expression: tree.Expression, name: str | None) -> str:
-        """The name of a new key column: `name` if there is one. The expression has the same name in the projection."""
+        """The name of a new key column: `name`, or a generated one if it is None.
+
+        It is recorded, so that the same expression in the projection gets the same name.
+        """
         self.keys[expression] = name or self.of(expression)
         return self.keys[expression]
 
@@ -54,7 +62,7 @@ class Aliases:
 
 
 def origin(source: tree.FromSource, catalog: Catalog) -> Source:
-    """The stream or table that FROM names. Raises StatementError where there is none."""
+    """The stream or table that a FROM item names. Raises StatementError if the catalog has none of that name."""
     if source.name not in catalog.sources:
         raise StatementError(
             f"{identifier(source.name)} does not exist: no stream or table has that name",

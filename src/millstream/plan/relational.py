@@ -1,9 +1,9 @@
-"""Pull queries beyond a look-up in one table: from the tree to relational algebra (docs/design/018-pull-queries.md).
+"""Plans relational pull queries: from the syntax tree to relational algebra (docs/design/018-pull-queries.md).
 
     SELECT c.name, SUM(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.id
       WHERE o.amount > 10 GROUP BY c.name ORDER BY total DESC LIMIT 3
 
-over two tables becomes, the last node first, as EXPLAIN prints it
+over two tables becomes this plan, the last operator first, as EXPLAIN prints it:
 
     Take 3 rows
       Sort by TOTAL DESC
@@ -14,7 +14,7 @@ over two tables becomes, the last node first, as EXPLAIN prints it
                 Rows of TABLE ORDERS: read the whole table
               Rows of TABLE CUSTOMERS: read the whole table
 
-Expressions are typed and evaluated as those of persistent queries are; only the operators between them are others.
+Expressions are typed and evaluated by the same code as in persistent queries; only the operators differ.
 """
 
 from collections import Counter
@@ -66,26 +66,26 @@ from millstream.plan.steps import TransientQuery
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-# Aggregates of which the order of records decides.
+# Aggregates whose result depends on the order of records.
 _BY_OFFSET = ("EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET")
 
 
 @dataclass(frozen=True, slots=True)
 class _Planning:
-    """What planning a query looks things up in."""
+    """The context of planning one query: the catalog and the session's settings."""
 
     catalog: Catalog
     settings: Mapping[str, str]
 
     @property
     def functions(self) -> Library:
-        """What can be called."""
+        """The built-in functions, and those of the catalog that users wrote."""
         return library(self.catalog.functions)
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A column of the projection before it has a name."""
+    """A column of the projection, `*` already expanded; `alias` is None if the column is still to be named."""
 
     expression: tree.Expression
     alias: str | None
@@ -93,7 +93,10 @@ class _Item:
 
 
 def is_relational(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> bool:
-    """Whether a pull query needs more than the rows of one table, which conditions select and SELECT shows."""
+    """Whether a pull query needs relational operators, that is, more than WHERE, SELECT and LIMIT over one table.
+
+    False for push queries, for queries that read a stream, and if `millstream.pull.relational` is false.
+    """
     if query.emit is not None or not is_on(settings, RELATIONAL):
         return False
     sources = [catalog.sources.get(name) for name in query.tables_read()]
@@ -106,7 +109,10 @@ def is_relational(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[s
 
 
 def plan_relational(query: tree.SelectQuery, catalog: Catalog, settings: Mapping[str, str]) -> TransientQuery:
-    """The plan of a relational pull query. Raises StatementError."""
+    """The plan of a relational pull query: its operators, its result columns and the distinct sources it reads.
+
+    Raises StatementError if a clause, a name or a type is not allowed.
+    """
     node = _planned(query, _Planning(catalog, settings))
     columns = tuple(NamedExpression(c.name, c) for c in node.columns)
     sources = tuple({rows.source.name: rows.source for rows in tables_of(node)}.values())
@@ -138,9 +144,9 @@ def _check_clauses(query: tree.SelectQuery, planning: _Planning) -> None:
 
 
 def scanned(pulled: PullPlan) -> RelationalNode | None:
-    """A pull query that asks a condition of each row of a table, as algebra: the same rows in the order of their keys.
+    """A pull query that filters a whole table, as relational algebra with the same rows in the same order (by key).
 
-    None where it reads other rows: by their keys, or all of them without a condition.
+    None if it reads rows by key or by a range of keys, or has no condition.
     """
     plan, source = pulled.plan, pulled.source
     if not isinstance(pulled.accesses[0], FullScan) or not isinstance(plan.source, Filter):
@@ -179,7 +185,7 @@ def _derived(node: RelationalNode, source: tree.FromSource) -> JoinedSource:
 
 
 def _union(source: tree.FromUnion, planning: _Planning) -> RelationalNode:
-    """The branches' rows, with their columns by position as values of the types on which the branches agree."""
+    """The rows of all branches. Columns are matched by position and converted to the branches' common types."""
     branches = [_planned(branch, planning) for branch in source.branches]
     first = branches[0]
     types = [c.type for c in first.columns]
@@ -213,7 +219,7 @@ def _converted(branch: RelationalNode, names: Sequence[str], types: Sequence[Sql
 
 
 def _scope(sources: Sequence[JoinedSource], planning: _Planning) -> NameScope:
-    """The names of the columns of all sources, placed one source after the other."""
+    """The scope for expressions over the joined row, in which the columns of the sources follow one another."""
     columns, offset = list[ScopeColumn](), 0
     for source in sources:
         refs = [replace(c, index=c.index + offset) for c in source.node.columns]
@@ -229,7 +235,7 @@ def _scope(sources: Sequence[JoinedSource], planning: _Planning) -> NameScope:
 def _reached(
     query: tree.SelectQuery, node: RelationalNode, sources: Sequence[JoinedSource], planning: _Planning
 ) -> RelationalNode:
-    """The rows that the WHERE selects: each condition where its columns are, and tables reached by their conditions."""
+    """Applies WHERE: each conjunct is pushed down as far as possible, and chooses how its table is read."""
     scope = _scope(sources, planning)
     conditions = [] if query.where is None else _conjuncts(condition(query.where, scope, "WHERE"), query.where)
     for typed, written in conditions:
@@ -247,7 +253,7 @@ _Conditions = Sequence[tuple[TypedExpression, tree.Expression]]
 
 
 def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning: _Planning) -> RelationalNode:
-    """`node` with only the rows for which all conditions are true, each asked as far down as it can be."""
+    """`node` filtered by all conditions, each evaluated as far down the tree as possible."""
     if isinstance(node, TableRows):
         key_conditions = [_over_record(typed, node) for typed, _ in conditions]
         whole = _all(key_conditions)
@@ -257,7 +263,7 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
         return _where(node, conditions)
     width = len(node.left.schema.columns)
     sides = [side_of(typed, width) for typed, _ in conditions]
-    # A condition on a side whose rows may be missing is asked of the pairs.
+    # A condition on the nullable side of an outer join must not be pushed below the join: it filters the joined rows.
     left = [c for c, side in zip(conditions, sides, strict=True) if side == "left" and not node.outer.right]
     right = [c for c, side in zip(conditions, sides, strict=True) if side == "right" and not node.outer.left]
     rest = [c for c in conditions if c not in left and c not in right]
@@ -277,14 +283,14 @@ def _where(node: RelationalNode, conditions: _Conditions) -> RelationalNode:
 
 
 def _all(conditions: Sequence[TypedExpression]) -> TypedExpression | None:
-    """The conditions joined with AND; None of none."""
+    """The conditions combined with AND; None if there are none."""
     if not conditions:
         return None
     return reduce(lambda one, other: TypedLogical(BOOLEAN, "AND", one, other), conditions)
 
 
 def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
-    """A condition over a table's columns as one over the key, the value and the pseudo-columns of its records."""
+    """Rewrites a condition on a relation's columns to one on the key, value and pseudo-columns of a record."""
     keys = len(rows.source.schema.key)
     bounds = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()
     pseudo = (*bounds, ColumnPlace.ROWTIME)
@@ -302,7 +308,7 @@ def _over_record(typed: TypedExpression, rows: TableRows) -> TypedExpression:
 
 
 def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
-    """An expression over the key, the value and the pseudo-columns of a table's records as one over its columns."""
+    """The inverse: rewrites an expression on parts of a record to one on the columns of a relation."""
     keys = len(rows.source.schema.key)
     pseudo = [*((ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND) if rows.source.windowed else ()), ColumnPlace.ROWTIME]
 
@@ -317,7 +323,7 @@ def _over_columns(typed: TypedExpression, rows: TableRows) -> TypedExpression:
 
 
 def _check_columns(typed: TypedExpression, written: tree.Expression) -> None:
-    """Raises StatementError for a pseudo-column of records, which a relation does not have."""
+    """Raises StatementError for a record's pseudo-column (ROWOFFSET, for example), since relations have none."""
     for part in typed.walk():
         if isinstance(part, ColumnReference) and part.where is not ColumnPlace.VALUE:
             raise StatementError(f"there is no column {part.name}", written.span, "a table's rows have it, no others")
@@ -325,14 +331,14 @@ def _check_columns(typed: TypedExpression, written: tree.Expression) -> None:
 
 # ---------------------------------------------------------------- GROUP BY
 
-# Rewrites an expression over the rows of FROM to one over the groups.
+# Rewrites an expression on the rows of FROM to one on the output of the Group; raises StatementError if it cannot.
 _Over = Callable[[TypedExpression, tree.Expression], TypedExpression]
 
 
 def _grouped(
     query: tree.SelectQuery, node: RelationalNode, scope: NameScope
 ) -> tuple[RelationalNode, NameScope, _Over]:
-    """The groups that HAVING leaves, the scope in which SELECT is typed, and how that becomes one over the groups."""
+    """Applies GROUP BY and HAVING. Returns the node, the scope for SELECT, and the rewriting to group columns."""
     places = [*query.items, *([query.having] if query.having else []), *query.order_by]
     calls = aggregate_calls(places, scope.functions)
     if query.group_by is None and not calls:
@@ -456,7 +462,7 @@ def _answer(
     items: Sequence[_Item],
     typing: tuple[NameScope, _Over],
 ) -> RelationalNode:
-    """What SELECT shows of `node`, each once if DISTINCT, sorted and cut. Columns that only sort are dropped again."""
+    """Applies SELECT, DISTINCT, ORDER BY, LIMIT and OFFSET. Columns that only ORDER BY needs are dropped at the end."""
     hidden = list[NamedExpression]()
     keys = [_sort_key(o, columns, items, hidden, typing) for o in query.order_by]
     if hidden and query.distinct:
@@ -482,7 +488,8 @@ def _sort_key(
     hidden: list[NamedExpression],
     typing: tuple[NameScope, _Over],
 ) -> SortKey:
-    """The column by which to sort: one of the SELECT by its number, name or expression, else a new one in `hidden`."""
+    """The sort key of an ORDER BY item: a SELECT column (by number, name or equal expression), else one added to
+    `hidden`."""
     written = order.expression
     index = _selected(written, columns, items)
     if index is None:

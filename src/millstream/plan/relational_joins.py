@@ -1,7 +1,7 @@
-"""The joins of relational pull queries: which expressions of an ON have to be equal, so that rows are found by them.
+"""Plans the joins of relational pull queries: finds the equalities in ON that can serve as hash keys.
 
-Of `ON a.x = b.y AND a.v > b.v` the keys are A.X and B.Y; pairs of rows that have equal keys are asked the whole
-condition. An ON without such an equality is asked of all pairs.
+For `ON a.x = b.y AND a.v > b.v` the hash keys are A.X and B.Y; the whole condition is then evaluated for each pair of
+rows with equal keys. Without such an equality it is evaluated for every pair (a nested-loop join).
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from millstream.plan.relational_nodes import RelationalNode, RowJoin
 from millstream.syntax import tree
 from millstream.syntax.printer import to_sql
 
-# Of these types values are equal for = just where their hashes may find each other.
+# Types for which values that are equal under = have equal bytes, and so equal hashes (DOUBLE after -0 is made 0).
 _HASHED = (BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP)
 _OUTER = {
     tree.JoinKind.INNER: OuterSides.NONE,
@@ -35,9 +35,11 @@ _OUTER = {
 
 @dataclass(frozen=True, slots=True)
 class JoinedSource:
-    """A source of FROM: its rows, its name there (None without), and the places of the columns that `*` stands for.
+    """A source of FROM.
 
-    `parts` says for each column which side of a record it is of, None for neither.
+    `node` gives its rows, `alias` is its name in the query (None if it has none), `visible` are the indexes of the
+    columns that `*` expands to, and `parts` has for each column the part of the record it comes from (key or value),
+    None for pseudo-columns and for columns of inner queries.
     """
 
     node: RelationalNode
@@ -47,7 +49,10 @@ class JoinedSource:
 
 
 def join_tables(query: tree.SelectQuery, sources: Sequence[JoinedSource], scope: NameScope) -> RelationalNode:
-    """The sources joined from left to right; `scope` has the columns of all. Raises StatementError."""
+    """The sources joined from left to right (a left-deep tree); `scope` has the columns of all of them.
+
+    Raises StatementError for WITHIN, for two sources of one name, and for a condition that is not allowed.
+    """
     names = [source.alias for source in sources]
     node = sources[0].node
     for join, source, place in zip(query.joins, sources[1:], range(1, len(sources)), strict=True):
@@ -78,7 +83,7 @@ def _conjuncts(typed: TypedExpression) -> list[TypedExpression]:
 
 
 def _equal(typed: TypedExpression, width: int) -> tuple[TypedExpression, TypedExpression] | None:
-    """The expressions over the left and over the right side whose equality `typed` asks for, if it does."""
+    """The operands of an equality between the left and the right side, in this order; None for anything else."""
     if not isinstance(typed, TypedComparison) or typed.operator != "=":
         return None
     if typed.left.type != typed.right.type or not (typed.left.type in _HASHED or isinstance(typed.left.type, Decimal)):
@@ -92,7 +97,10 @@ def _equal(typed: TypedExpression, width: int) -> tuple[TypedExpression, TypedEx
 
 
 def side_of(typed: TypedExpression, width: int) -> str:
-    """The side whose columns an expression over a join reads, "left" or "right"; "both" of both or none."""
+    """The side of a join whose columns an expression reads: "left", "right", or "both" if it reads both or none.
+
+    `width` is the number of columns of the left side.
+    """
     indexes = [part.index for part in typed.walk() if isinstance(part, ColumnReference)]
     if indexes and all(i < width for i in indexes):
         return "left"
@@ -100,7 +108,7 @@ def side_of(typed: TypedExpression, width: int) -> str:
 
 
 def moved(typed: TypedExpression, by: int) -> TypedExpression:
-    """An expression with the numbers of its columns changed."""
+    """A copy of an expression in which `by` is added to the index of each column reference."""
     return typed.transform(
         lambda part: replace(part, index=part.index + by) if isinstance(part, ColumnReference) else None
     )

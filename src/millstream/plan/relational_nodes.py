@@ -1,7 +1,8 @@
-"""The plan of a relational pull query: the operators of relational algebra over the rows that tables have.
+"""The plan nodes of relational pull queries: operators of relational algebra over the current rows of tables.
 
-A node's columns are all value columns: expressions refer to them as ColumnPlace.VALUE by position in the node's source.
-Of a table these are its key, the bounds of its windows if it has any, ROWTIME, and its value, in this order.
+All columns of a node are value columns; expressions refer to them as ColumnPlace.VALUE with an index into the columns
+of the node's source. The columns of a table are its key, the window bounds if it is windowed, ROWTIME, and its value,
+in this order.
 """
 
 from dataclasses import dataclass, replace
@@ -17,26 +18,26 @@ WINDOW_BOUNDS = ("WINDOWSTART", "WINDOWEND")
 
 
 class RelationalNode(PlanNode):
-    """A relation without keys: rows, in no order but below a Sort."""
+    """A relation without a key. Its rows have no defined order, except for those of a Sort."""
 
     __slots__ = ()
 
     @property
     def kind(self) -> RelationKind:
-        """A table."""
+        """Always TABLE."""
         return RelationKind.TABLE
 
     @property
     def columns(self) -> tuple[ColumnReference, ...]:
-        """A reference to each column."""
+        """A reference to each column, in order."""
         return tuple(ColumnReference(c.type, ColumnPlace.VALUE, i, c.name) for i, c in enumerate(self.schema.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows(RelationalNode):
-    """The rows that `accesses` reach of a table, in the order that the module's text says.
+    """The scan of a table: the rows that `accesses` select, with the columns that the module's docstring lists.
 
-    `with_key`: behind the other columns stand the bytes of the record's key, without its window.
+    `with_key` adds a last column: the bytes of the record's key without its window, to sort by.
     """
 
     source: Source
@@ -45,7 +46,7 @@ class TableRows(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """Key, window bounds, ROWTIME, value; a header column is one of the value's."""
+        """Key, window bounds, ROWTIME and value; header columns count as value columns."""
         own = self.source.schema
         pseudo = (*(WINDOW_BOUNDS if self.source.windowed else ()), "ROWTIME")
         values = (c for c in own if c.part is not RecordPart.KEY)
@@ -55,14 +56,14 @@ class TableRows(RelationalNode):
 
     @property
     def visible(self) -> tuple[int, ...]:
-        """The places of the columns that `*` stands for: all but ROWTIME."""
+        """The indexes of the columns that `*` expands to: all except ROWTIME."""
         rowtime = len(self.source.schema.key) + (2 if self.source.windowed else 0)
         return tuple(i for i in range(len(self.schema.columns)) if i != rowtime)
 
 
 @dataclass(frozen=True, slots=True)
 class Where(RelationalNode):
-    """The rows for which `condition` is true."""
+    """The rows for which `condition` is true; `text` is its SQL, for EXPLAIN and the processing log."""
 
     source: PlanNode
     condition: TypedExpression
@@ -70,29 +71,29 @@ class Where(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """The columns of its source."""
+        """The columns of the source, unchanged."""
         return self.source.schema
 
 
 @dataclass(frozen=True, slots=True)
 class Project(RelationalNode):
-    """A row of `expressions` for each row; one that fails is null, and in the processing log."""
+    """Evaluates `expressions` for each row. One that fails is NULL and gets an entry in the processing log."""
 
     source: PlanNode
     expressions: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
-        """A column for each expression."""
+        """One column for each expression."""
         return Schema(tuple(Column(e.name, type_of(e.expression)) for e in self.expressions))
 
 
 @dataclass(frozen=True, slots=True)
 class RowJoin(RelationalNode):
-    """Pairs of rows of two sides for which `condition`, over the left's columns and then the right's, is true.
+    """A join: the pairs of rows for which `condition`, on the left's columns followed by the right's, is true.
 
-    Of rows for which it is true the expressions `left_keys` and `right_keys`, over their side's rows, are equal, and
-    none is null. A row without counterpart stays where `outer` says so, with nulls.
+    `left_keys` and `right_keys`, each on its own side's columns, are the hash keys: the condition implies that they
+    are pairwise equal and not NULL. `outer` names the sides whose unmatched rows are kept, padded with NULLs.
     """
 
     left: PlanNode
@@ -105,13 +106,13 @@ class RowJoin(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """The columns of both sides."""
+        """The columns of the left side, then those of the right side."""
         return Schema((*self.left.schema.columns, *self.right.schema.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupedCall:
-    """An aggregate of a group; `distinct`: rows of which its arguments were seen before do not count."""
+    """An aggregate call in a Group; with `distinct`, each combination of its arguments is aggregated once a group."""
 
     call: AggregateCall
     distinct: bool = False
@@ -119,9 +120,9 @@ class GroupedCall:
 
 @dataclass(frozen=True, slots=True)
 class Group(RelationalNode):
-    """A row for each group of rows whose `keys` are equal; without keys one row of all, even of none.
+    """GROUP BY: one row for each distinct value of `keys`; without keys exactly one row, even if the source is empty.
 
-    A row of which a key is null is in no group, as in a persistent query.
+    A row with a NULL key is in no group, as in a persistent query.
     """
 
     source: PlanNode
@@ -130,14 +131,14 @@ class Group(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """The keys, then a column for each aggregate."""
+        """The keys, then one column for each aggregate."""
         keys = (Column(k.name, type_of(k.expression)) for k in self.keys)
         return Schema((*keys, *(Column(a.call.name, a.call.type) for a in self.aggregations)))
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """The column number `index` by which rows are sorted."""
+    """A sort criterion: the column at `index`, its direction, and whether NULLs come first."""
 
     index: int
     descending: bool
@@ -146,7 +147,7 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Sort(RelationalNode):
-    """The rows in order, the first `limit` of them (None: all)."""
+    """The rows sorted by `keys`, then only the first `limit` of them (None: all)."""
 
     source: PlanNode
     keys: tuple[SortKey, ...]
@@ -154,13 +155,13 @@ class Sort(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """The columns of its source."""
+        """The columns of the source, unchanged."""
         return self.source.schema
 
 
 @dataclass(frozen=True, slots=True)
 class Slice(RelationalNode):
-    """The rows after the first `offset`, at most `limit` of them (None: all)."""
+    """Skips the first `offset` rows, then keeps at most `limit` rows (None: all)."""
 
     source: PlanNode
     offset: int
@@ -168,34 +169,34 @@ class Slice(RelationalNode):
 
     @property
     def schema(self) -> Schema:
-        """The columns of its source."""
+        """The columns of the source, unchanged."""
         return self.source.schema
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct(RelationalNode):
-    """Each row once."""
+    """Removes duplicate rows."""
 
     source: PlanNode
 
     @property
     def schema(self) -> Schema:
-        """The columns of its source."""
+        """The columns of the source, unchanged."""
         return self.source.schema
 
 
 @dataclass(frozen=True, slots=True)
 class Union(RelationalNode):
-    """The rows of all branches, which have the same types."""
+    """The rows of all branches, with duplicates (UNION ALL); the branches have equal column types."""
 
     branches: tuple[PlanNode, ...]
 
     @property
     def schema(self) -> Schema:
-        """The columns of the first branch."""
+        """The columns of the first branch, whose names are the union's."""
         return self.branches[0].schema
 
 
 def tables_of(node: PlanNode) -> tuple[TableRows, ...]:
-    """The tables that a plan reads, left to right; one that is read twice is there twice."""
+    """The scans of a plan, from left to right; a table that is scanned twice is listed twice."""
     return tuple(n for n in node.walk() if isinstance(n, TableRows))

@@ -1,4 +1,4 @@
-"""GET /metrics: the server's figures in the text form of Prometheus (docs/operations.md#metrics)."""
+"""GET /metrics: the server's metrics in the exposition format of Prometheus (docs/operations.md#metrics)."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
 from millstream.server.context import work_of
 
-# Upper bounds in ms, as in jvm/LatencyHistogram.scala; the last bucket is above them all.
+# Upper bounds of the histogram's buckets in ms, the same as in jvm/LatencyHistogram.scala; a +Inf bucket follows.
 LATENCY_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 60000, 600000)
 STATES = ("RUNNING", "PAUSED", "ERROR")
 UNKNOWN_ROUTE, UNKNOWN_METHOD = "unknown", "other"
@@ -42,14 +42,17 @@ QUERY_GAUGES = (
 
 
 class RequestMetrics:
-    """A middleware that counts requests by method, route and code, with the seconds until their answers began."""
+    """ASGI middleware that records the time from a request to the start of its response, by method, route and status.
+
+    Unknown routes and methods share a label value each, so that clients cannot create time series at will.
+    """
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
         self._app = app
         self._seconds = registry_histogram(registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As any ASGI application."""
+        """Handle a request as an ASGI application; only HTTP and WebSocket requests are recorded."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -72,7 +75,7 @@ class RequestMetrics:
 
 
 def registry_histogram(registry: CollectorRegistry) -> Histogram:
-    """The histogram of requests, in a registry."""
+    """A new histogram of request durations in seconds, registered in `registry`."""
     return Histogram(
         "millstream_http_request_duration_seconds",
         "Seconds from a request to the beginning of its answer, by method, route and status code.",
@@ -82,14 +85,14 @@ def registry_histogram(registry: CollectorRegistry) -> Histogram:
 
 
 def new_registry() -> CollectorRegistry:
-    """A registry for one server: with the figures of its process."""
+    """A new registry for one server, with the metrics of its process (CPU, memory, file descriptors)."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     return registry
 
 
 async def metrics(request: HttpRequest) -> Response:
-    """GET /metrics: of the queries those whose sources the user may read."""
+    """GET /metrics. Queries whose sources the user may not read are left out. Requires the right READ."""
     require(request, Right.READ)
     work, principal = work_of(request), principal_of(request)
     encode, media = choose_encoder(request.headers.get("accept", ""))
@@ -103,7 +106,7 @@ async def metrics(request: HttpRequest) -> Response:
 
 
 class _Joined(Collector):
-    """The metrics of several collectors, for the length of one answer."""
+    """Combines several collectors for one response."""
 
     def __init__(self, parts: Sequence[Collector]) -> None:
         self._parts = parts
@@ -114,7 +117,7 @@ class _Joined(Collector):
 
 
 class _Observed(Collector):
-    """An engine's observation (engine/observation.py) as metrics."""
+    """Converts an engine's observation (engine/observation.py) to metrics."""
 
     def __init__(self, observed: Mapping[str, Any], version: str) -> None:
         self._server, self._jvm = observed["server"], observed["jvm"]
@@ -196,7 +199,7 @@ def _latencies(running: Iterable[tuple[str, Mapping[str, Any]]]) -> Metric:
 
 
 def _cumulative(counts: Sequence[int]) -> Iterator[tuple[str, float]]:
-    """The buckets of a histogram by their upper bounds, each with all below it."""
+    """Cumulative histogram buckets: upper bound in seconds, and the count of observations up to it."""
     below = 0
     for bound, count in zip((*(str(ms / 1000) for ms in LATENCY_BOUNDS), "+Inf"), counts, strict=True):
         below += count

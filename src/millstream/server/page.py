@@ -1,4 +1,4 @@
-"""The page at /: its files, and what it asks for beside the REST API (docs/page.md)."""
+"""The web page at /: its static files, and the two endpoints it uses beside the REST API (docs/page.md)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Nothing but this server's own files is loaded, run or called, whatever a record or a name holds.
+# Only this server's own files are loaded and executed, so that markup in a record or a name cannot run as a script.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -46,14 +46,14 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-# What does not change while the catalog does not: left out where the page says that it has it.
+# Fields that change only with the catalog; they are left out if the page already has them.
 LASTING = {"sources": ("columns", "statement"), "queries": ("statement",)}
 MOST_RECORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A file of the page, as it is sent."""
+    """A static file: its content, its media type, and its ETag."""
 
     content: bytes
     type: str
@@ -62,7 +62,7 @@ class PageFile:
 
 @cache
 def files() -> Mapping[str, PageFile]:
-    """The page's files by name."""
+    """The page's files by name, read once."""
     return {path.name: _file(path) for path in FOLDER.iterdir() if path.suffix in TYPES}
 
 
@@ -76,7 +76,7 @@ def _tag(content: bytes) -> str:
 
 
 def root(request: HttpRequest) -> Response:
-    """GET /: the page for browsers; where to look for other clients."""
+    """GET /: the page for clients that prefer HTML; a redirect to /info for others, as in ksqlDB."""
     wishes = request.headers.get("accept", "")
     if HTML in wishes and accepted(request, (KSQL, JSON, HTML)) == HTML:
         return _answer(request, files()[INDEX])
@@ -84,7 +84,7 @@ def root(request: HttpRequest) -> Response:
 
 
 def static(request: HttpRequest) -> Response:
-    """GET /page/static/FILE: one of the page's files."""
+    """GET /page/static/FILE: one of the page's files. Raises RequestFailed 404 for any other name."""
     file = files().get(request.path_params["file"])
     if file is None:
         raise RequestFailed(NOT_FOUND, f"the page has no file {request.path_params['file']}")
@@ -92,7 +92,11 @@ def static(request: HttpRequest) -> Response:
 
 
 async def live(request: HttpRequest) -> Response:
-    """GET /page/live?have=POSITION: what the engine's `observe` tells; 304 where nothing has changed."""
+    """GET /page/live?have=POSITION: the engine's observation as JSON, or 304 if it equals the client's ETag.
+
+    With the current command log position in `have`, fields that only change with the catalog are left out. Requires
+    the right READ.
+    """
     require(request, Right.READ)
     work, missing, have = work_of(request), principal_of(request).missing, request.query_params.get("have", "")
 
@@ -108,7 +112,7 @@ async def live(request: HttpRequest) -> Response:
 
 
 def _without_lasting(observed: Mapping[str, Any]) -> dict[str, Any]:
-    """An observation without what stays as it is."""
+    """An observation without the fields in LASTING."""
     fewer = {kind: [_without(entity, names) for entity in observed[kind]] for kind, names in LASTING.items()}
     return {**observed, **fewer}
 
@@ -118,7 +122,10 @@ def _without(entity: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any
 
 
 async def records(request: HttpRequest) -> Response:
-    """GET /page/records/TOPIC?count=20: the last records of a topic."""
+    """GET /page/records/TOPIC?count=20: the last records of a topic as JSON (engine/recent.py).
+
+    Requires the right READ. Raises RequestFailed if `count` is not in 1 to MOST_RECORDS, or the topic may not be read.
+    """
     require(request, Right.READ)
     work, missing, topic = work_of(request), principal_of(request).missing, request.path_params["topic"]
     count = request.query_params.get("count", "20")
@@ -130,7 +137,7 @@ async def records(request: HttpRequest) -> Response:
 
 
 def _answer(request: HttpRequest, file: PageFile) -> Response:
-    """A file, or that the client has it already."""
+    """A response with the content, or 304 if the client's If-None-Match has its ETag."""
     headers = {**HEADERS, "ETag": file.tag}
     if file.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""What a server's log looks like: lines of text, or a JSON object a line.
+"""The format of a server's log: lines of text, or one JSON object a line.
 
 {"time": "2026-01-01T00:00:00.000Z", "level": "WARNING", "logger": "millstream.engine.supervisor",
  "thread": "supervisor", "message": "query CSAS_BIG_1 failed, next try in 15 s: …", "query": "CSAS_BIG_1"}
@@ -13,10 +13,10 @@ TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class JsonLines(logging.Formatter):
-    """A log record as a JSON object; `query` where it is about one, `error` where it has an exception's stack."""
+    """Formats a log record as a JSON object; `query` and `error` (a stack trace) are present only if they apply."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
+        """The JSON text of a record, without a line break; its time is in UTC, in milliseconds."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         query, error = getattr(record, "query", ""), record.exc_info and self.formatException(record.exc_info)
         entry = {
@@ -32,9 +32,9 @@ class JsonLines(logging.Formatter):
 
 
 class OncePerKind(logging.Filter):
-    """For the logger of a Kafka client: passes a message only if none of its kind was passed in the last seconds.
+    """A rate limit for the logger of a Kafka client: it passes one message of a kind in `seconds`.
 
-    The kind is the message's first word: FAIL [rdkafka#consumer-2] … Connection refused.
+    The kind is the message's first word, FAIL in "FAIL [rdkafka#consumer-2] … Connection refused".
     """
 
     def __init__(self, seconds: float) -> None:
@@ -43,7 +43,7 @@ class OncePerKind(logging.Filter):
         self._passed: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """See logging.Filter."""
+        """True if the record is to be logged."""
         kind = record.getMessage().partition(" ")[0]
         if record.created - self._passed.get(kind, -math.inf) < self._seconds:
             return False
@@ -52,7 +52,7 @@ class OncePerKind(logging.Filter):
 
 
 def log_to_stderr(level: int, is_json: bool) -> None:
-    """Write this process's log to standard error from now on."""
+    """Configure the root logger to write to standard error, from `level` on, as JSON lines if `is_json`."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if is_json else logging.Formatter(TEXT))
     logging.basicConfig(level=level, handlers=[handler])

@@ -234,7 +234,7 @@ class _GroupFolds:
     # ------------------------------------------------------------ relational pull queries
 
     def pulled(self, distinct: Sequence[int]) -> PulledGroup:
-        """See pulled_group."""
+        """The types and texts of the groups; `distinct` are the indexes of the DISTINCT calls."""
         layout, fresh = StructLayout(self.states), column("fresh")
         states = {name: self._added(i, self._before(i)) for i, name in enumerate(self.states)}
         names = list(self.states)
@@ -265,7 +265,7 @@ class _GroupFolds:
 
 
 def pulled_group(node: Aggregate, distinct: Sequence[int], query: str) -> PulledGroup:
-    """The groups of `node` as they are once all rows are taken in; `distinct` are the numbers of its DISTINCT calls."""
+    """The groups of `node` after all rows were added; `distinct` are the indexes of its DISTINCT calls."""
     folds = _GroupFolds(node, AggregateRun(query, live=False))
     return folds.pulled(distinct)
 
@@ -310,7 +310,7 @@ class _TableFolds(_GroupFolds):
         )
 
     def _results(self, state: OperatorExpression) -> OperatorExpression:
-        """An aggregate whose result fails is null; its state goes on, so that its rows can be taken back."""
+        """An aggregate whose result fails is null, but its state is kept, so that its rows can still be removed."""
         values = {}
         place = (_ROW.field("partition"), _ROW.field("offset"))
         for i, name in enumerate(self.states):

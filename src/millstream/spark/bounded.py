@@ -45,13 +45,16 @@ class Record:
 
 
 class BoundedQuery:
-    """A query that reads when it is called, and keeps its state between calls; any thread may call it."""
+    """A query that processes records when it is called, and keeps its state between calls. It is thread-safe."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
 
     def __call__(self, records: Sequence[tuple[int, Record]]) -> list[list[Record]]:
-        """What is written for each record, which comes with the place where it is read. Raises EvaluationFailed."""
+        """The output records of each input record; an input is (index of the plan's leaf that reads it, record).
+
+        Raises EvaluationFailed if the query fails.
+        """
         outputs = self.evaluator([_wire(record) for _, record in records], [leaf for leaf, _ in records])
         return [[_record(values) for values in group] for group in outputs]
 
@@ -73,7 +76,7 @@ class Bounded:
         return ((index, record) for index, group in enumerate(outputs) for record in group)
 
     def start(self, step: StartQuery, before: "BoundedQuery | None" = None) -> "BoundedQuery":
-        """The query, ready to read; one that replaces `before` goes on with its groups. Raises EvaluationFailed."""
+        """Start a query; one that replaces `before` keeps its state. Raises EvaluationFailed."""
         frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
         earlier = None if before is None else before.evaluator
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
@@ -133,7 +136,7 @@ def _is_plain(meaning: TypedExpression) -> bool:
 
 
 def _row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
-    """The first values, by the names of the columns."""
+    """The leading values, by column name."""
     return {c.name: value for c, value in zip(columns, values, strict=False)}
 
 

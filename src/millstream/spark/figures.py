@@ -1,4 +1,4 @@
-"""The figures that the driver's JVM keeps: its own, and those of each query that runs (jvm/ServerFigures.scala)."""
+"""Reads the metrics of the driver's JVM and of the running queries (jvm/ServerFigures.scala)."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from millstream.spark import jvm
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of the JVM, and of each query that runs in it by its name in Spark."""
+    """The metrics of the JVM, and those of each running query by its Spark query name, in Counts.json's form."""
 
     jvm: Mapping[str, Any]
     queries: Mapping[str, Mapping[str, Any]]
 
 
 def read(session: SparkSession) -> Figures:
-    """The figures now, in one call over the gateway; none where the JVM does not answer."""
+    """The current metrics, in one call over the gateway; empty if the JVM does not answer."""
     try:
         told = json.loads(jvm.module(session, "ServerFigures").json()) if jvm.alive(session) else {}
     except Py4JError:

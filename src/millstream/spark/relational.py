@@ -1,8 +1,8 @@
-"""Relational pull queries in the driver's JVM: plan nodes as the operators of jvm/PullOperators.scala.
+"""Lowers relational plans to the operators of jvm/PullOperators.scala, which run in the driver's JVM.
 
-Between operators rows have the columns c0, c1 …. An operator's expressions are frames over such a row, which Spark
-analyses and optimises; they are the same Spark SQL as in persistent queries. Operators have buffers of their own, so
-that one tree of them answers one query at a time; those that are idle are kept by plan.
+Rows between operators have the columns c0, c1, …. An operator's expressions are DataFrames over such a row: Spark
+analyses and optimises them, and they are the same Spark SQL as in persistent queries. Operators own buffers, so an
+operator tree runs one query at a time; idle trees are cached by plan, since compiling one takes most of the time.
 """
 
 import threading
@@ -43,18 +43,18 @@ from millstream.spark.codec import encode
 from millstream.spark.evaluate import EvaluationFailed, leaf
 from millstream.spark.lower import guarded
 
-# How many plans keep idle operators, and how many rows cross to Python at a time.
+# The number of plans whose idle operators are cached, and the number of rows fetched from the JVM at once.
 PLANS = 100
 BATCH = 2000
 _RECORD = tuple(zip(pipeline.RECORD, (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT), strict=True))
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
-# An expression's place in the processing log: rows of a relation have none in a topic.
+# Partition and offset in processing log entries: rows of a relation have no position in a topic.
 _PLACE = ("cast(-1 as int) as partition", "-1L as offset")
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Raises EvaluationFailed for what Java throws in the block."""
+    """Turns a Java exception in the block into EvaluationFailed with its message."""
     try:
         yield
     except Py4JJavaError as error:
@@ -62,38 +62,38 @@ def _failures() -> Iterator[None]:
 
 
 class TableImage:
-    """A table's rows in the JVM's memory (jvm/TableImage.scala); any thread may use it.
+    """A handle to the rows of a table in the JVM's memory (jvm/TableImage.scala). It is thread-safe.
 
-    Each method raises EvaluationFailed where the JVM fails.
+    Each method raises EvaluationFailed if the call in the JVM fails.
     """
 
     def __init__(self, image: Any) -> None:
         self._image = image
 
     def apply(self, changes: bytes) -> None:
-        """Take over changes in the form that the Scala class describes."""
+        """Apply changes, encoded by tables.images.wire, in order."""
         with _failures():
             self._image.apply(changes)
 
     def expire(self, before: int) -> None:
-        """Remove the rows of windows that begin before a time in epoch ms."""
+        """Remove the rows of windows that start before a time, in epoch ms."""
         with _failures():
             self._image.expire(before)
 
     def snapshot(self) -> Any:
-        """The rows as they are now, for RelationalQueries.answer."""
+        """An immutable snapshot of the rows (a Java ImageSnapshot), for RelationalQueries.answer."""
         with _failures():
             return self._image.snapshot()
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """The memory that the rows and their index take, in bytes."""
         with _failures():
             return int(self._image.bytes())
 
 
 class RelationalQueries:
-    """Answers relational pull queries in one Spark session; any thread may use it."""
+    """Runs relational pull queries in one Spark session. It is thread-safe."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -102,7 +102,7 @@ class RelationalQueries:
         self._lock = threading.Lock()
 
     def image(self, source: Source) -> TableImage:
-        """An empty image of a table. Records that cannot be read go to the processing log of PULL."""
+        """A new, empty image of a table. Records that cannot be decoded are reported to the processing log, as PULL."""
         records = leaf(self._session, list(_RECORD)).selectExpr(
             "key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset"
         )
@@ -110,9 +110,9 @@ class RelationalQueries:
         return TableImage(jvm.module(self._session, "TableImage").of(jvm.java_frame(frame)))
 
     def answer(self, node: RelationalNode, snapshots: Sequence[Any], timeout_ms: int, memory: int) -> Iterator[bytes]:
-        """The rows of a query as JSON objects {"C0": …}; `snapshots` are those of `tables_of(node)`, in that order.
+        """Yields the result rows as JSON objects {"C0": …}; `snapshots` correspond to `tables_of(node)`, in that order.
 
-        Raises EvaluationFailed where the query takes longer than `timeout_ms`, or more than `memory` bytes.
+        Raises EvaluationFailed if the query runs longer than `timeout_ms` or holds more than `memory` bytes of rows.
         """
         root = self._taken(node) or self._prepared(node)
         taken = jvm.java_list(self._session, snapshots)
@@ -147,14 +147,14 @@ class RelationalQueries:
 
 
 class _Operators:
-    """Makes the operators of one plan; `tables` are the leaves, whose numbers the scans have."""
+    """Builds the operator tree of one plan; `tables` are its leaves, which scans refer to by index."""
 
     def __init__(self, session: SparkSession, module: Any, tables: Sequence[TableRows]) -> None:
         self._session, self._module = session, module
         self._numbers = iter(range(len(tables)))
 
     def answer(self, node: RelationalNode) -> Any:
-        """The operator whose rows are JSON objects in bytes."""
+        """The root operator, whose rows have one BINARY column: the result row as a JSON object."""
         columns = node.schema.columns
         document = spec(Serde("JSON", wrap=True), [Column(f"C{i}", c.type) for i, c in enumerate(columns)])
         fields = ", ".join(f"'V{i}', c{i}" for i in range(len(columns)))
@@ -163,18 +163,18 @@ class _Operators:
         return self._module.rows(self._operator(node), jvm.java_frame(lines))
 
     def _leaf(self, *nodes: PlanNode) -> DataFrame:
-        """A frame of the rows of nodes, side by side."""
+        """A leaf frame with the columns of all `nodes`, one node after the other."""
         columns = [c for node in nodes for c in node.schema.columns]
         return leaf(self._session, [(f"c{i}", c.type) for i, c in enumerate(columns)])
 
     def _valued(self, *nodes: PlanNode) -> DataFrame:
-        """The same with what expressions refer to: the columns as fields of `value`, and a place for the log."""
+        """The leaf frame with what lowered expressions refer to: the struct `value`, `partition` and `offset`."""
         frame = self._leaf(*nodes)
         fields = ", ".join(f"'V{i}', {name}" for i, name in enumerate(frame.columns))
         return frame.selectExpr("*", f"named_struct({fields}) as value", *_PLACE)
 
     def _where(self, condition: TypedExpression, label: str, *nodes: PlanNode) -> Any:
-        """The Java frame of the rows of nodes, side by side, for which a condition is true."""
+        """A Java frame that filters the row of all `nodes` by a condition; `label` names it in the processing log."""
         names = self._leaf(*nodes).columns
         text = f"coalesce({guarded(condition, f'{PULL}.{label}')}, false)"
         return jvm.java_frame(self._valued(*nodes).where(text).select(*names))
@@ -215,7 +215,7 @@ class _Operators:
         )
 
     def _keys(self, side: PlanNode, keys: Sequence[TypedExpression]) -> Any:
-        """The keys of a side; without any, all rows have the same. Equal DOUBLEs have to be equal bytes: -0 is 0."""
+        """A Java frame of the hash keys of one side; without keys, one constant, so that every pair is tried."""
         texts = [_hashed(guarded(k, f"{PULL}.join|key"), type_of(k)) for k in keys] or ["1"]
         return jvm.java_frame(self._valued(side).selectExpr(*(f"{text} as k{i}" for i, text in enumerate(texts))))
 
@@ -266,6 +266,7 @@ class _Operators:
 
 
 def _hashed(text: str, type: SqlType) -> str:
+    """The Spark SQL of a hash key. Keys are compared by their bytes, so -0.0 has to become 0.0."""
     return f"({text}) + 0D" if type == DOUBLE else text
 
 

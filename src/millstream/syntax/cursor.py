@@ -30,7 +30,7 @@ NESTING = 64
 
 @dataclass(frozen=True, slots=True)
 class WithQuery:
-    """A query that WITH gives a name to. `copies` counts the named queries in it, itself too, each as often as read."""
+    """A query named by WITH. `copies` is the number of query copies that a reference to it adds, itself included."""
 
     query: SelectQuery
     copies: int
@@ -44,7 +44,7 @@ class Cursor:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._index, self._nesting = tokens, 0, 0
         self._tried: list[str] = []
-        # What WITH gives names to, at the present place; see queries.py.
+        # The queries that WITH has named and that are in scope at the current position, by name.
         self.with_queries: Mapping[str, WithQuery] = {}
 
     @property

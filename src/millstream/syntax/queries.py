@@ -1,7 +1,7 @@
 """Parses queries: SELECT … FROM … and its clauses, inner queries, joins, windows and durations.
 
-A tree has neither WITH nor UNION of its own. A name that WITH gives to a query is replaced by that query where it is
-read, and a UNION is a source: `SELECT a FROM x UNION ALL SELECT b FROM y LIMIT 3` is read as
+The tree has no node for WITH: each reference to a WITH name is replaced by a copy of its query. A UNION is a source of
+FROM: `SELECT a FROM x UNION ALL SELECT b FROM y LIMIT 3` is parsed as
 `SELECT * FROM (SELECT a FROM x UNION ALL SELECT b FROM y) LIMIT 3`.
 """
 
@@ -19,19 +19,19 @@ from millstream.syntax.tokens import TokenKind
 
 _JOINS = {kind.value: kind for kind in tree.JoinKind}
 _MOST = 2**63 - 1
-# What begins a clause although its first word may be a name.
+# Word sequences that begin a clause, although their first word can also be a name.
 _CLAUSES = (
     *(("EMIT", "CHANGES"), ("EMIT", "FINAL"), ("PARTITION", "BY"), ("ORDER", "BY")),
     *(("UNION", "ALL"), ("UNION", "DISTINCT"), ("UNION", "SELECT"), ("UNION", "(")),
 )
 
 
-# How many copies of queries the names of a WITH may stand for in a statement, inner names too.
+# The most query copies that one WITH name may expand to, nested names included: it bounds the size of the tree.
 WITH_COPIES = 100
 
 
 def query(c: Cursor) -> tree.SelectQuery:
-    """A query with all its clauses, from WITH or SELECT on."""
+    """Parses a query with all its clauses, beginning at WITH, SELECT or "(". Raises SqlSyntaxError."""
     outer = c.with_queries
     if c.accept("WITH"):
         c.list_of(_with_query)
@@ -41,7 +41,7 @@ def query(c: Cursor) -> tree.SelectQuery:
 
 
 def _with_query(c: Cursor) -> None:
-    """`name AS (query)`; queries behind it may read it by that name."""
+    """Parses `name AS (query)`; the queries that follow can refer to it by that name."""
     name = c.name("a name for the query")
     c.expect("AS", "(")
     before = c.with_queries
@@ -52,7 +52,7 @@ def _with_query(c: Cursor) -> None:
 
 
 def _unions(c: Cursor) -> tree.SelectQuery:
-    """Selections with UNION [ALL] between them, the first two together first; what stands behind is of the whole."""
+    """Parses SELECTs combined by UNION [ALL], left-associative; ORDER BY, EMIT, LIMIT and OFFSET apply to the union."""
     at = c.span
     first = _branch(c)
     branches, distinct, whole = [first], False, first
@@ -73,7 +73,7 @@ def _all_of(branches: tuple[tree.SelectQuery, ...], distinct: bool, at: Span) ->
 
 
 def _branch(c: Cursor) -> tree.SelectQuery:
-    """A SELECT without ORDER BY, EMIT and LIMIT, or a whole query in parentheses."""
+    """Parses a branch of a UNION: a SELECT without ORDER BY, EMIT and LIMIT, or a whole query in parentheses."""
     if not c.accept("("):
         return _select(c)
     at, inner = c.span, c.nested(query)
@@ -82,7 +82,7 @@ def _branch(c: Cursor) -> tree.SelectQuery:
 
 
 def _ordered(c: Cursor, select: tree.SelectQuery) -> tree.SelectQuery:
-    """The query with what stands behind its HAVING."""
+    """Parses the clauses after HAVING (ORDER BY, EMIT, LIMIT, OFFSET) and adds them to the query."""
     order = c.list_of(_order_item) if c.accept("ORDER", "BY") else ()
     return replace(select, order_by=order, emit=_emit(c), limit=limit(c), offset=_offset(c))
 
@@ -219,7 +219,7 @@ def _source_alias(c: Cursor) -> str | None:
 
 
 def _inner(inner: tree.SelectQuery, alias: str | None, at: Span) -> tree.FromSource:
-    """A query in parentheses as a source; one that is nothing but a UNION is that union."""
+    """A query in parentheses as a source of FROM; if it is only a UNION, the union itself becomes the source."""
     plain = tree.SelectQuery((tree.SelectAll(),), inner.source)
     if isinstance(inner.source, tree.FromUnion) and inner == plain:
         return replace(inner.source, name=alias or "", alias=alias, span=at)

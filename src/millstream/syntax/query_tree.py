@@ -1,4 +1,4 @@
-"""The trees of queries: SELECT … FROM … and its clauses; see tree.py."""
+"""The syntax tree of queries: SELECT … FROM … and its clauses. tree.py exports these classes too."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from millstream.syntax.expression_tree import Expression, SyntaxNode
 
 @dataclass(frozen=True, slots=True)
 class Duration(SyntaxNode):
-    """`10 SECONDS`: `count` and a unit in the plural, upper case (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS)."""
+    """`10 SECONDS`: a count and a unit, which is in upper case and plural (SECONDS, MINUTES, HOURS, DAYS and so on)."""
 
     count: int
     unit: str
@@ -31,7 +31,7 @@ class WindowKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WindowClause(SyntaxNode):
-    """`WINDOW kind (…)`; `size` is the gap of a SESSION."""
+    """`WINDOW kind (…)`; for SESSION windows `size` is the inactivity gap. Absent clauses are None."""
 
     kind: WindowKind
     size: Duration
@@ -42,12 +42,12 @@ class WindowClause(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class SelectItem(SyntaxNode):
-    """Something in a projection."""
+    """An item of the projection."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectOne(SelectItem):
-    """`expression [AS alias]`."""
+    """A projected expression: `expression [AS alias]`."""
 
     expression: Expression
     alias: str | None = None
@@ -55,21 +55,21 @@ class SelectOne(SelectItem):
 
 @dataclass(frozen=True, slots=True)
 class SelectAll(SelectItem):
-    """`*` or `source.*`."""
+    """All columns: `*`, or `source.*` if `source` is set."""
 
     source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SelectFields(SelectItem):
-    """`struct->*`."""
+    """All fields of a struct: `struct->*`."""
 
     struct: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class FromSource(SyntaxNode):
-    """A source in FROM, with its alias where one is given."""
+    """A stream or table in FROM, with its alias if it has one."""
 
     name: str
     alias: str | None = None
@@ -77,14 +77,14 @@ class FromSource(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class FromQuery(FromSource):
-    """`(query) [AS alias]` in FROM; `name` is the alias, "" without one."""
+    """An inner query: `(query) [AS alias]` in FROM; `name` is the alias, or "" if there is none."""
 
     query: "SelectQuery" = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class FromUnion(FromSource):
-    """`(query UNION [ALL] query …) [AS alias]` in FROM: the rows of all `branches`, each once where `distinct`."""
+    """A union as a source: `(query UNION [ALL] query …) [AS alias]`; `distinct` is false for UNION ALL."""
 
     branches: tuple["SelectQuery", ...] = field(kw_only=True)
     distinct: bool = field(kw_only=True)
@@ -101,7 +101,7 @@ class JoinKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Within(SyntaxNode):
-    """`WITHIN d` (before = after) or `WITHIN (before, after)`, with its GRACE PERIOD."""
+    """The window of a stream-stream join: `WITHIN d` (before = after) or `WITHIN (before, after)`, with its grace."""
 
     before: Duration
     after: Duration
@@ -110,7 +110,7 @@ class Within(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class JoinClause(SyntaxNode):
-    """`kind JOIN source [WITHIN …] ON condition`."""
+    """A join clause: `kind JOIN source [WITHIN …] ON condition`."""
 
     kind: JoinKind
     source: FromSource
@@ -127,7 +127,7 @@ class Emit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OrderItem(SyntaxNode):
-    """`expression [ASC | DESC] [NULLS FIRST | LAST]` of ORDER BY; `nulls_first` None where it is not said."""
+    """An ORDER BY item: `expression [ASC | DESC] [NULLS FIRST | LAST]`; `nulls_first` is None if unspecified."""
 
     expression: Expression
     descending: bool = False
@@ -136,11 +136,11 @@ class OrderItem(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class SelectQuery(SyntaxNode):
-    """SELECT …; `group_by`/`partition_by` are None where the clause is absent.
+    """A query; `group_by` and `partition_by` are None if the clause is absent.
 
-    `key_names` are the names that the clause gives its expressions with AS, None or () where it gives none;
-    `structured` says that they are written STRUCT<…>, the key's own fields. `emit` None is a pull query (or unstated).
-    `distinct`, `order_by` and `offset` are of pull queries only.
+    `key_names` are the aliases (AS) in GROUP BY or PARTITION BY, None for an expression without one, () if there are
+    none at all; `structured` is true if the key is written STRUCT<…>. `emit` is None for a pull query, and for a
+    persistent query that does not specify it. Only pull queries may have `distinct`, `order_by` and `offset`.
     """
 
     items: tuple[SelectItem, ...]
@@ -160,11 +160,11 @@ class SelectQuery(SyntaxNode):
     offset: int = 0
 
     def sources(self) -> tuple[FromSource, ...]:
-        """The sources of its FROM, left to right."""
+        """The sources in FROM, from left to right."""
         return (self.source, *(join.source for join in self.joins))
 
     def tables_read(self) -> Iterator[str]:
-        """The names of the streams and tables that it reads, those of inner queries too."""
+        """Yields the names of the streams and tables it reads, including those of inner queries, with repetitions."""
         for source in self.walk():
             if isinstance(source, FromSource) and not isinstance(source, FromQuery | FromUnion):
                 yield source.name

@@ -1,13 +1,14 @@
-"""Images of tables in the JVM's memory for relational pull queries, and snapshots of several at one moment.
+"""Keeps decoded tables (images) in the JVM's memory for relational pull queries, and takes consistent snapshots.
 
-An image is made of a table's store when a query first reads the whole table, and then hears of each change of the
-store. Changes that come while it is being made are kept aside and taken over at its end; a row may then be taken over
-twice, which changes nothing.
+An image is loaded from the table's store when a query first scans the whole table; from then on each change of the
+store is applied to it too. Changes that arrive during the load are buffered and applied at its end. A change may then
+be applied twice, which is harmless because a change replaces the whole row.
 
-    query thread                                      thread that follows the topics
-    1 listen: changes go to a list
-    2 read the store into the image                   store: b = 2, list: b = 2
-    3 hold the moment: list to the image, listen on   …waits, then store: c = 1, image: c = 1
+    query thread                                      materializer thread
+    1 register a listener that buffers changes
+    2 copy the store to the image                     store: b = 2, buffer: b = 2
+    3 lock `moment`; apply the buffer; replace the    waits for `moment`, then store: c = 1, image: c = 1
+      listener by one that applies changes; unlock
 """
 
 import struct
@@ -36,12 +37,12 @@ _NONE = _LENGTH.pack(-1)
 
 
 class TableTooLarge(Exception):
-    """A table that does not fit into the memory for images; the text says how large that is."""
+    """A table that does not fit into the memory for images; the message names the size and the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRead:
-    """A table that a query reads, and how it reaches the rows."""
+    """A table that a query reads, and how: a full scan, key lookups, or a range of keys."""
 
     table: MaterializedTable
     accesses: tuple[Access, ...]
@@ -49,7 +50,7 @@ class TableRead:
 
 @dataclass(slots=True)
 class _LoadedImage:
-    """The image of a table that is followed; `used` is when a query last read it (monotonic seconds)."""
+    """A table's image: `broken` once a change could not be applied, `used` by a query last at (monotonic seconds)."""
 
     followed: FollowedTopic
     image: TableImage
@@ -58,18 +59,19 @@ class _LoadedImage:
 
 
 class TableImages:
-    """The images of a server's tables; any thread may ask."""
+    """The cache of a server's table images. It is thread-safe."""
 
     def __init__(self, tables: Materializer, make: Callable[[Source], TableImage], bounded: Bounded, most: int) -> None:
-        """`make` gives an empty image; all of them together may take `most` bytes."""
+        """`make` creates an empty image; `most` is the memory that all images together may take, in bytes."""
         self._tables, self._make, self._bounded, self._most = tables, make, bounded, most
         self._loaded: dict[str, _LoadedImage] = {}
         self._loading = threading.Lock()
 
     def snapshots(self, reads: Sequence[TableRead]) -> list[Any]:
-        """What the tables hold at one moment, each as RelationalQueries.answer takes it.
+        """Snapshots of all `reads`, in their order, as of one point in time, for RelationalQueries.answer.
 
-        Raises TableNotReady, TableTooLarge, EvaluationFailed, KafkaException.
+        Raises TableNotReady if a store has not caught up with its topic, TableTooLarge if the rows do not fit into
+        memory, EvaluationFailed if the JVM fails, and KafkaException.
         """
         distinct = {read.table.source.name: read.table for read in reads}
         followed = {name: self._tables.followed(table) for name, table in distinct.items()}
@@ -87,7 +89,10 @@ class TableImages:
     def _taken(
         self, read: TableRead, followed: FollowedTopic, images: dict[str, _LoadedImage]
     ) -> tuple[Any, Iterator[Change] | None]:
-        """A snapshot of the image, or the rows that a look-up or a range reaches, of which the first is read now."""
+        """A snapshot of the image for a full scan, else the selected rows of the store.
+
+        The first of these rows is read now: this opens SQLite's read transaction, and so fixes the rows that are seen.
+        """
         image = images.get(read.table.source.name)
         if image is not None and isinstance(read.accesses[0], FullScan):
             return image.image.snapshot(), None
@@ -139,7 +144,7 @@ class TableImages:
             followed.listener = lambda changes, before: None
 
     def _make_room(self, needed: frozenset[str]) -> None:
-        """Drop images until the others fit, those first that no query has read for long. Raises TableTooLarge."""
+        """Drop the least recently used images that are not `needed` until the rest fits. Raises TableTooLarge."""
         total = sum(loaded.image.bytes for loaded in self._loaded.values())
         for name, loaded in sorted(self._loaded.items(), key=lambda item: item[1].used):
             if total <= self._most:
@@ -156,7 +161,7 @@ class TableImages:
 
 
 def _heard(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) -> None:
-    """A change of the store: an image that cannot take it over is made anew by the next query."""
+    """Apply a change of the store. If that fails the image is marked broken, and the next query loads it again."""
     try:
         if not loaded.broken:
             _changed(loaded.image, loaded.followed.keys, changes, before)
@@ -173,7 +178,7 @@ def _changed(image: TableImage, keys: StoreKeys, changes: Iterable[Change], befo
 
 
 def wire(change: Change, keys: StoreKeys) -> bytes:
-    """A change as jvm/TableImage.scala reads it."""
+    """A change in the binary form that `TableImage.apply` in jvm/TableImage.scala describes."""
     key = keys.joined(change.key, change.start, change.end)
     value = _NONE if change.value is None else _LENGTH.pack(len(change.value)) + change.value
     head = _HEAD.pack(change.start, change.time, len(key))

@@ -63,10 +63,10 @@ class _Failure:
 
 
 class FollowedTopic:
-    """A table that is being read: its store, the position in each partition, and who is told of each change.
+    """A table that is being read: its store, the position in each partition, and the listener to its changes.
 
-    `listener` is called with changes, and of the time before which windows are removed; it is set and called under the
-    materializer's `moment`.
+    `listener` is called with each batch of changes, and with the time in epoch ms before which windows were removed
+    (None: none were). It is set and called while the materializer's lock `moment` is held.
     """
 
     def __init__(self, table: MaterializedTable, store: Store) -> None:
@@ -94,7 +94,7 @@ class Materializer:
         self._swept: list[MaterializedTable] | None = None
         self._failures: dict[str, _Failure] = {}
         self._changed = threading.Condition()
-        # Held while stores change: who holds it sees all tables as of one moment.
+        # Held while stores change: its holder sees a consistent snapshot of all tables.
         self.moment = threading.Lock()
         self._wake = threading.Event()
         self.loop = Loop("tables", self._step, self._consumer, outages=(KafkaException, sqlite3.OperationalError))

@@ -1,4 +1,4 @@
-"""One call for many who ask at the same time: where a topic ends, asked of Kafka by each pull query."""
+"""Shares one call among concurrent callers: pull queries use it to ask Kafka for a topic's end offsets."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class _Calls(Generic[R]):
-    """The calls with one argument: how many began, the last one that ended, and what came of it."""
+    """The state of the calls with one argument: the numbers of the last call begun and ended, and its outcome."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: int = 0
@@ -22,20 +22,20 @@ class _Calls(Generic[R]):
 
 
 class SharedCalls(Generic[A, R]):
-    """A function of which one call at a time runs for each argument.
+    """Wraps a function so that at most one call for each argument runs at a time. It is thread-safe.
 
-    Whoever asks while a call runs gets the result of the next one, with all others who wait: a result is never older
-    than the question.
+    All callers that arrive while a call runs share the next call, which begins after they arrived: a result is never
+    older than the request for it.
     """
 
     def __init__(self, function: Callable[[A], R], shared: type[Exception]) -> None:
-        """Failures of class `shared` are raised in each who waits for the call; others only in the one who made it."""
+        """Exceptions of class `shared` are raised in every waiting caller, others only in the one that ran the call."""
         self._function, self._shared = function, shared
         self._calls: dict[A, _Calls[R]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, argument: A) -> R:
-        """The function's result, or what it raises."""
+        """The function's result for an argument. Raises what the function raises."""
         with self._lock:
             calls = self._calls.setdefault(argument, _Calls())
         with calls.changed:
@@ -65,7 +65,7 @@ class SharedCalls(Generic[A, R]):
 
 
 def _outcome(calls: _Calls[R]) -> R:
-    """What came of the last call; a later one is as good for who waited for an earlier one."""
+    """The outcome of the last call that ended, which may be later than the awaited one: newer results are valid too."""
     result, failure = calls.result, calls.failure
     if failure is not None:
         raise failure

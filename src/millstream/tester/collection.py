@@ -1,4 +1,4 @@
-"""Case files and SQL test files as pytest's tests: one Spark for all of them, started by the first that runs."""
+"""Collects case files and SQL test files as pytest tests. They share one Spark session, which the first one starts."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from millstream.tester.sql_cases import SqlCase
 
 
 class CaseFailed(Exception):
-    """A case that failed; the verdict says why."""
+    """A case failed; `verdict` has the reason."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.reason)
@@ -26,7 +26,7 @@ class CaseFailed(Exception):
 
 
 class CasePlayer:
-    """Plays cases on one Spark, which it starts for the first of them."""
+    """Plays cases in one Spark session, which the first case starts. `exact`: see sql_play.play."""
 
     def __init__(self, exact: bool) -> None:
         self._exact = exact
@@ -35,14 +35,14 @@ class CasePlayer:
         self._session: Any = None
 
     def play(self, case: AnyCase) -> Verdict:
-        """How the case went."""
+        """Play a case and return its verdict; an error of the engine is a failed verdict, never an exception."""
         if self._bounded is None:
             self._session = create(SessionOptions(Path(self._folder.name), slots=4, brief=True))
             self._bounded = Bounded(self._session, compiled=False)
         return verdict(case, self._bounded, effective({}, {}), self._exact)
 
     def close(self) -> None:
-        """End Spark."""
+        """Stop Spark, if it was started, and delete its files."""
         if self._session is not None:
             self._session.stop()
         self._folder.cleanup()
@@ -52,22 +52,22 @@ PLAYER = pytest.StashKey[CasePlayer]()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Make the player, which starts nothing yet."""
+    """Create the player. Spark is started by the first case."""
     session.config.stash[PLAYER] = CasePlayer(bool(session.config.getoption("--millstream-exact-messages")))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End what the player has started."""
+    """Stop Spark."""
     session.config.stash[PLAYER].close()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
-    """The cases of a file, where it is one of ours."""
+    """The collector of a case file; None for any other file."""
     return CaseFile.from_parent(parent, path=file_path) if _has_cases(file_path) else None
 
 
 def _has_cases(path: Path) -> bool:
-    """Whether a file has cases; a JSON file that has none, or cannot be read, is somebody else's."""
+    """Whether a file has cases; a JSON file without cases, or one that cannot be parsed, belongs to another tool."""
     if path.suffix == ".sql":
         return sql_cases.has_cases(path)
     if path.suffix != ".json":
@@ -81,10 +81,10 @@ def _has_cases(path: Path) -> bool:
 
 
 class CaseFile(pytest.File):
-    """A file of cases."""
+    """A case file or a SQL test file."""
 
     def collect(self) -> Iterator["CaseItem"]:
-        """The cases of the file, in order."""
+        """Yields an item for each case, in order; equal names get a number. Raises CollectError if it is not valid."""
         try:
             cases = list(load([self.path]))
         except ValueError as error:
@@ -96,14 +96,14 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """One case."""
+    """One case as a pytest item."""
 
     def __init__(self, *, case: AnyCase, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
 
     def runtest(self) -> None:
-        """Play the case. Raises CaseFailed."""
+        """Play the case. Raises CaseFailed if it fails."""
         outcome = self.config.stash[PLAYER].play(self.case)
         if outcome.remark:
             self.add_report_section("call", "millstream", outcome.remark)
@@ -111,11 +111,11 @@ class CaseItem(pytest.Item):
             raise CaseFailed(outcome)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Why the case failed, without a stack: it is not Python that is wrong."""
+        """The reason of the failure without a Python stack trace, which would not help with an error in SQL."""
         if isinstance(excinfo.value, CaseFailed):
             return "\n".join([*self.case.shown, excinfo.value.verdict.reason])
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The file, the line (from 0) and the name of the case."""
+        """The case's file, line (from 0; None for JSON) and title."""
         return self.path, self.case.line - 1 if isinstance(self.case, SqlCase) else None, self.case.title

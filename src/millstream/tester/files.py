@@ -1,4 +1,4 @@
-"""The cases that paths name: JSON case files, ksqlDB's SQL test files, and the three files of its test runner."""
+"""Loads cases from paths: JSON case files, ksqlDB's SQL test files, and the three files of ksql-test-runner."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ SUFFIXES = (".json", ".sql")
 
 
 def load(paths: Sequence[Path]) -> Iterator[AnyCase]:
-    """The cases of files and folders, in order; of a folder, SQL files without a test are left out.
+    """Yields the cases of files and folders, in order; SQL files in a folder that have no --@test are skipped.
 
-    Raises ValueError naming the file that is no case file.
+    Raises ValueError, with the file's path, if a file is not a valid case file.
     """
     for path in paths:
         if not path.is_dir():
@@ -32,9 +32,10 @@ def _of_file(path: Path) -> Iterator[AnyCase]:
 
 
 def runner_case(statements: Path, inputs: Path | None, outputs: Path) -> ConformanceCase:
-    """The case of ksqlDB's ksql-test-runner: a file of statements, {"inputs": […]} and {"outputs": […]}.
+    """The case of ksqlDB's ksql-test-runner: a file of statements, one of {"inputs": […]}, one of {"outputs": […]}.
 
-    Source of the form: ksqlDB's documentation, "ksql-test-runner". Raises ValueError naming the file that is wrong.
+    `inputs` may be None: no input records. Raises ValueError, with the file's path, if a file is not valid. Source of
+    the format: ksqlDB's documentation, "ksql-test-runner".
     """
     try:
         text = statements.read_text(encoding="utf-8")

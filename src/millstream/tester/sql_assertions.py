@@ -1,11 +1,11 @@
-"""The ASSERT statements of SQL test files: what is compared with what, and how a difference is shown.
+"""Executes the ASSERT statements of SQL test files: compares records and sources, and reports differences.
 
     ASSERT VALUES late (id, delay) VALUES ('a', 70);      the next record of the source's topic is this row
     ASSERT NULL VALUES late (id) KEY ('a');               the next record deletes this key
     ASSERT TABLE late (id STRING PRIMARY KEY, …) WITH (…) the source has these columns and properties
 
-Columns that ASSERT VALUES does not name are NULL; ROWTIME is compared only where it is named, and so are WINDOWSTART
-and WINDOWEND. Of a source only the properties that are given are compared.
+Columns that ASSERT VALUES does not name are expected to be NULL; ROWTIME, WINDOWSTART and WINDOWEND are compared only
+if they are named. Of a source only the columns and properties in the statement are compared.
 """
 
 import math
@@ -32,19 +32,19 @@ from millstream.syntax import tree
 from millstream.tester.json_views import dumps
 from millstream.tester.play import PlayResult
 
-# A row as it is compared and shown: values by column; None for the values of a record without one.
+# A row for comparison and display: values by column name. NO_VALUE stands for a column of a null record value.
 ComparedRow = Mapping[str, Any]
 NO_VALUE = "<null>"
 
 
 class AssertionMismatch(StatementError):
-    """A record that is not as ASSERT VALUES or ASSERT NULL VALUES says."""
+    """A record differs from ASSERT VALUES or ASSERT NULL VALUES, cannot be decoded, or does not exist."""
 
 
 def expected_row(
     statement: tree.AssertValues | tree.AssertNullValues, played: PlayResult, bounded: Bounded
 ) -> ComparedRow:
-    """The row of the statement, by the names of columns. Raises StatementError."""
+    """The row that a statement expects. Raises StatementError if its columns or values do not fit the source."""
     source = existing(statement.source, statement.span, played)
     if source.schema.headers:
         source = replace(source, schema=replace(source.schema, columns=(*source.schema.key, *source.schema.value)))
@@ -66,7 +66,7 @@ def expected_row(
 
 
 def actual_row(record: Record, source: Source, bounded: Bounded) -> ComparedRow:
-    """A record of the source's topic, by the names of columns. Raises ValueError where it cannot be read."""
+    """A record of the source's topic, decoded. Raises UnreadableRecord or ValueError if it cannot be decoded."""
     bounds: dict[str, int] = {}
     bare = record
     if source.windowed is not None and record.key is not None:
@@ -89,7 +89,10 @@ def check_next(
     played: PlayResult,
     bounded: Bounded,
 ) -> None:
-    """Compare the record at `position` of the source's topic. Raises AssertionMismatch, and StatementError."""
+    """Compare the row of a statement with `records[position]`, the next record of the source's topic.
+
+    Raises AssertionMismatch if they differ or there is no such record, StatementError if the statement is not valid.
+    """
     source = existing(statement.source, statement.span, played)
     expected = expected_row(statement, played, bounded)
     if position >= len(records):
@@ -129,7 +132,7 @@ def _same(expected: Any, actual: Any) -> bool:
 
 
 def _table(expected: ComparedRow, actual: Sequence[ComparedRow]) -> str:
-    """The rows under each other, the expected one first, the columns as the expected row has them."""
+    """The rows as a text table, the expected one first, with the columns of the expected row."""
     lines = [["", *expected], ["expected", *map(_cell, expected.values())]]
     lines += [["actual", *(_cell(row.get(name)) for name in expected)] for row in actual]
     widths = [max(len(line[place]) for line in lines) for place in range(len(expected) + 1)]
@@ -146,7 +149,7 @@ def _cell(value: Any) -> str:
 
 
 def existing(name: str, at: Span, played: PlayResult) -> Source:
-    """The source of that name. Raises StatementError where there is none."""
+    """The source of that name in the catalog. Raises StatementError, at `at`, if there is none."""
     source = played.catalog.sources.get(name)
     if source is None:
         raise StatementError(f"{identifier(name)} does not exist.", at, did_you_mean(name, played.catalog.sources))
@@ -157,7 +160,7 @@ def existing(name: str, at: Span, played: PlayResult) -> Source:
 
 
 def check_source(statement: tree.AssertSource, played: PlayResult) -> None:
-    """Compare a source with what the statement says of it. Raises StatementError."""
+    """Compare a source's columns, kind and properties with those in the statement. Raises StatementError."""
     source = existing(statement.name, statement.span, played)
     p = properties.read(statement.properties, properties.DECLARED, statement.span)
     if statement.columns:
@@ -186,13 +189,13 @@ def _column(definition: tree.ColumnDef, types: Mapping[str, SqlType]) -> Column:
 
 
 def _columns(columns: Sequence[Column]) -> str:
-    """Columns as text, those of the key first: their places among the others mean nothing."""
+    """Columns as text, key columns first, since the position of key columns among the others has no meaning."""
     keys = [column for column in columns if column.part is RecordPart.KEY]
     return str(Schema((*keys, *(column for column in columns if column.part is not RecordPart.KEY))))
 
 
 def _normal(name: str, p: Properties) -> object:
-    """A property as the catalog has it: formats in upper case, a column's name as names are."""
+    """A property in the catalog's normal form: formats in upper case, column names as identifiers."""
     value = p.values[name]
     if name.endswith("FORMAT") and name != "TIMESTAMP_FORMAT":
         return str(value).upper()
@@ -202,7 +205,7 @@ def _normal(name: str, p: Properties) -> object:
     return character(str(value)) if name.endswith("DELIMITER") else value
 
 
-# The properties that are compared: their names in WITH, what messages call them, and what a source has.
+# The properties that are compared: names in WITH, the title in messages, and the value of a source.
 _PROPERTIES: tuple[tuple[tuple[str, ...], str, Callable[[Source], object]], ...] = (
     (("KAFKA_TOPIC",), "kafka topic", lambda s: s.topic),
     (("KEY_FORMAT", "FORMAT"), "key format", lambda s: s.key.format),

@@ -1,13 +1,13 @@
-"""ksqlDB's SQL test files: cases made of statements, with directives in comments.
+"""Reads ksqlDB's SQL test files: cases of SQL statements, with directives in comments.
 
-    --@test: late departures                         begins a case, which lasts until the next such line
-    --@expected.error: …KsqlException                the error that one of its statements must end with, by its class
-    --@expected.message: does not exist              and what the error's message must contain
+    --@test: late departures                         begins a case, which ends at the next such line
+    --@expected.error: …KsqlException                the Java class of the error that one of its statements must raise
+    --@expected.message: does not exist              a text that the error's message must contain
     CREATE STREAM flights …; CREATE STREAM late AS SELECT …;
     INSERT INTO flights (id, delay) VALUES ('a', 70);
     ASSERT VALUES late (id, delay) VALUES ('a', 70);
 
-Source of the form: ksqlDB's documentation, "How to test an application" (run-ksql-test), and KLIP-32.
+Source of the format: ksqlDB's documentation, "How to test an application" (run-ksql-test), and KLIP-32.
 """
 
 import re
@@ -23,10 +23,11 @@ TEST, ERROR, MESSAGE = "test", "expected.error", "expected.message"
 
 @dataclass(frozen=True, slots=True)
 class SqlCase:
-    """One case of a SQL test file: `text` are its statements, behind as many line breaks as are before them in `path`.
+    """One case of a SQL test file.
 
-    `line` is that of its name. `error` and `message` are what the case must end with: the name of a Java class, and a
-    part of the message; both "" where all statements must be carried out.
+    `text` has its statements, after as many line breaks as precede them in `path`, so that errors have the right line.
+    `line` is the line of the --@test directive. `error` (the name of a Java class) and `message` (a part of the error's
+    message) are the expected error; both are "" if all statements must succeed.
     """
 
     id: str
@@ -39,7 +40,7 @@ class SqlCase:
 
     @property
     def file(self) -> str:
-        """The name of its file."""
+        """The name of its file, without the folder."""
         return self.path.name
 
     @property
@@ -49,12 +50,12 @@ class SqlCase:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What a report shows of a case that failed: nothing, since its failure shows the statement."""
+        """The statements that a report shows for a failed case: none, since the failure itself shows the statement."""
         return ()
 
     @property
     def must_fail(self) -> bool:
-        """Whether the case names an error."""
+        """Whether the case expects an error."""
         return bool(self.error or self.message)
 
 
@@ -67,12 +68,15 @@ class _Directive:
 
 
 def has_cases(path: Path) -> bool:
-    """Whether a file has cases, and not only statements. Raises OSError."""
+    """Whether a SQL file has --@test directives. Raises OSError, or UnicodeDecodeError, if it cannot be read."""
     return any(match[1].lower() == TEST for match in _DIRECTIVE.finditer(path.read_text(encoding="utf-8")))
 
 
 def load(path: Path) -> Iterator[SqlCase]:
-    """The cases of a file in order, those without a statement left out. Raises ValueError that names file and line."""
+    """Yields the cases of a file in order; cases without statements are skipped.
+
+    Raises ValueError, with file and line, if the file cannot be read or a directive is not valid.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -114,5 +118,5 @@ def _case(directives: list[_Directive], text: str, end: int, path: Path) -> SqlC
 
 
 def _has_statements(text: str) -> bool:
-    """Whether a text has more than comments and blanks."""
+    """Whether a text has anything but comments and white space."""
     return bool(re.sub(r"--[^\n]*|/\*.*?\*/|\s", "", text, flags=re.DOTALL))

@@ -1,7 +1,7 @@
-"""Plays a case of a SQL test file without a broker: statement by statement, each record through all queries at once.
+"""Plays a case of a SQL test file without a broker: each inserted record passes through all queries at once.
 
-A query reads the records that are inserted after it was created, as in ksqlDB's own tool. One that replaces another
-goes on with that one's groups (plan/replacing.py); where it joins, with the records that were there.
+A query reads the records that are inserted after it was created, as in ksqlDB's own tool. A query that replaces
+another keeps that query's state (plan/replacing.py); if it has joins, its state is rebuilt from all records instead.
 """
 
 import re
@@ -23,13 +23,13 @@ from millstream.tester.play import PlayResult, apply, is_about
 from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
 from millstream.tester.sql_cases import SqlCase
 
-# What ksqlDB's tool raises where a record is not as an assertion says; anything else is an Exception.
+# The classes that ksqlDB's tool raises if a record differs from an assertion; all other errors are Exceptions.
 ASSERTION_ERRORS = ("AssertionError", "Error")
 
 
 @dataclass(slots=True)
 class _RunningQuery:
-    """A query that was started by `step`, and the topic it writes to."""
+    """A running query and the step that started it."""
 
     step: StartQuery
     read: BoundedQuery
@@ -39,13 +39,17 @@ class _RunningQuery:
         return self.step.plan.sink.topic
 
     def leaves_of(self, topic: str) -> list[int]:
-        """The places where the query reads the topic."""
+        """The input indexes at which the query reads a topic."""
         return [place for place, leaf in enumerate(leaves(self.step.plan)) if leaf.origin.topic == topic]
 
 
 @dataclass(slots=True)
 class SqlPlay:
-    """What a case has come to: the catalog, the queries that run, the records of each topic, and how many were read."""
+    """The state of a case while it is played.
+
+    `played` has the catalog and the settings, `folder` is that of the test file, `running` are the queries by id,
+    `records` are those of each topic in order, `compared` counts those that assertions have consumed.
+    """
 
     played: PlayResult
     bounded: Bounded
@@ -55,7 +59,7 @@ class SqlPlay:
     compared: Counter[str] = field(default_factory=Counter)
 
     def carry_out(self, parsed: Parsed) -> None:
-        """Carry out one statement. Raises StatementError and EvaluationFailed."""
+        """Execute one statement. Raises StatementError if it is refused or fails, EvaluationFailed if a query fails."""
         match parsed.statement:
             case tree.InsertValues():
                 self._insert(parsed.statement)
@@ -78,7 +82,10 @@ class SqlPlay:
         self._append(row.sink.topic, record, (row.sink.topic,))
 
     def _append(self, topic: str, record: Record, path: tuple[str, ...]) -> None:
-        """Put a record into a topic and through all queries that read it; `path`: the topics that it came through."""
+        """Append a record to a topic and pass it through all queries that read it, recursively.
+
+        `path` are the topics that led to it; a topic that occurs twice is a cycle, which raises StatementError.
+        """
         records = self.records.setdefault(topic, [])
         placed = record.at(0, len(records))
         records.append(placed)
@@ -97,7 +104,7 @@ class SqlPlay:
         self.compared[topic] += 1
 
     def _run_script(self, statement: tree.RunScript) -> None:
-        """Carry out the statements of a file: its path is as written, or from the folder of the test file."""
+        """Execute the statements of a file; its path is as written, else relative to the test file."""
         paths = (Path(statement.path), self.folder / statement.path.lstrip("/"))
         path = next((p for p in paths if p.is_file()), None)
         if path is None:
@@ -107,7 +114,7 @@ class SqlPlay:
             self.carry_out(parsed)
 
     def _start_queries(self) -> None:
-        """Start and end queries so that those run that the catalog has."""
+        """Start and stop queries until exactly those of the catalog run."""
         steps = self.played.queries
         for id in [id for id in self.running if id not in steps]:
             del self.running[id]
@@ -133,10 +140,11 @@ class SqlPlay:
 
 
 def play(case: SqlCase, defaults: Mapping[str, str], bounded: Bounded, exact: bool) -> tuple[str, str]:
-    """Why a case fails, "" where it passes; and a remark on one that passes.
+    """Play a case. Returns the reason of its failure, "" if it passes, and a remark on a case that passes.
 
-    `exact`: an expected message must be in the error as it is written. Else an error of the engine may say the same
-    in other words, since ksqlDB's tests have ksqlDB's; the remark then has both.
+    `defaults` are the session's settings. If `exact`, an expected message must occur literally in the error. Otherwise
+    an error of the engine that is about the same thing passes too, since its wording differs from ksqlDB's; the remark
+    then has both texts.
     """
     played = PlayResult(settings={**defaults, "auto.offset.reset": "earliest"}, partitions=1)
     run = SqlPlay(played, bounded, case.path.parent)
@@ -159,7 +167,7 @@ def _statements(case: SqlCase) -> Iterator[Parsed]:
 
 
 def _judged(case: SqlCase, error: StatementError, text: str, exact: bool) -> tuple[str, str]:
-    """Whether the error is the one that the case expects: why not, and a remark."""
+    """Compare an error with the one that the case expects; returns the same as `play`."""
     failure = f"{error}\n  in: {text}" if text else str(error)
     if not case.must_fail:
         return failure, ""
@@ -174,7 +182,7 @@ def _judged(case: SqlCase, error: StatementError, text: str, exact: bool) -> tup
 
 
 def _is_of_class(error: StatementError, name: str) -> bool:
-    """Whether an error is one for which ksqlDB raises the class of that name; "" is any."""
+    """Whether ksqlDB would raise the Java class `name` for an error; "" accepts any."""
     simple = name.rpartition(".")[2]
     if not simple or simple == "Throwable":
         return True
@@ -186,5 +194,5 @@ def _expected(case: SqlCase) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text without differences that mean nothing: of blanks, of quotes, and between large and small letters."""
+    """A text normalised for comparison: without quotes, with single spaces, case-folded."""
     return re.sub(r"\s+", " ", re.sub("[`'\"]", "", text)).strip().casefold()

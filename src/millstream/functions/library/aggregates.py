@@ -92,7 +92,11 @@ def _sum(types: Types, constants: Constants, settings: Settings) -> Accumulator:
 
 
 def _sum_of_table(type: Decimal) -> Accumulator:
-    """The sum of the table's rows whatever its digits: where it has too many it is unknown, until rows have changed."""
+    """The sum of a table's rows, kept with any number of digits (ms_digits_add).
+
+    Rows of a table are removed again, so a sum that does not fit the result type must not be lost: its result fails,
+    and is NULL, until changed rows make the sum fit again.
+    """
     size = computed(type)
     return Accumulator(
         "binary",

@@ -1,4 +1,4 @@
-// The server: statements, rows as they come, and what the page polls. Asks for a login where the server does.
+// The client of the server's API: executes statements, streams rows, polls. Shows the login dialog after a 401.
 
 import {byId, setText} from "./dom.js";
 
@@ -13,7 +13,7 @@ export class Refused extends Error {
   }
 }
 
-// credentials: omit keeps the browser from asking for the login in a window of its own.
+// `credentials: "omit"` keeps the browser from showing its own login dialog.
 async function send(path, options = {}) {
   const headers = {...options.headers, ...(authorization ? {Authorization: authorization} : {})};
   const answer = await fetch(path, {...options, headers, credentials: "omit"});
@@ -23,7 +23,7 @@ async function send(path, options = {}) {
   return send(path, options);
 }
 
-// All who are refused wait for one login.
+// Concurrent requests that were refused share one login dialog.
 function login(error) {
   asking ??= askLogin(error).finally(() => (asking = null));
   return asking;
@@ -50,7 +50,7 @@ function askLogin(error) {
 
 const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-// The page forgets who it is; nothing of the login is kept anywhere else.
+// Forget the login, which is kept only in this variable.
 export function logout() {
   authorization = "";
 }
@@ -66,7 +66,7 @@ export async function json(path) {
   return (await checked(await send(path))).json();
 }
 
-// What is new at a path since the answer with `tag`: {tag, body}, or null where nothing is.
+// GET a path if it has changed since the response with the ETag `tag`: {tag, body}, or null if it has not (304).
 export async function changed(path, tag) {
   const answer = await send(path, tag ? {headers: {"If-None-Match": tag}} : {});
   if (answer.status === 304) return null;
@@ -77,12 +77,13 @@ export async function changed(path, tag) {
 const post = (path, body, headers, signal) =>
   send(path, {method: "POST", body: JSON.stringify(body), headers: {"Content-Type": "application/json", ...headers}, signal});
 
-// The entities of statements that answer at once.
+// Execute statements that return at once (all but SELECT and PRINT); resolves to their entities.
 export async function execute(text, properties = {}) {
   return (await checked(await post("/ksql", {ksql: text, streamsProperties: properties}))).json();
 }
 
-// Follow a SELECT or PRINT: `on.header`, `on.rows` with an array of rows, or `on.lines`; ends with the answer, or `signal`.
+// Stream a SELECT or PRINT to callbacks: `on.header` and `on.rows` (an array of rows), or `on.lines` for PRINT. Resolves
+// at the end of the response; `signal` aborts it.
 export async function follow(text, properties, on, signal) {
   const accept = {Accept: "application/vnd.ksqlapi.delimited.v1"};
   const answer = await checked(await post("/query-stream", {sql: text, properties}, accept, signal));

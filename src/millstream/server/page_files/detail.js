@@ -1,4 +1,4 @@
-// The panel of one thing: a source's columns, records, partitions; a query's SQL, plan, figures, errors, and its controls.
+// The details panel: a source's columns, records and partitions; a query's SQL, plan, figures, errors and controls.
 
 import {el, setText, short, rate, bytes, millis, ago, clock, confirmed} from "./dom.js";
 import {execute, json} from "./api.js";
@@ -18,7 +18,7 @@ export class Detail {
     this.timer = null;
   }
 
-  // Show what a node of the graph stands for; "" for nothing.
+  // Show the details of a node of the graph, by its id; "" closes the panel.
   show(id) {
     if (this.id === id) return;
     this.close();
@@ -56,7 +56,7 @@ export class Detail {
     this.update();
   }
 
-  // A part that follows the figures: `make` gives its content, made anew when what it says is another.
+  // A part that is updated with the figures: `make` returns its nodes, which replace the old ones only if their HTML differs.
   #live(make) {
     const holder = el("div", {});
     let before = null;

@@ -1,8 +1,8 @@
-// Elements and numbers: what every part of the page needs to show something.
+// Helpers for all parts of the page: DOM elements, and the formatting of numbers and times.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// An element: el("button", {class: "primary", onclick: run}, "Run"). Texts are never read as HTML.
+// Create an element: el("button", {class: "primary", onclick: run}, "Run"). Strings become text nodes, never HTML.
 export function el(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
@@ -23,7 +23,7 @@ function fill(element, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
-// Set a text only where it is another: the browser then has nothing to lay out.
+// Set an element's text only if it differs, which saves the browser a layout.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -32,7 +32,7 @@ export function setClass(element, name) {
   if (element.getAttribute("class") !== name) element.setAttribute("class", name);
 }
 
-// 1234567 → "1.2M"
+// A short form of a number: 1234567 → "1.2M"; "–" if there is none.
 export function short(number) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
   const size = Math.abs(number);
@@ -69,7 +69,7 @@ export function ago(at) {
 
 export const clock = (at) => new Date(at).toLocaleTimeString("en-GB") + `.${String(at % 1000).padStart(3, "0")}`;
 
-// Ask before something is done that others feel; resolves to whether it is wanted.
+// Ask the user to confirm an action that affects others; resolves to true if it is confirmed.
 export function confirmed(title, text, verb) {
   const dialog = byId("confirm");
   setText(byId("confirm-title"), title);

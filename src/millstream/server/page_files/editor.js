@@ -1,4 +1,4 @@
-// The editor: any statement, with colours and completion; what it answers below, rows as they come.
+// The editor for statements, with syntax colours and completion; results are shown below it, rows as they arrive.
 
 import {el, setText} from "./dom.js";
 import {execute, follow, Refused} from "./api.js";
@@ -49,7 +49,7 @@ export class Editor {
     this.running?.abort();
   }
 
-  // Carry out the selected text, or all of it, statement by statement.
+  // Execute the selected text, or all text if none is selected, statement by statement, up to the first error.
   async run() {
     this.stop();
     const {selectionStart: from, selectionEnd: to, value} = this.text;
@@ -73,7 +73,7 @@ export class Editor {
     this.runButton.textContent = isRunning ? "Run again" : "Run";
   }
 
-  // Whether a step went well.
+  // Execute one step (see sql.js); resolves to true if it succeeded.
   async #step(step, properties, signal) {
     const block = el("section", {class: "answer"}, el("pre", {class: "asked"}, ...colours(step.shown)));
     this.answers.prepend(block);
@@ -138,7 +138,7 @@ export class Editor {
     if (words.length) this.#place();
   }
 
-  // The list goes below the word that is typed.
+  // Place the list of completions below the word at the cursor.
   #place() {
     const before = this.text.value.slice(0, this.from).split("\n");
     const style = getComputedStyle(this.text);
@@ -177,7 +177,7 @@ export const colours = (text) => [...tokens(text)].map(({kind, text: part}) => (
 
 const done = () => el("p", {class: "status"}, "Done.");
 
-// An entity of the REST API: its list as a table, its message, or its fields.
+// Render an entity of the REST API: a list as a table, a status as its message, anything else as its fields.
 function entity(one) {
   if (one["@type"] === "currentStatus") {
     return el("p", {class: one.commandStatus.status === "ERROR" ? "error message" : "message"}, one.commandStatus.message);

@@ -1,23 +1,23 @@
-// The picture of how data flows: what is in it, and how it is drawn and kept up to date.
+// The data flow graph: its nodes and edges, their drawing as SVG, and the update of the figures.
 
 import {el, svg, setText, setClass, rate, millis, short} from "./dom.js";
 import {layered} from "./layout.js";
 
 const WIDE = {width: 208, height: 48, along: 92, gap: 16, between: 28, isDown: false};
-// As narrow as nodes and the gaps between them may become, for all layers to be seen; and as wide as gaps may.
+// The least sizes of nodes and gaps (px) when layers are squeezed to fit the window, and the largest gap.
 const LEAST = {width: 148, along: 52};
 const MOST_GAP = 40;
-// On a narrow screen data flows downwards.
+// The sizes on a screen narrower than NARROW_BELOW px, where data flows downwards.
 const NARROW = {width: 112, height: 52, along: 46, gap: 10, between: 30, isDown: true};
 const NARROW_BELOW = 640;
 const MARGIN = 14;
-// The fonts of a node's two lines, as style.css has them, to measure texts by.
+// The fonts of a node's two lines, used to measure text; they must be the same as in style.css.
 const FAMILY = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const [NAME, SECOND] = [`600 12.5px ${FAMILY}`, `11.5px ${FAMILY}`];
 const ruler = document.createElement("canvas").getContext("2d");
 const MOST_MOVING = 80;
 
-// Nodes and edges of what exists. A topic is a node where nothing here writes it, or where sources share it.
+// The nodes and edges of a model. A topic is a node if no query here writes it, or if several sources share it.
 export function contents(model) {
   const [nodes, edges] = [new Map(), []];
   const queries = [...model.queries.values()];
@@ -49,7 +49,7 @@ export function contents(model) {
   return {nodes, edges: edges.filter((edge) => nodes.has(edge.from) && nodes.has(edge.to))};
 }
 
-// Only the parts in which something fits a text and a filter; whole parts, so that one sees where it comes from.
+// Only the wanted nodes and those upstream or downstream of them, so that the origin of the data stays visible.
 export function narrowed({nodes, edges}, wanted) {
   if (!wanted) return {nodes, edges};
   const kept = new Set([...nodes].filter(([, node]) => wanted(node)).map(([id]) => id));
@@ -79,7 +79,7 @@ export class Graph {
     return this.place.clientWidth < NARROW_BELOW;
   }
 
-  // Draw it anew.
+  // Draw the whole graph again, after nodes or edges have changed.
   draw(contents, model) {
     const order = [...contents.nodes.keys()];
     const parts = layered(order, contents.edges.map((edge) => [edge.from, edge.to]));
@@ -97,7 +97,7 @@ export class Graph {
     this.update(model);
   }
 
-  // A form in which all layers can be seen side by side, and in which a few nodes fill the height.
+  // Choose sizes for which all layers fit into the width, and a few nodes fill the height.
   #fitting(parts) {
     const layers = Math.max(1, ...parts.map((part) => part.layers.length));
     const step = (this.place.clientWidth - 2 * MARGIN - 4) / layers;
@@ -109,7 +109,7 @@ export class Graph {
     return {...WIDE, along, width, gap};
   }
 
-  // Positions of all nodes: parts one below the other, or beside each other where there is room.
+  // The positions of all nodes in px: components below each other, or side by side if there is room.
   #placed(parts, form) {
     const [step, lane] = form.isDown ? [form.height + form.along, form.width + form.gap] : [form.width + form.along, form.height + form.gap];
     this.at = new Map();
@@ -142,7 +142,7 @@ export class Graph {
     const bend = isBack ? 60 : Math.max(24, (isDown ? y2 - y1 : x2 - x1) / 2);
     const path = isDown ? `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` : `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
     const line = svg("path", {d: path, class: "edge", "marker-end": "url(#head)"});
-    // Near the end that is the edge's own: the query's.
+    // The label is near the query's end of the edge, since the other end may be shared by many edges.
     const atEnd = edge.reads !== undefined || edge.source !== undefined;
     const label = isDown
       ? svg("text", {x: (atEnd ? x2 : x1) + 4, y: atEnd ? y2 - 14 : y1 + 18, class: "rate"})
@@ -164,12 +164,12 @@ export class Graph {
     return group;
   }
 
-  // Where there is little room, a query goes without what all queries' names begin with.
+  // On a narrow screen the common prefix CSAS_ or CTAS_ is left out of query names.
   #nameOf(node) {
     return this.form.isDown && node.kind === "query" ? node.name.replace(/^C[ST]AS_/, "") : node.name;
   }
 
-  // Put in what the figures say now.
+  // Update states, rates and labels from the latest figures, without a new layout.
   update(model) {
     if (!this.drawn) return;
     for (const [id, drawn] of this.drawn.nodes) this.#updateNode(id, drawn, model);
@@ -196,7 +196,7 @@ export class Graph {
     if (group.getAttribute("aria-label") !== told) group.setAttribute("aria-label", told);
   }
 
-  // Show a node as the one whose details are shown, "" for none.
+  // Mark the node whose details are shown; "" for none.
   mark(id, model) {
     this.selected = id;
     if (id && this.drawn?.nodes.has(id)) this.focused = id;
@@ -235,7 +235,7 @@ export class Graph {
     }
   }
 
-  // To the nearest node in a direction.
+  // Move the focus to the nearest node in a direction (arrow keys).
   #move(dx, dy) {
     const here = this.at.get(this.focused);
     const cost = ({x, y}) => {
@@ -263,11 +263,11 @@ function sourceLine(node, source, model) {
   return `${node.kind}, ${source.valueFormat}${source.windowed ? `, ${source.windowed.toLowerCase()}` : ""}`;
 }
 
-// A text that is no wider than so many pixels in a font.
+// Shorten a text with "…" to at most `width` px in a font.
 function clipped(text, width, font, isName = true) {
   ruler.font = font;
   if (ruler.measureText(text).width <= width) return text;
-  // The end tells names apart as often as the beginning does.
+  // Names often differ only at their ends, so 30 % of what is kept is the end.
   const behind = (length) => (isName ? Math.floor(length * 0.3) : 0);
   const shorter = (length) => `${text.slice(0, length - behind(length))}…${text.slice(text.length - behind(length))}`;
   let length = text.length - 1;
@@ -280,7 +280,7 @@ function arrowHead() {
     svg("path", {d: "M0 0L8 4L0 8z", class: "head"})));
 }
 
-// What kind of thing it is, without words: a stream is waves, a table is lines, a topic a drum, a query a dot.
+// The icon of a node: waves for a stream, lines for a table, a drum for a topic, a dot for a query.
 function mark(kind, height) {
   const shapes = {
     query: [svg("circle", {cx: 12, cy: 15, r: 4})],

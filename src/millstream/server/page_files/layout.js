@@ -1,10 +1,9 @@
-// A layered layout: nodes in layers from left to right, few crossings, each node near its neighbours.
+// A layered graph layout (Sugiyama's method): layers from left to right, few crossings, nodes near their neighbours.
 //
 //   layered(["a", "b", "c"], [["a", "b"], ["b", "c"]])  →  [{layers: [["a"], ["b"], ["c"]], across: Map {"a" → 0, …}}]
 //
-// One result for each group of nodes that hang together, in the order in which their first nodes were given. `across` is
-// a node's place within its layer, in units of one node and the gap behind it. A loop is laid out as if its last edge
-// were not there.
+// It returns one result for each connected component, in the order of the components' first nodes. `across` is a node's
+// position within its layer, in units of a node and the gap after it. The last edge of a cycle is ignored.
 
 const SWEEPS = 6;
 const SETTLES = 60;
@@ -61,7 +60,8 @@ function withoutLoops(nodes, edges) {
   return kept;
 }
 
-// Each node one layer behind the last of those before it; one that nothing leads to, right before what it leads to.
+// Layering: a node is one layer after the last of its predecessors; one without predecessors is placed right before its
+// first successor.
 function layersOf(nodes, edges) {
   const [before, after] = [grouped(edges, 1, 0), grouped(edges, 0, 1)];
   const depth = new Map();
@@ -78,7 +78,8 @@ function layersOf(nodes, edges) {
   return [...layers].map((layer) => layer ?? []);
 }
 
-// The order within layers: each node at the mean of its neighbours' places in the layer before, then in that behind.
+// Ordering within layers by the barycenter heuristic: sort by the mean position of the neighbours in the layer before,
+// then by that in the layer after, several times.
 function ordered(layers, edges) {
   const [before, after] = [grouped(edges, 1, 0), grouped(edges, 0, 1)];
   const sort = (layer, neighbours, place) => {
@@ -97,7 +98,7 @@ function ordered(layers, edges) {
   return best;
 }
 
-// Places: each node is drawn to the mean of its neighbours, and pushed apart from those beside it.
+// Positions: each node is moved to the mean position of its neighbours, at least 1 apart from the nodes beside it.
 function settled(layers, edges) {
   const before = grouped(edges, 1, 0);
   const neighbours = grouped([...edges, ...edges.map(([from, to]) => [to, from])], 0, 1);
@@ -110,14 +111,15 @@ function settled(layers, edges) {
   for (let round = 0; round < SETTLES; round++) {
     for (const layer of round % 2 ? [...layers].reverse() : layers) draw(layer, neighbours);
   }
-  // At last each is right behind what leads to it: arrows of a chain are straight.
+  // The last pass aligns nodes with their predecessors, so that the arrows of a chain are straight.
   for (const layer of layers) draw(layer, before);
   const first = Math.min(...across.values());
   for (const [node, place] of across) across.set(node, Math.round((place - first) * 16) / 16);
   return across;
 }
 
-// Places at least 1 apart, in order, as near to those wanted as can be: blocks that touch take their mean.
+// The positions closest to the wanted ones that keep the order and a distance of 1: blocks that overlap are merged, and
+// placed at their mean.
 function apart(wanted) {
   const blocks = [];
   for (const place of wanted) {

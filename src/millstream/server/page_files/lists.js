@@ -1,4 +1,4 @@
-// The queries as a table that can be sorted, and the processing log.
+// The views Queries, a sortable table, and Log, the last entries of the processing log.
 
 import {el, setText, short, rate, millis, clock} from "./dom.js";
 import {json} from "./api.js";

@@ -1,4 +1,4 @@
-// The page: polls the server, and shows what it tells in one of four views and a panel of details.
+// The page's entry point: polls the server and updates the four views and the details panel.
 
 import {byId, el, setText, rate, short, bytes} from "./dom.js";
 import {changed, isLoggedIn, logout} from "./api.js";
@@ -22,7 +22,7 @@ const editor = new Editor(byId("editor"), model);
 const list = new QueryList(byId("query-list"), model, select);
 const log = new Log(byId("log"), model, select);
 
-// ---------------------------------------------------------------- what the server tells
+// ---------------------------------------------------------------- polling
 
 async function poll() {
   clearTimeout(state.timer);
@@ -31,7 +31,7 @@ async function poll() {
     const have = model.position === null ? "" : `?have=${model.position}`;
     const answer = document.hidden && model.server ? null : await changed(`/page/live${have}`, state.tag);
     if (answer) Object.assign(state, answer);
-    // Where nothing has changed, the rates have: to nothing.
+    // After a 304 the same figures are taken again with a new time, so that rates go down to 0.
     if (state.body && !document.hidden) {
       const isNew = model.take(state.body, Date.now());
       if (isNew && have && lacksText()) state.tag = null, (model.position = null), (pause = 0);
@@ -47,7 +47,7 @@ async function poll() {
   state.timer = setTimeout(poll, pause);
 }
 
-// Whether something is new of which only the figures have come.
+// Whether there is a new source or query of which only the figures were sent, so that a full answer is needed.
 const lacksText = () => [...model.sources.values(), ...model.queries.values()].some((each) => each.statement === undefined);
 
 function show() {
@@ -125,7 +125,7 @@ function showGraph() {
   } else graph.update(model);
 }
 
-// Which nodes are looked for; null for all.
+// A predicate for the nodes that match the search text and the filter; null if all do.
 function wanted() {
   const text = state.find.trim().toUpperCase();
   if (state.filter === "all" && !text) return null;
@@ -134,7 +134,7 @@ function wanted() {
     (!text || [node.name, node.source?.topic ?? ""].some((name) => name.toUpperCase().includes(text)));
 }
 
-// ---------------------------------------------------------------- what the user does
+// ---------------------------------------------------------------- user actions
 
 function filter(name) {
   state.filter = name;
@@ -171,7 +171,7 @@ function view(name) {
   if (model.server) redraw();
 }
 
-// Put statements into the editor, and run them where that is wished.
+// Put statements into the editor, and run them if `isRun`.
 function edit(text, isRun = false) {
   if (innerWidth < 900) select("");
   editor.set(text);

@@ -1,9 +1,9 @@
-// What the server's figures come to: rates between two answers, latencies of the last minute, what is in trouble.
+// The model of the page, computed from answers of /page/live: rates, latencies of the last minute, troubles.
 
 const BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 60000, 600000];
 const KEPT_MS = 60000;
 const RECENT_FAILURE_MS = 60000;
-// A query lags that has so many records to read, and more than it reads in so many seconds.
+// A query lags if it has at least LAG_RECORDS records to read, and more than it reads in LAG_SECONDS.
 const LAG_RECORDS = 1000;
 const LAG_SECONDS = 10;
 
@@ -17,7 +17,7 @@ export class Model {
     this.history = [];
   }
 
-  // Take an answer of /page/live; whether what exists is another than before.
+  // Take an answer of /page/live, received at `now` (ms). Returns true if the catalog or the user has changed.
   take(body, now) {
     const isNew = body.server.position !== this.position || body.user !== this.user ||
       names(body) !== this.names;
@@ -49,7 +49,7 @@ export class Model {
   }
 
   #figures(query) {
-    // Over the last ten seconds: long enough to be calm.
+    // Averaged over ten seconds, so that the numbers do not flicker.
     const before = this.#before(10000);
     const old = before?.queries.get(query.id);
     const seconds = before ? (this.history.at(-1).now - before.now) / 1000 : 0;
@@ -67,7 +67,7 @@ export class Model {
     return {read, written: delta("written"), lag, latency, status, drops, reason: failure?.message ?? ""};
   }
 
-  // The rate at which a query reads a topic.
+  // The rate at which a query reads a topic, in records a second.
   edgeRate(query, topic) {
     const before = this.#before(10000);
     const old = before?.queries.get(query.id);
@@ -77,7 +77,7 @@ export class Model {
     return Math.max(0, sum(query) - sum(old)) / ((this.history.at(-1).now - before.now) / 1000);
   }
 
-  // The rate at which records are written to a source's topic, by whomever.
+  // The rate at which records are written to a source's topic by any producer, in records a second.
   #sourceRate(source) {
     const before = this.#before(10000);
     const old = before?.sources.get(source.name);
@@ -92,7 +92,7 @@ export class Model {
     return older.at(-1) ?? (this.history.length > 1 ? this.history[0] : undefined);
   }
 
-  // Queries that need someone, the worst first.
+  // The queries that need attention, the worst first.
   troubles() {
     const rank = {failing: 0, lagging: 1, dropping: 2};
     return [...this.queries.values()].filter((q) => q.now.status in rank)
@@ -115,12 +115,12 @@ const positions = (sources) => new Map([...sources].map(([name, source]) => [nam
 
 function difference(now, before, seconds) {
   if (now === undefined) return 0;
-  // A query that was started again counts from nothing.
+  // After a restart of the query its counters begin at 0.
   if (before === undefined || seconds <= 0) return null;
   return Math.max(0, now - before) / seconds;
 }
 
-// The median and the 99th percentile, in ms, of what came between two histograms; the upper bounds of their buckets.
+// The median and the 99th percentile in ms of the latencies counted between two snapshots of a histogram.
 export function quantiles(now, before) {
   if (!now) return {p50: null, p99: null};
   const restarted = before && before.some((count, i) => i < BOUNDS.length + 1 && count > now[i]);
@@ -130,7 +130,7 @@ export function quantiles(now, before) {
   return {p50: quantile(counts, all * 0.5), p99: quantile(counts, all * 0.99)};
 }
 
-// Between the bounds of a bucket, records are taken to be spread evenly.
+// A quantile by linear interpolation within its bucket.
 function quantile(counts, wanted) {
   let below = 0;
   for (let i = 0; i < counts.length; i++) {

@@ -1,4 +1,5 @@
-// Rows as they come: the latest in a table, their numbers over time in a chart. Drawn a few times a second, however many come.
+// Shows rows as they arrive: the latest in a table, and their numeric columns in a chart. It is redrawn a few times a
+// second, independently of the rate of rows.
 
 import {el, svg, setText, rate, short, clock} from "./dom.js";
 
@@ -44,7 +45,7 @@ export class Rows {
     this.#soon();
   }
 
-  // The rows end: by themselves, or with an error.
+  // Show how the rows ended: a final message, or an error.
   end(text, isError) {
     this.ended = text;
     if (isError) this.status.classList.add("error");
@@ -75,7 +76,7 @@ export class Rows {
     const all = values.flat().filter((value) => value !== null && Number.isFinite(value));
     if (!all.length) return;
     const [low, high] = [Math.min(...all), Math.max(...all)];
-    // Rows that came together lie evenly in the order in which they came.
+    // Rows are spaced evenly in order of arrival, since many arrive at the same time.
     const x = (i) => left + ((width - left - right) * i) / (this.points.length - 1);
     const y = (value) => top + (height - top - bottom) * (1 - (high === low ? 0.5 : (value - low) / (high - low)));
     const line = (series) => series.map((v, i) => (v === null ? "" : `${x(i).toFixed(1)},${y(v).toFixed(1)}`)).join(" ");
@@ -97,7 +98,7 @@ export function cell(value) {
   return el("td", {}, typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
-// Objects as a table: a column for each of their fields.
+// A table of objects with a column for each field; `names` chooses the columns.
 export function tableOf(objects, names = null) {
   const columns = names ?? [...new Set(objects.flatMap((object) => Object.keys(object)))];
   return el("div", {class: "scroll", tabindex: 0}, el("table", {class: "rows"},

@@ -1,4 +1,4 @@
-// Enough of the language for an editor: its words, where statements end, what a word could become.
+// The editor's knowledge of SQL: tokens, the ends of statements, and completions.
 
 const KEYWORDS = new Set(`ADD ALL ALTER AND AS ASSERT BEGINNING BETWEEN BY CASE CAST CHANGES CREATE DEFINE DELETE DESCRIBE DISTINCT DROP
 ELSE EMIT END EXISTS EXPLAIN EXTENDED FINAL FOR FROM FULL FUNCTION FUNCTIONS GRACE GROUP HAVING HEADER HEADERS HOPPING IF IN INNER INSERT INTO IS
@@ -9,7 +9,7 @@ const TYPES = new Set("ARRAY BIGINT BOOLEAN BYTES DATE DECIMAL DOUBLE INT INTEGE
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*(?:'|$))|(`[^`]*(?:`|$)|"[^"]*(?:"|$))|(\$\$[\s\S]*?(?:\$\$|$))|(\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|([A-Za-z_@][\w@]*)|(\s+)|([\s\S])/gi;
 const KINDS = ["comment", "text", "name", "text", "number", "word", "space", "sign"];
 
-// The tokens of a text, each with what kind it is; they make up the whole text.
+// Yields the tokens of a text with their kinds; together they are the whole text.
 export function* tokens(text) {
   for (const found of text.matchAll(TOKEN)) {
     const kind = KINDS[found.slice(1).findIndex((part) => part !== undefined)];
@@ -19,8 +19,8 @@ export function* tokens(text) {
   }
 }
 
-// The statements of a text as steps: those that answer with rows by themselves, those between them together. What is
-// SET or DEFINEd holds for all steps behind it.
+// Splits a text into steps to execute: a statement that returns rows is a step of its own, the others between two of
+// these form one step. SET and DEFINE statements are repeated in all later steps.
 //
 //   "SET 'a'='b'; SELECT 1 …; SHOW STREAMS; SHOW TABLES;"  →
 //   [{text: "SET 'a'='b'; SELECT 1 …;", shown: …, isQuery: true}, {text: "SET 'a'='b'; SHOW STREAMS; SHOW TABLES;", …, isQuery: false}]
@@ -42,7 +42,7 @@ export function statements(text) {
     } else steps.push({text: [...session, statement].join("\n"), shown: [...fresh, statement].join("\n"), isQuery});
     fresh = [];
   }
-  // Nothing follows: the server says at least whether they are right.
+  // SET and DEFINE at the end of the text are sent too, so that the server checks them.
   if (fresh.length) steps.push({text: session.join("\n"), shown: fresh.join("\n"), isQuery: false});
   return steps;
 }
@@ -66,7 +66,7 @@ function firstWord(text) {
   return "";
 }
 
-// What the word before `at` could become: {from, words}. After a source's name and a dot, its columns.
+// The completions of the word before the offset `at`: {from, words}. After a source's name and a dot: its columns.
 export function completions(text, at, model, functions) {
   const before = text.slice(0, at);
   const word = /[\w@]*$/.exec(before)[0];
