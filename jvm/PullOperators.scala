@@ -67,7 +67,7 @@ final class ScanOperator(table: Int, cut: Int) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val snapshot = run.snapshots(table)
     val all = if (cut < 0) snapshot.rows else snapshot.keyedRows(cut)
-    new RowIterator {
+    new AdvancingRows {
       override protected def advance(): InternalRow =
         if (!all.hasNext) null
         else {
@@ -82,7 +82,7 @@ final class ScanOperator(table: Int, cut: Int) extends PullOperator {
 final class RowsOperator(child: PullOperator, step: RowSteps.Step) extends PullOperator {
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val in = child.rows(run)
-    new RowIterator {
+    new AdvancingRows {
       override protected def advance(): InternalRow = {
         var row: InternalRow = null
         while (row == null && in.hasNext) row = step(in.next())
@@ -125,7 +125,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
     val candidates = if (key.anyNull) null else table.get(key)
     val joined = new JoinedRow
     var (i, found) = (0, false)
-    new RowIterator {
+    new AdvancingRows {
       override protected def advance(): InternalRow = {
         while (candidates != null && i < candidates.size) {
           val built = candidates.get(i)
@@ -333,7 +333,7 @@ final class SliceOperator(child: PullOperator, offset: Long, limit: Long) extend
   override def rows(run: PullRun): Iterator[InternalRow] = {
     val in = child.rows(run)
     var (skip, left) = (offset, limit)
-    new RowIterator {
+    new AdvancingRows {
       override protected def advance(): InternalRow = {
         while (skip > 0 && in.hasNext) { in.next(); skip -= 1 }
         if (left == 0 || !in.hasNext) null

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.LogicalRDD
 
 /** An iterator over rows for which a subclass defines only `advance`: the next row, null at the end. */
-abstract class RowIterator extends Iterator[InternalRow] {
+abstract class AdvancingRows extends Iterator[InternalRow] {
   private var ahead: InternalRow = _
   private var (known, ended) = (false, false)
 

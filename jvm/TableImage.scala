@@ -220,7 +220,7 @@ final class ImageSnapshot(pages: Array[Array[Byte]], used: Int, changes: Long, f
   private def walk(give: (UnsafeRow, Array[Byte], Int) => InternalRow): Iterator[InternalRow] = {
     val cursor = new PageCursor(pages.toIndexedSeq, used, changes)
     val row = new UnsafeRow(fields)
-    new RowIterator {
+    new AdvancingRows {
       override protected def advance(): InternalRow =
         if (!cursor.next()) null
         else {

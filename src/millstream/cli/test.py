@@ -25,7 +25,7 @@ from millstream.tester.environment import KEEP_RECORDS, broker, live_environment
 from millstream.tester.files import AnyCase, load, runner_case
 from millstream.tester.live import run_live
 from millstream.tester.runner import Verdict, run_cases
-from millstream.tester.sql_cases import SqlCase
+from millstream.tester.sql_cases import SqlTestCase
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -84,7 +84,7 @@ def _cases(args: argparse.Namespace) -> list[AnyCase]:
     cases = [case for case in cases if args.filter.upper() in f"{case.title} {case.id}".upper()]
     if not cases:
         raise NothingToPlay("no case to play: " + ("nothing matches" if args.filter else "name a file or a folder"))
-    sql = next((case for case in cases if isinstance(case, SqlCase)), None)
+    sql = next((case for case in cases if isinstance(case, SqlTestCase)), None)
     if sql is not None and (args.live or args.rest):
         raise NothingToPlay(
             f"{sql.path}: a SQL test file is played without a broker\n  hint: leave --live and --rest out"

@@ -14,7 +14,7 @@ from millstream.spark.session import SessionOptions, create
 from millstream.tester import sql_cases
 from millstream.tester.files import AnyCase, load
 from millstream.tester.runner import Verdict, verdict
-from millstream.tester.sql_cases import SqlCase
+from millstream.tester.sql_cases import SqlTestCase
 
 
 class CaseFailed(Exception):
@@ -118,4 +118,4 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The case's file, line (from 0; None for JSON) and title."""
-        return self.path, self.case.line - 1 if isinstance(self.case, SqlCase) else None, self.case.title
+        return self.path, self.case.line - 1 if isinstance(self.case, SqlTestCase) else None, self.case.title

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from millstream.tester import cases, sql_cases
 from millstream.tester.cases import ConformanceCase, Json
-from millstream.tester.sql_cases import SqlCase
+from millstream.tester.sql_cases import SqlTestCase
 
-AnyCase = ConformanceCase | SqlCase
+AnyCase = ConformanceCase | SqlTestCase
 SUFFIXES = (".json", ".sql")
 
 

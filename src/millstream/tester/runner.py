@@ -14,7 +14,7 @@ from millstream.tester.cases import ConformanceCase
 from millstream.tester.check import differences
 from millstream.tester.files import AnyCase
 from millstream.tester.play import PlayResult, plan, refused, run
-from millstream.tester.sql_cases import SqlCase
+from millstream.tester.sql_cases import SqlTestCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def run_cases(
 
 def verdict(case: AnyCase, bounded: Bounded, defaults: Mapping[str, str], exact: bool = False) -> Verdict:
     """Play one case and return its verdict."""
-    if isinstance(case, SqlCase):
+    if isinstance(case, SqlTestCase):
         return judged(case, lambda: sql_play.play(case, defaults, bounded, exact))
     return judged(case, lambda: (_reason(case, bounded, defaults), ""))
 

@@ -22,7 +22,7 @@ TEST, ERROR, MESSAGE = "test", "expected.error", "expected.message"
 
 
 @dataclass(frozen=True, slots=True)
-class SqlCase:
+class SqlTestCase:
     """One case of a SQL test file.
 
     `text` has its statements, after as many line breaks as precede them in `path`, so that errors have the right line.
@@ -72,7 +72,7 @@ def has_cases(path: Path) -> bool:
     return any(match[1].lower() == TEST for match in _DIRECTIVE.finditer(path.read_text(encoding="utf-8")))
 
 
-def load(path: Path) -> Iterator[SqlCase]:
+def load(path: Path) -> Iterator[SqlTestCase]:
     """Yields the cases of a file in order; cases without statements are skipped.
 
     Raises ValueError, with file and line, if the file cannot be read or a directive is not valid.
@@ -104,7 +104,7 @@ def _directive(match: re.Match[str], text: str, path: Path) -> _Directive:
     return _Directive(name, match[2], line, match.end())
 
 
-def _case(directives: list[_Directive], text: str, end: int, path: Path) -> SqlCase:
+def _case(directives: list[_Directive], text: str, end: int, path: Path) -> SqlTestCase:
     first, expected = directives[0], {}
     for directive in directives[1:]:
         if directive.name in expected:
@@ -112,7 +112,7 @@ def _case(directives: list[_Directive], text: str, end: int, path: Path) -> SqlC
         expected[directive.name] = directive.content
     statements = "\n" * (first.line - 1) + text[first.end : end]
     name = f"{path.name}:{first.line}"
-    return SqlCase(
+    return SqlTestCase(
         name, first.content, path, first.line, statements, expected.get(ERROR, ""), expected.get(MESSAGE, "")
     )
 

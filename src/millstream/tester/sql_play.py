@@ -21,7 +21,7 @@ from millstream.syntax import tree
 from millstream.syntax.parser import Parsed, split
 from millstream.tester.play import PlayResult, apply, is_about
 from millstream.tester.sql_assertions import AssertionMismatch, check_next, check_source
-from millstream.tester.sql_cases import SqlCase
+from millstream.tester.sql_cases import SqlTestCase
 
 # The classes that ksqlDB's tool raises if a record differs from an assertion; all other errors are Exceptions.
 ASSERTION_ERRORS = ("AssertionError", "Error")
@@ -139,7 +139,7 @@ class SqlPlay:
         return query
 
 
-def play(case: SqlCase, defaults: Mapping[str, str], bounded: Bounded, exact: bool) -> tuple[str, str]:
+def play(case: SqlTestCase, defaults: Mapping[str, str], bounded: Bounded, exact: bool) -> tuple[str, str]:
     """Play a case. Returns the reason of its failure, "" if it passes, and a remark on a case that passes.
 
     `defaults` are the session's settings. If `exact`, an expected message must occur literally in the error. Otherwise
@@ -162,11 +162,11 @@ def play(case: SqlCase, defaults: Mapping[str, str], bounded: Bounded, exact: bo
     return "", ""
 
 
-def _statements(case: SqlCase) -> Iterator[Parsed]:
+def _statements(case: SqlTestCase) -> Iterator[Parsed]:
     return split(case.text, str(case.path))
 
 
-def _judged(case: SqlCase, error: StatementError, text: str, exact: bool) -> tuple[str, str]:
+def _judged(case: SqlTestCase, error: StatementError, text: str, exact: bool) -> tuple[str, str]:
     """Compare an error with the one that the case expects; returns the same as `play`."""
     failure = f"{error}\n  in: {text}" if text else str(error)
     if not case.must_fail:
@@ -189,7 +189,7 @@ def _is_of_class(error: StatementError, name: str) -> bool:
     return isinstance(error, AssertionMismatch) == (simple in ASSERTION_ERRORS)
 
 
-def _expected(case: SqlCase) -> str:
+def _expected(case: SqlTestCase) -> str:
     return ": ".join(part for part in (case.error, case.message) if part)
 
 
