@@ -101,6 +101,26 @@ def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -
     assert values(materializer.store(table)) == {b"new": b"3"}
 
 
+def test_a_table_that_is_dropped_and_created_again_at_once_is_another_table(opened: Open, kafka: BrokerClient) -> None:
+    """Both happen between two steps of the thread, which waits here for the lock."""
+    topic = kafka.create_topic()
+    table = kept(topic)
+    materializer = opened()
+    materializer.want([table])
+    kafka.produce(topic, "a", "old")
+    assert len(values(materializer.store(table))) == 1
+    with materializer._changed:
+        materializer.want([])
+        kafka.delete_topic(topic)
+        wait_for(lambda: topic not in kafka.topics(), "the topic's end")
+        kafka.create_topic(topic)
+        for n in range(3):
+            kafka.produce(topic, "new", str(n))
+        materializer.want([table])
+        # It waits for the rows, and gives the lock to the thread.
+        assert values(materializer.store(table)) == {b"new": b"2"}
+
+
 def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table = kept(kafka.create_topic(), eager=True)
     kafka.produce(table.source.topic, "a", "1")

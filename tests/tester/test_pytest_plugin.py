@@ -37,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """pytest in the folder, with the plugin."""
-    command = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "--rootdir", str(folder), *words]
+    """pytest in the folder, with the plugin that the package installs."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder), *words]
     return subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False, cwd=folder)
 
 

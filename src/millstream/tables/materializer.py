@@ -89,6 +89,8 @@ class Materializer:
         self._folder, self._topics, self._skipped = folder, topics, skipped
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
+        # Dropped since the thread's last step, even if a table of that name was created again since.
+        self._dropped: set[str] = set()
         self._partitions: dict[str, int] = {}
         self._followed: dict[str, FollowedTopic] = {}
         self._swept: list[MaterializedTable] | None = None
@@ -112,7 +114,9 @@ class Materializer:
     def want(self, tables: Sequence[MaterializedTable]) -> None:
         """From now on these tables may be queried and no others; the stores of others are removed."""
         with self._changed:
-            desired = self._desired = {table.source.name: table for table in tables}
+            before, desired = self._desired or {}, {table.source.name: table for table in tables}
+            self._desired = desired
+            self._dropped |= {name for name, table in before.items() if desired.get(name) != table}
             self._requested = {n: t for n, t in self._requested.items() if desired.get(n) == t}
         self._wake.set()
 
@@ -174,13 +178,14 @@ class Materializer:
         """Start and stop reading tables, so that exactly the desired ones are read."""
         with self._changed:
             desired, requested = self._desired, dict(self._requested)
+            dropped, self._dropped = self._dropped, set()
         if desired is None:
             desired = {}
         else:
             self._sweep([*desired.values(), *requested.values()])
         targets = {**{n: t for n, t in desired.items() if t.eager}, **requested}
         for name, followed in list(self._followed.items()):
-            if targets.get(name) != followed.table:
+            if targets.get(name) != followed.table or name in dropped:
                 self._forget(name, followed, consumer)
         for name, table in targets.items():
             failure = self._failures.get(name)
