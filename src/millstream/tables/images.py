@@ -170,9 +170,9 @@ def _heard(loaded: _LoadedImage, changes: Sequence[Change], before: int | None) 
 
 
 def _changed(image: TableImage, keys: StoreKeys, changes: Iterable[Change], before: int | None) -> None:
-    wire = b"".join(wire(change, keys) for change in changes)
-    if wire:
-        image.apply(wire)
+    encoded = b"".join(wire(change, keys) for change in changes)
+    if encoded:
+        image.apply(encoded)
     if before is not None:
         image.expire(before)
 
