@@ -77,7 +77,7 @@ class Bounded:
 
     def start(self, step: StartQuery, before: "BoundedQuery | None" = None) -> "BoundedQuery":
         """Start a query; one that replaces `before` keeps its state. Raises EvaluationFailed."""
-        frame = pipeline.written(step.plan, lambda read: self._records(), step.query.id)
+        frame = pipeline.written(step.plan, lambda read: record_frame(self._session), step.query.id)
         earlier = None if before is None else before.evaluator
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
@@ -90,7 +90,7 @@ class Bounded:
         return lambda records: [row[0] for rows in evaluator([_wire(r) for r in records]) for row in rows]
 
     def _prepared(self, plan: ClientOutput) -> Evaluator:
-        answered = pipeline.answered(plan, lambda read: self._records(), PULL).where("not tombstone")
+        answered = pipeline.answered(plan, lambda read: record_frame(self._session), PULL).where("not tombstone")
         prepared = Evaluator(pipeline.as_records(answered, plan).select("value"), _TYPES, (BYTES,))
         with self._lock:
             while len(self._answering) >= PREPARED:
@@ -122,9 +122,11 @@ class Bounded:
         key = one_record(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
         return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
 
-    def _records(self) -> DataFrame:
-        frame = leaf(self._session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
-        return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
+
+def record_frame(session: SparkSession) -> DataFrame:
+    """A leaf frame of records: the columns of pipeline.RECORD, into which rows of _TYPES can be fed."""
+    frame = leaf(session, list(zip(pipeline.RECORD, _TYPES, strict=True)))
+    return frame.selectExpr("key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset")
 
 
 def _is_plain(meaning: TypedExpression) -> bool:

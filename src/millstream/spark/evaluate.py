@@ -22,7 +22,7 @@ class EvaluationFailed(ValueError):
 
 
 @contextmanager
-def _failures() -> Iterator[None]:
+def failures() -> Iterator[None]:
     """Converts exceptions that Java throws in the block to EvaluationFailed."""
     try:
         yield
@@ -52,7 +52,7 @@ class Evaluator:
         self._source, self._result = source, result
         module = jvm.module(frame.sparkSession, "Eval")
         # Spark computes expressions without columns already here.
-        with _failures():
+        with failures():
             earlier = None if before is None else before._eval
             self._eval: Any = module.of(jvm.java_frame(frame), _columns(source), _columns(result), compiled, earlier)
 
@@ -63,7 +63,7 @@ class Evaluator:
         0).
         """
         wire = [[to_wire(v, t) for v, t in zip(row, self._source, strict=True)] for row in rows]
-        with _failures():
+        with failures():
             answer = bytes(self._eval.run(json.dumps(wire).encode(), bytes(leaves)))
         return [[self._row(output) for output in group] for group in json.loads(answer, parse_float=Decimal)]
 

@@ -7,11 +7,9 @@ operator tree runs one query at a time; idle trees are cached by plan, since com
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import singledispatchmethod
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,7 +18,7 @@ from millstream.catalog.catalog import Serde, Source
 from millstream.formats.spec import spec
 from millstream.formats.windowed_keys import BOUND_BYTES, bounds
 from millstream.model.schema import Column
-from millstream.model.types import BIGINT, BYTES, DOUBLE, HEADERS_TYPE, INTEGER, SqlType
+from millstream.model.types import DOUBLE, SqlType
 from millstream.plan.nodes import Aggregate, PlanNode, type_of
 from millstream.plan.relational_nodes import (
     Distinct,
@@ -38,27 +36,16 @@ from millstream.plan.relational_nodes import (
 )
 from millstream.spark import jvm, pipeline
 from millstream.spark.aggregates import pulled_group
-from millstream.spark.bounded import PULL
+from millstream.spark.bounded import PULL, record_frame
 from millstream.spark.codec import encode
-from millstream.spark.evaluate import EvaluationFailed, leaf
+from millstream.spark.evaluate import failures, leaf
 from millstream.spark.lower import guarded
 
 # The number of plans whose idle operators are cached, and the number of rows fetched from the JVM at once.
 PLANS = 100
 BATCH = 2000
-_RECORD = tuple(zip(pipeline.RECORD, (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT), strict=True))
-_NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
 # Partition and offset in processing log entries: rows of a relation have no position in a topic.
 _PLACE = ("cast(-1 as int) as partition", "-1L as offset")
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Turns a Java exception in the block into EvaluationFailed with its message."""
-    try:
-        yield
-    except Py4JJavaError as error:
-        raise EvaluationFailed(str(error.java_exception.getMessage())) from error
 
 
 class TableImage:
@@ -72,23 +59,23 @@ class TableImage:
 
     def apply(self, changes: bytes) -> None:
         """Apply changes, encoded by tables.images.wire, in order."""
-        with _failures():
+        with failures():
             self._image.apply(changes)
 
     def expire(self, before: int) -> None:
         """Remove the rows of windows that start before a time, in epoch ms."""
-        with _failures():
+        with failures():
             self._image.expire(before)
 
     def snapshot(self) -> Any:
         """An immutable snapshot of the rows (a Java ImageSnapshot), for RelationalQueries.answer."""
-        with _failures():
+        with failures():
             return self._image.snapshot()
 
     @property
     def bytes(self) -> int:
         """The memory that the rows and their index take, in bytes."""
-        with _failures():
+        with failures():
             return int(self._image.bytes())
 
 
@@ -103,10 +90,7 @@ class RelationalQueries:
 
     def image(self, source: Source) -> TableImage:
         """A new, empty image of a table. Records that cannot be decoded are reported to the processing log, as PULL."""
-        records = leaf(self._session, list(_RECORD)).selectExpr(
-            "key", "value", "rowtime", _NAMED_HEADERS, "partition", "offset"
-        )
-        frame = pipeline.table_rows(source, lambda read: records, PULL)
+        frame = pipeline.table_rows(source, lambda read: record_frame(self._session), PULL)
         return TableImage(jvm.module(self._session, "TableImage").of(jvm.java_frame(frame)))
 
     def answer(self, node: RelationalNode, snapshots: Sequence[Any], timeout_ms: int, memory: int) -> Iterator[bytes]:
@@ -125,7 +109,7 @@ class RelationalQueries:
             self._keep(node, root)
 
     def _next(self, running: Any) -> list[bytes]:
-        with _failures():
+        with failures():
             return bytes(running.next(BATCH)).splitlines()
 
     def _taken(self, node: RelationalNode) -> Any | None:
@@ -141,7 +125,7 @@ class RelationalQueries:
                 del self._idle[next(iter(self._idle))]
 
     def _prepared(self, node: RelationalNode) -> Any:
-        with _failures():
+        with failures():
             operators = _Operators(self._session, self._module, tables_of(node))
             return operators.answer(node)
 
