@@ -17,6 +17,8 @@ import org.apache.spark.util.{RpcUtils, ThreadUtils}
  * the driver, and executors request it by name:
  *
  *   whenAnswered("order", run, known)        →   QueryRuns.onOrder: answered when the run gets a new order
+ *   whenAnswered("batch end", run, batch)    →   QueryRuns.onBatchEnd: answered when the batch is to end
+ *   ask("record", run, batch)                →   QueryRuns.onRecord: a batch has its first record
  *   whenAnswered("run end", run)             →   RunScope.onEnd: answered when the run has ended
  *   ask("fence", query)                      →   Fences.remaining
  *   ask("barrier", id), "barrier progress"   →   TableBootstrapBarriers.ends, report
@@ -94,6 +96,11 @@ object DriverEndpoint extends Logging {
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
       case List("order", run: String, known: Int) =>
         QueryRuns.onOrder(run, known, order => context.reply(QueryRun.wire(order)))
+      case List("batch end", run: String, batch: Int) =>
+        QueryRuns.onBatchEnd(run, batch, () => context.reply(true))
+      case List("record", run: String, batch: Int) =>
+        QueryRuns.onRecord(run, batch)
+        context.reply(true)
       case List("run end", run: String) => RunScope.onEnd(run, () => context.reply(true))
       case List("time") => context.reply(SteadyClock.getTimeMillis())
       case List("fence", query: String) => context.reply(Fences.remaining(query))

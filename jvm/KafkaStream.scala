@@ -36,10 +36,11 @@ object KafkaOffset {
 private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
 
 /**
- * What a task reads: a partition from an offset up to another one (Long.MaxValue: no end). In a cluster it prefers the
+ * What a task reads: a partition from an offset up to another one (Long.MaxValue: no end), in a batch of its run (0: in
+ * none). In a cluster it prefers the
  * same executor in each batch of a run, because that executor has a consumer for it.
  */
-final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long) extends InputPartition {
+final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int) extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
     case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))
@@ -51,6 +52,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
   private[millstream] val run = QueryRuns.of(options.run)
   private lazy val topics = Topics.of(options.conf)
   private var topic: KafkaTopic = _
+  private var watched: WatchedTopic = _
   private var partitions = 0
 
   /** Called before each batch: throws if the run is finishing, or if the topic was replaced by another one. */
@@ -58,10 +60,11 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     run.awaitStop()
     run.beginBatch()
     val (now, count) = topics.describe(options.topic)
-    if (topic == null) TopicWatch.add(topics, now, run)
+    if (topic == null) watched = TopicWatch.add(topics, now, run)
     else if (topic != now) throw Topics.replaced(topic.name)
     topic = now
     partitions = count
+    watched.partitions = count
     KafkaOffset(topic, Map.empty)
   }
 
@@ -76,7 +79,7 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     val replaced = known.topic.id.nonEmpty && known.topic.id != topic.id
     if (replaced || known.next.keys.exists(_ >= partitions)) throw Topics.replaced(topic.name)
     complete(known.next).toArray.sorted.map { case (partition, from) =>
-      KafkaInputPartition(KafkaPlace(run.id, options.conf, topic, partition), from, Long.MaxValue)
+      KafkaInputPartition(KafkaPlace(run.id, options.conf, topic, partition), from, Long.MaxValue, run.batchNumber)
     }
   }
 
@@ -109,7 +112,7 @@ private class KafkaBatch(options: KafkaOptions) extends Batch {
     val (topic, _) = topics.describe(options.topic)
     val starts = options.starts ++ topics.beginnings(topic.name, options.ends.keys.filterNot(options.starts.contains))
     for ((partition, until) <- options.ends.toArray.sorted if starts(partition) < until)
-      yield KafkaInputPartition(KafkaPlace("", options.conf, topic, partition), starts(partition), until)
+      yield KafkaInputPartition(KafkaPlace("", options.conf, topic, partition), starts(partition), until, 0)
   }
 
   override def createReaderFactory(): PartitionReaderFactory = KafkaReaders

@@ -61,11 +61,14 @@ final class Topics private (admin: Admin) {
     if (ids.nonEmpty) admin.fenceProducers(ids.asJavaCollection).all.get()
   }
 
-  /** The current ids of topics; "" for topics that do not exist. Empty if Kafka does not answer. */
-  private[millstream] def ids(names: Set[String]): Map[String, String] =
+  /** The topics as they are now, with their numbers of partitions; None for one that does not exist. Empty if Kafka does
+   * not answer. */
+  private[millstream] def current(names: Set[String]): Map[String, Option[(KafkaTopic, Int)]] =
     admin.describeTopics(names.asJavaCollection).topicNameValues.asScala.toMap.flatMap { case (name, answer) =>
-      try Some(name -> answer.get().topicId.toString)
-      catch { case e: ExecutionException => if (missing(e)) Some(name -> "") else None }
+      try {
+        val about = answer.get()
+        Some(name -> Some((KafkaTopic(name, about.topicId.toString), about.partitions.size)))
+      } catch { case e: ExecutionException => if (missing(e)) Some(name -> None) else None }
     }
 }
 
@@ -112,40 +115,48 @@ object Topics {
   }
 }
 
+/** A topic that a run of a query reads; `partitions` is how many of its partitions the current batch reads. */
+private[millstream] final class WatchedTopic(val topics: Topics, val topic: KafkaTopic, val run: QueryRun) {
+  @volatile var partitions: Int = Int.MaxValue
+  /** How many consecutive checks did not find the topic. */
+  @volatile var missed = 0
+}
+
 /**
- * Checks every few seconds that the topics that queries read are still the same, and ends the runs that read others.
+ * Checks every few seconds that the topics that queries read are still the same, and ends the runs that read others. The
+ * batch of a query whose topic has new partitions is ended, so that the next one reads them.
  */
 object TopicWatch {
-  private case class Watched(topics: Topics, topic: KafkaTopic, run: QueryRun) {
-    /** How many consecutive checks did not find the topic. */
-    @volatile var missed = 0
-  }
-
   private val Every = 3L
   /** A broker that has just started may not know all topics yet. */
   private val Misses = 3
-  private val all = ConcurrentHashMap.newKeySet[Watched]
+  private val all = ConcurrentHashMap.newKeySet[WatchedTopic]
   private lazy val thread =
     ThreadUtils.newDaemonSingleThreadScheduledExecutor("topic watch").scheduleWithFixedDelay(() => look(), Every, Every,
       TimeUnit.SECONDS)
 
-  def add(topics: Topics, topic: KafkaTopic, run: QueryRun): Unit = {
+  def add(topics: Topics, topic: KafkaTopic, run: QueryRun): WatchedTopic = {
     thread
-    all.add(Watched(topics, topic, run))
+    val watched = new WatchedTopic(topics, topic, run)
+    all.add(watched)
+    watched
   }
 
   def remove(run: QueryRun): Unit = all.removeIf(_.run eq run)
 
   private def look(): Unit = all.asScala.toSeq.groupBy(_.topics).foreach { case (topics, watched) =>
-    val ids = topics.ids(watched.map(_.topic.name).toSet)
-    watched.foreach(one => ids.get(one.topic.name).foreach(judge(one, _)))
+    val current = topics.current(watched.map(_.topic.name).toSet)
+    watched.foreach(one => current.get(one.topic.name).foreach(judge(one, _)))
   }
 
-  private def judge(one: Watched, id: String): Unit = {
-    one.missed = if (id.isEmpty) one.missed + 1 else 0
+  private def judge(one: WatchedTopic, current: Option[(KafkaTopic, Int)]): Unit = {
+    one.missed = if (current.isEmpty) one.missed + 1 else 0
     // Records of a deleted topic were read correctly, so the batch may be committed; records of a replaced one must not
     // be.
     if (one.missed >= Misses) one.run.finish(Topics.missing(one.topic.name).getMessage)
-    else if (id.nonEmpty && id != one.topic.id) one.run.fail(Topics.replaced(one.topic.name).getMessage)
+    current.foreach { case (topic, partitions) =>
+      if (topic.id != one.topic.id) one.run.fail(Topics.replaced(topic.name).getMessage)
+      else if (partitions > one.partitions) one.run.endBatch()
+    }
   }
 }

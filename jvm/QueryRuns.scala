@@ -5,24 +5,39 @@ import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 import org.apache.spark.util.ThreadUtils
 
 /**
+ * How long the batches of a run last, in ms from their first record on; 0: until they are ended otherwise. A batch that
+ * reads nothing does not end, so an idle query costs nothing. The first batches are shorter: the first one lasts `first`
+ * ms, each further one as long as all before it together, until `interval` is reached. So a query that crashes soon
+ * after each start still makes progress; also, the first execution of the code at a batch's end is slow in a new JVM,
+ * and is better done while the query warms up.
+ */
+final case class BatchPace(interval: Long, first: Long) {
+  /** The duration of a batch that begins `age` ms after the first one. */
+  def duration(age: Long): Long = Math.min(Math.max(first, age), interval)
+}
+
+/**
  * One run of a query as a JVM sees it: whether its current batch is to end now. On the driver it is created when the
  * query starts; on an executor, when the first task of the run reads there.
+ *
+ * A batch's end, with tasks on the driver or on executors: the first task that has a record reports it → the driver
+ * sets a timer (`BatchPace`) → every source task reports the end of its input. On executors tasks know the batch by its
+ * number, which comes with what they are to read.
  *
  * An orderly stop: `finish` → every source task reports the end of its input at its next record, or at once if it waits
  * for one → Spark commits the batch → Spark's thread asks the source what to read next, and is blocked there
  * (`awaitStop`) → the caller, who waits for that (`awaitBatchEnd`), stops the query. No other batch begins.
  */
-final class QueryRun(val id: String) {
+final class QueryRun(val id: String, driver: BatchDriver) {
   import QueryRun._
 
   @volatile private var order: Order = Continue
-  /** How many ms after its first record a batch ends; 0: when Spark's batch duration has passed. */
-  @volatile private[millstream] var interval = 0L
   @volatile private var isReading, isBatchOver = false
-  private var batches = 0
+  private var batch = 0
   private val batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
+  private val batchListeners = ConcurrentHashMap.newKeySet[Runnable]
 
   /** True if source tasks are to report the end of their input. Throws if the run is to fail at once. */
   def isFinishing: Boolean = order match {
@@ -32,26 +47,51 @@ final class QueryRun(val id: String) {
   }
 
   /** Called when a task has a record for the batch. */
-  def onRecord(): Unit = if (!isReading && interval > 0) synchronized {
-    if (!isReading) {
+  def onRecord(): Unit = if (!isReading) synchronized(onRecord(batch))
+
+  private[millstream] def onRecord(number: Int): Unit = synchronized {
+    if (number == batch && !isReading) {
       isReading = true
-      val batch = batches
-      QueryRuns.timer.schedule((() => endBatch(batch)): Runnable, interval, TimeUnit.MILLISECONDS)
+      driver.firstRecord(this, number)
     }
   }
 
-  private def endBatch(batch: Int): Unit = synchronized {
-    if (batch == batches) {
+  /** The first record of a batch could not be reported: the next record is the first one. */
+  private[millstream] def notReported(number: Int): Unit = synchronized(if (number == batch) isReading = false)
+
+  /** End a batch in an orderly way; the next one begins. No effect if it has ended already. */
+  def endBatch(number: Int): Unit = synchronized {
+    if (number == batch && !isBatchOver) {
       isBatchOver = true
       waiting.forEach(_.run())
+      batchListeners.removeIf { listener => listener.run(); true }
     }
   }
 
-  /** Called on the driver before each batch. */
-  def beginBatch(): Unit = synchronized {
-    batches += 1
-    isReading = false
-    isBatchOver = false
+  /** End the current batch. */
+  def endBatch(): Unit = synchronized(endBatch(batch))
+
+  /** Called on the driver before each batch, by each source of the query. */
+  def beginBatch(): Unit = begin(batchNumber + 1)
+
+  /** Called by a task: in an executor, its first task of a batch begins the batch there. */
+  def enter(number: Int): Unit = if (number > batchNumber) begin(number)
+
+  def batchNumber: Int = synchronized(batch)
+
+  private def begin(number: Int): Unit = synchronized {
+    if (number > batch) {
+      batchListeners.removeIf { listener => listener.run(); true }
+      batch = number
+      isReading = false
+      isBatchOver = false
+      driver.begun(this, number)
+    }
+  }
+
+  /** Call `callback` when a batch has ended; at once if it has. */
+  private[millstream] def onBatchEnd(number: Int, callback: Runnable): Unit = synchronized {
+    if (number != batch || isBatchOver || order == Stopped) callback.run() else batchListeners.add(callback)
   }
 
   /** End the batch in an orderly way; then the query fails with `reason`, or the caller stops it (null). */
@@ -104,8 +144,41 @@ final class QueryRun(val id: String) {
     if (batchEnded.getCount > 0) obey(Stopped)
     batchEnded.countDown()
     stopped.countDown()
-    synchronized(listeners.removeIf(_.offer(Stopped)))
+    synchronized {
+      listeners.removeIf(_.offer(Stopped))
+      batchListeners.removeIf { listener => listener.run(); true }
+    }
   }
+}
+
+/** Who ends the batches of a run: a timer on the driver, the driver for an executor. */
+sealed trait BatchDriver {
+  /** A batch has its first record. */
+  def firstRecord(run: QueryRun, batch: Int): Unit
+  /** A batch begins. */
+  def begun(run: QueryRun, batch: Int): Unit
+}
+
+/** On the driver: a timer for each batch, from its first record on. */
+private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver {
+  private var firstAt = -1L
+
+  override def firstRecord(run: QueryRun, batch: Int): Unit = if (pace.interval > 0) {
+    val now = SteadyClock.getTimeMillis()
+    if (firstAt < 0) firstAt = now
+    QueryRuns.timer.schedule((() => run.endBatch(batch)): Runnable, pace.duration(now - firstAt), TimeUnit.MILLISECONDS)
+  }
+
+  override def begun(run: QueryRun, batch: Int): Unit = ()
+}
+
+/** On an executor: the driver is asked. */
+private object RemoteBatches extends BatchDriver {
+  override def firstRecord(run: QueryRun, batch: Int): Unit =
+    DriverEndpoint.onAnswer[Boolean]("record", run.id, batch)(answer => if (answer.isEmpty) run.notReported(batch))
+
+  override def begun(run: QueryRun, batch: Int): Unit =
+    DriverEndpoint.whenAnswered[Boolean]("batch end", run.id, batch)(_.foreach(_ => run.endBatch(batch)))
 }
 
 object QueryRun {
@@ -142,13 +215,15 @@ object QueryRun {
 /** The runs of queries that read in this JVM. */
 object QueryRuns {
   private val all = new ConcurrentHashMap[String, QueryRun]
+  private val Endless = new BatchTimer(BatchPace(0, 0))
   private[millstream] lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("batch ends")
 
   /** The query of a run, whose id is `<query>/<unique>`. */
   def query(run: String): String = run.substring(0, Math.max(run.lastIndexOf('/'), 0))
 
-  /** On the driver, before a query starts: create its run, under an id that no other run has. */
-  def begin(id: String): Unit = all.put(id, new QueryRun(id))
+  /** On the driver, before a query starts: create its run, under an id that no other run has; see BatchPace. */
+  def begin(id: String, interval: Long, first: Long): Unit =
+    all.put(id, new QueryRun(id, new BatchTimer(BatchPace(interval, first))))
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())
@@ -163,9 +238,9 @@ object QueryRuns {
   def of(id: String): QueryRun = {
     val known = all.get(id)
     if (known != null) known
-    else if (id.isEmpty || !DriverEndpoint.isRemote) new QueryRun(id)
+    else if (id.isEmpty || !DriverEndpoint.isRemote) new QueryRun(id, Endless)
     else {
-      val run = new QueryRun(id)
+      val run = new QueryRun(id, RemoteBatches)
       val other = all.putIfAbsent(id, run)
       if (other == null) ask(run, known = QueryRun.Continue.rank)
       if (other == null) run else other
@@ -175,6 +250,15 @@ object QueryRuns {
   private[millstream] def onOrder(id: String, known: Int, callback: QueryRun.Order => Unit): Unit = {
     val run = all.get(id)
     if (run == null) callback(QueryRun.Stopped) else run.onOrder(known, callback)
+  }
+
+  /** On the driver: a task of an executor has the first record of a batch. */
+  private[millstream] def onRecord(id: String, batch: Int): Unit = Option(all.get(id)).foreach(_.onRecord(batch))
+
+  /** On the driver: call `callback` when a batch has ended; at once if it has, or if there is no such run. */
+  private[millstream] def onBatchEnd(id: String, batch: Int, callback: Runnable): Unit = {
+    val run = all.get(id)
+    if (run == null) callback.run() else run.onBatchEnd(batch, callback)
   }
 
   /** An executor's request to the driver, which answers when the run has a new order. */

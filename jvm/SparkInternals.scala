@@ -1,10 +1,12 @@
 package org.apache.spark.sql.millstream
 
+import java.io.BufferedOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.{Collections, UUID, WeakHashMap}
+import java.nio.file.Files
+import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
@@ -18,7 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, 
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, ExpressionUtils, SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SerializeFromObjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.{LowLatencyClock, RealTimeStreamScanExec}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
@@ -109,6 +110,20 @@ object SparkInternals {
  * log's file of a batch is renamed, the batch's Kafka transaction is committed (Transactions.scala).
  */
 class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCheckpointFileManager(path, conf) {
+
+  // Hadoop's local file system would run the program `chmod` for each new file, and write a checksum file beside it.
+  override def createTempFile(path: Path): FSDataOutputStream =
+    if (!isLocal) super.createTempFile(path)
+    else {
+      mkdirs(path.getParent)
+      new FSDataOutputStream(new BufferedOutputStream(Files.newOutputStream(localFile(path))), null)
+    }
+
+  override def mkdirs(path: Path): Unit =
+    if (isLocal) Files.createDirectories(localFile(path)) else super.mkdirs(path)
+
+  private def localFile(path: Path) = java.nio.file.Path.of(path.toUri.getPath)
+
   override def renameTempFile(from: Path, to: Path, overwrite: Boolean): Unit =
     Transactions.committing(to) match {
       case None => super.renameTempFile(from, to, overwrite)
@@ -143,7 +158,7 @@ class CheckpointFiles(path: Path, conf: Configuration) extends FileSystemBasedCh
 /** Named by `spark.sql.extensions`. Columnar rules run after Spark has assigned state numbers to stateful operators. */
 class Extensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =
-    Seq(StatefulOperatorRule, TableBootstrapRule, FirstBatchesRule).foreach { rule =>
+    Seq(StatefulOperatorRule, TableBootstrapRule).foreach { rule =>
       extensions.injectColumnar(_ => new ColumnarRule { override def preColumnarTransitions: Rule[SparkPlan] = rule })
     }
 }
@@ -170,37 +185,10 @@ object TableBootstrapRule extends Rule[SparkPlan] {
   }
 }
 
-/**
- * Makes a run's first batches short: each lasts as long as all before it together, until the full duration is reached.
- * So a query that crashes soon after each start still makes progress. Also, the first execution of the code at a
- * batch's end is slow in a new JVM; it is better done while the query warms up.
- */
-object FirstBatchesRule extends Rule[SparkPlan] {
-  private val FirstMs = 3000L
-  private val begun = Collections.synchronizedMap(new WeakHashMap[MicroBatchStream, java.lang.Long])
-
-  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case scan: RealTimeStreamScanExec if !endsItself(scan.stream) => shortened(scan)
-  }
-
-  private def endsItself(stream: MicroBatchStream) = stream match {
-    case kafka: KafkaStream => kafka.run.interval > 0
-    case _ => false
-  }
-
-  private def shortened(scan: RealTimeStreamScanExec): SparkPlan = {
-    val now = SteadyClock.getTimeMillis()
-    val age = now - begun.computeIfAbsent(scan.stream, _ => now)
-    scan.copy(batchDurationMs = Math.min(Math.max(FirstMs, age), scan.batchDurationMs))
-  }
-}
-
 /** An operator directly over a source's scan, which sees rows before any other operator does. */
 trait SourceExec extends UnaryExecNode {
   private def scan = child.collectFirst { case scan: RealTimeStreamScanExec => scan }
   override def output: Seq[Attribute] = child.output
-  /** The duration of the scan's batch in ms. */
-  protected def batchMs: Option[Long] = scan.map(_.batchDurationMs)
   /** What the scan's tasks read, ordered by task number. */
   protected def tasks: Seq[InputPartition] = scan.toSeq.flatMap(_.inputPartitions)
 }

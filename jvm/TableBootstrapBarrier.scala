@@ -21,9 +21,9 @@ abstract class Barrier {
   def input(index: Int): TableInput = inputs.computeIfAbsent(index, _ => new TableInput(this))
   protected def known: Map[Int, TableInput] = inputs.asScala.toMap
 
-  /** Wait until streams may start, but not longer than a time of the SteadyClock. */
-  def await(until: Long): Unit =
-    while (!isReady(SteadyClock.getTimeMillis()) && SteadyClock.getTimeMillis() < until) {
+  /** Wait until streams may start, but not longer than the batch. */
+  def await(isBatchOver: () => Boolean): Unit =
+    while (!isReady(SteadyClock.getTimeMillis()) && !isBatchOver()) {
       TaskContext.get().killTaskIfInterrupted()
       Thread.sleep(TableBootstrapBarrier.PollMs)
     }

@@ -28,20 +28,22 @@ case class BarrierMark(children: Seq[Expression], name: String) extends Expressi
 case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, barrier) = (child.execute(), TableBootstrapBarriers.reference(query))
-    // The scan computes its own end of the batch; this one is slightly later.
-    val end = batchMs.fold(0L)(SteadyClock.getTimeMillis() + _)
-    rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, end)))
+    val (run, batch) = tasks.collectFirst { case KafkaInputPartition(place, _, _, batch) => (place.run, batch) }.get
+    rows.mapPartitionsInternal(in => barrier.get.fold(in)(new HeldRows(in, _, run, batch)))
   }
 
   override protected def withNewChildInternal(child: SparkPlan): BarrierHoldExec = copy(child = child)
 }
 
-final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, end: Long)
+final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, runId: String, batch: Int)
     extends Iterator[InternalRow] {
+  private val run = QueryRuns.of(runId)
   private var released = false
+  // The scan creates its reader, which does this too, when it is asked for its first row.
+  run.enter(batch)
   override def hasNext: Boolean = {
     if (!released) {
-      barrier.await(end)
+      barrier.await(() => run.isFinishing)
       released = true
     }
     rows.hasNext
@@ -53,7 +55,7 @@ final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, end: Long)
 case class BarrierProgressExec(input: String, offset: Attribute, child: SparkPlan) extends SourceExec {
   override protected def doExecute(): RDD[InternalRow] = {
     val (rows, at) = (child.execute(), child.output.indexWhere(_.exprId == offset.exprId))
-    val partitions = tasks.collect { case KafkaInputPartition(place, from, _) =>
+    val partitions = tasks.collect { case KafkaInputPartition(place, from, _, _) =>
       TableBootstrapBarriers.begin(input, place.topic.name, place.partition, from)
       (place.partition, from)
     }

@@ -141,10 +141,9 @@ object Transactions {
   /**
    * Called before a run of a query starts: ends the transactions that earlier runs have left open, and returns the
    * marker of the last commit ("" if none). `group` is the consumer group of the query's positions and the
-   * transactional id of its producer; a batch ends `interval` ms after its first record.
+   * transactional id of its producer.
    */
-  def begin(run: String, checkpoint: String, group: String, interval: Long, conf: JavaMap[String, String]): String = {
-    QueryRuns.of(run).interval = interval
+  def begin(run: String, checkpoint: String, group: String, conf: JavaMap[String, String]): String = {
     val transactions = new RunTransactions(group, conf)
     byRun.put(run, transactions)
     transactions.fence()

@@ -33,7 +33,7 @@ class Copy:
     def start(self, interval: int = 500) -> None:
         self._starts += 1
         settings = {**SETTINGS, "commit.interval.ms": str(interval)}
-        self.run = source.Run(self._spark, f"{self.out}/{self._starts}")
+        self.run = source.Run(self._spark, f"{self.out}/{self._starts}", source.Pace(interval, interval))
         transactions.begin(self._spark, self.run.id, self.group, str(self.folder), settings, self._client)
         frame = source.stream(self._spark, source.Topic(self.topic, self._client), self.run.id)
         name = f"{self.out}-{self._starts}"
@@ -228,7 +228,7 @@ def test_a_run_that_was_replaced_removes_no_batch_from_the_checkpoint(
     producer = jvm.java_map(spark, {**sink.PRODUCER, "bootstrap.servers": kafka.bootstrap})
     offsets = {run: spark._jvm.org.apache.hadoop.fs.Path(f"/{copy.group}/{run}/offsets/999") for run in ("old", "new")}  # type: ignore[union-attr]
     for run in offsets:
-        assert module.begin(run, f"/{copy.group}/{run}", copy.group, 500, producer) == copy.marker()
+        assert module.begin(run, f"/{copy.group}/{run}", copy.group, producer) == copy.marker()
     module.removing(offsets["new"])
     assert module.of("new").lastMarker() == copy.marker()
     with pytest.raises(Py4JError, match=r"newer producer|old epoch"):

@@ -101,10 +101,8 @@ def test_a_filter_that_marks_a_source_is_right_over_its_scan(plan: Any) -> None:
     assert below[1].startswith("RealTimeStreamScan"), f"there is {below[1]} between a source's scan and its mark"
 
 
-def test_a_scan_has_its_duration_in_ms_and_its_tasks(plan: Any) -> None:
+def test_a_scan_has_its_tasks(plan: Any) -> None:
     scan = the(plan, "RealTimeStreamScan")
-    duration = scan.batchDurationMs()
-    assert 3_000 <= duration < 60_000, "FirstBatchesRule and BarrierHoldExec take batchDurationMs for ms"
     assert scan.inputPartitions().size() == 1, "BarrierProgressExec takes inputPartitions for the scan's tasks in order"
 
 

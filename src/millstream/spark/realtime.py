@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.model.setting_kinds import milliseconds
 from millstream.plan.nodes import ClientOutput, Read, Write, lookup_tables
 from millstream.services.loop import Loop, no_resource
 from millstream.spark import checkpoint as checkpoints
@@ -24,6 +25,10 @@ PRODUCER = {"linger.ms": "linger.ms", "compression.type": "compression.type", "m
 CONSUMER = ("fetch.max.wait.ms", "max.poll.records", "isolation.level")
 # An answer's records are read by one consumer that waits for them.
 ANSWER_PRODUCER = {"linger.ms": "0"}
+# Spark's own bound of a batch; the source ends batches before it (_pace).
+LONGEST_BATCH = "7 days"
+# How long a new run's first batch lasts, in ms: a query that crashes soon after each start still makes progress.
+FIRST_BATCH = 3000
 TELLING = 600
 
 Starts = Mapping[str, Mapping[int, int]]
@@ -184,21 +189,20 @@ class RealTimeQueries:
     ) -> StartedQuery:
         if job.log:
             sink.log_to_topic(self._session, job.id, job.log, self._client, job.log_rows)
-        run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}")
+        run = source.Run(self._session, f"{job.id}/{uuid.uuid4().hex}", _pace(job))
         try:
             checkpoints.restore(self._session, job.savepoint, job.checkpoint)
             if job.group:
                 transactions.begin(self._session, run.id, job.group, job.checkpoint, job.settings, producer)
             checkpoints.mend(self._session, job.checkpoint)
             table_bootstrap.hold(self._session, job.id, plan, job.ends)
-            duration = job.settings["millstream.batch.duration"]
             # Concurrently with other queries: planning is most of the work of a start.
             frame = rows(run)
             checkpoints.repartition(self._session, frame, job.checkpoint, job.tasks)
             with self._lock:
                 # A query takes the session's settings at its start.
                 self._session.conf.set("spark.sql.shuffle.partitions", job.tasks)
-                query = sink.run_realtime(frame, topic, producer, job.checkpoint, job.id, duration, run.id)
+                query = sink.run_realtime(frame, topic, producer, job.checkpoint, job.id, LONGEST_BATCH, run.id)
         except (PySparkException, Py4JError, OSError, checkpoints.CheckpointBehind) as failure:
             table_bootstrap.remove(self._session, job.id)
             transactions.end(self._session, run.id)
@@ -259,6 +263,14 @@ def _log_end(session: SparkSession, id: str, why: str, unwritten: bool) -> None:
     kind, name = (2, "productionError") if unwritten else (4, "kafkaStreamsThreadError")
     body = {"errorMessage": why} if unwritten else {"errorMessage": why, "threadName": id, "cause": []}
     sink.append_to_log(session, id, kind, name, body)
+
+
+def _pace(job: StreamingJob) -> source.Pace:
+    """How often the query commits: every commit interval if it writes in transactions, else every batch duration."""
+    if job.group:
+        interval = transactions.interval(job.settings)
+        return source.Pace(interval, interval)
+    return source.Pace(milliseconds(job.settings["millstream.batch.duration"]) or 0, FIRST_BATCH)
 
 
 def _producer(settings: Mapping[str, str]) -> dict[str, str]:

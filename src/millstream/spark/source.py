@@ -29,6 +29,21 @@ class Topic:
         return {**client, "topic": self.name, "starts": _json(self.starts)}
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long batches last, in ms after their first record; a batch that reads nothing does not end.
+
+    The first one lasts `first`, each further one as long as all before it together, until `interval` is reached.
+    """
+
+    interval: int
+    first: int
+
+
+# Batches end as Spark ends them.
+ENDLESS = Pace(0, 0)
+
+
 def stream(session: SparkSession, topic: Topic, run: str = "") -> DataFrame:
     """The records as they arrive, for one run of a query (`Run.id`); "" for a run that is never stopped in an orderly
     way.
@@ -46,11 +61,11 @@ def bounded(session: SparkSession, topic: Topic, ends: Offsets) -> DataFrame:
 class Run:
     """One run of a query, whose batch can be ended on demand (jvm/QueryRuns.scala). Its `id` is unique."""
 
-    def __init__(self, session: SparkSession, id: str) -> None:
+    def __init__(self, session: SparkSession, id: str, pace: Pace = ENDLESS) -> None:
         """Call it before the query starts."""
         self.id = id
         self._runs = jvm.module(session, "QueryRuns")
-        self._runs.begin(id)
+        self._runs.begin(id, pace.interval, pace.first)
 
     def finish(self) -> None:
         """Request the end of the query's batch; no other begins. Does not wait."""

@@ -40,8 +40,7 @@ def begin(
     """Call before a run starts: end what earlier runs have left open, and complete what they committed.
 
     `group` is the query's transactional id, and the consumer group of its positions; `producer` are settings of its
-    producer. The run's batches then end after the commit interval. Raises CheckpointBehind, and Py4JError if Kafka
-    refuses.
+    producer. Raises CheckpointBehind, and Py4JError if Kafka refuses.
     """
     timeout = min(LONGEST_TIMEOUT, max(TIMEOUT, 2 * interval(settings) + TIMEOUT // 2))
     if is_cluster(session.sparkContext.master or ""):
@@ -50,7 +49,7 @@ def begin(
     own = {"transaction.timeout.ms": str(timeout), "linger.ms": str(linger)}
     conf = jvm.java_map(session, {**PRODUCER, **producer, **own})
     transactions = jvm.module(session, "Transactions")
-    marker = str(transactions.begin(run, checkpoint, group, interval(settings), conf))
+    marker = str(transactions.begin(run, checkpoint, group, conf))
     transactions.complete(run, checkpoint)
     checkpoints.finish(session, checkpoint, marker)
 
