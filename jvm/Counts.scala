@@ -42,6 +42,9 @@ final class Counts(query: String) {
   @volatile private[millstream] var failure: Throwable = _
   // A ring of counters, one a second: the records written in that second, and which second the counter belongs to.
   private val inSecond, second = new AtomicLongArray(Seconds)
+  // A ring of samples, one a second: how many records had been read by then.
+  private val readBy = new AtomicLongArray(Seconds)
+  @volatile private var samples = 0
 
   /** The progress in a partition; always the same object for the same partition. */
   def partition(topic: String, number: Int): PartitionProgress = partitions.computeIfAbsent(s"$topic/$number",
@@ -125,10 +128,21 @@ final class Counts(query: String) {
     (0 until Seconds).filter(second.get(_) > since).map(inSecond.get).sum.toDouble / Seconds
   }
 
+  private def read: Long = partitions.values.asScala.map(_.read.get).sum
+
+  /** Called once a second. */
+  private def sample(): Unit = {
+    readBy.set(samples % Seconds, read)
+    samples += 1
+  }
+
+  private def readPerSecond: Double =
+    (read - (if (samples < Seconds) 0L else readBy.get(samples % Seconds))).toDouble / Seconds
+
   private def json: ObjectNode = {
     val root = Counts.mapper.createObjectNode
-    root.put("read", partitions.values.asScala.map(_.read.get).sum).put("written", written.sum).put("bytes", bytes.sum)
-    root.put("perSecond", perSecond).put("last", last).put("failed", failed.sum).put("late", late.sum)
+    root.put("read", read).put("written", written.sum).put("bytes", bytes.sum)
+    root.put("perSecond", perSecond).put("readPerSecond", readPerSecond).put("last", last).put("failed", failed.sum).put("late", late.sum)
     root.put("stateRows", stateRows).put("stateBytes", stateBytes).put("committed", committed)
     val latencies = root.putArray("latency")
     latency.snapshot.foreach(latencies.add)
@@ -172,20 +186,23 @@ object Counts {
 
   private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
     () => all.values.forEach(_.report()), 1, 1, TimeUnit.SECONDS)
+  private lazy val sampling = ThreadUtils.newDaemonSingleThreadScheduledExecutor("rates").scheduleWithFixedDelay(
+    () => all.values.forEach(_.sample()), 1, 1, TimeUnit.SECONDS)
 
   /** A write failure on an executor, of which the driver has only the text. */
   private final class ToldFailure(text: String) extends Exception(text) { override def toString: String = text }
 
-  /** The counters of a query, created at its first use in this JVM. On an executor this starts the reports. */
+  /** The counters of a query, created at its first use in this JVM. This starts the samples of rates; on an
+   * executor, the reports. */
   def of(query: String): Counts = {
-    if (DriverEndpoint.isRemote) reports
+    if (DriverEndpoint.isRemote) reports else sampling
     all.computeIfAbsent(query, new Counts(_))
   }
 
   /**
    * The counters of a query as JSON. Sizes are in bytes, times in epoch ms, 0 if there is none:
-   *   {"read": 9, "written": 7, "bytes": 80, "perSecond": 0.1, "last": …, "failed": 1, "late": 1, "stateRows": 3,
-   *    "stateBytes": 4096, "committed": …, "latency": [LatencyHistogram.snapshot], "positions": {"orders/0": 9}}
+   *   {"read": 9, "written": 7, "bytes": 80, "perSecond": 0.1, "readPerSecond": 0.15, "last": …, "failed": 1,
+   *    "late": 1, "stateRows": 3, "stateBytes": 4096, "committed": …, "latency": [LatencyHistogram.snapshot], "positions": {"orders/0": 9}}
    */
   def json(query: String): String = running(query).getOrElse(new Counts(query)).json.toString
 

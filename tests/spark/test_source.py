@@ -280,9 +280,8 @@ def partition_to(kafka: BrokerClient, topic: str, count: int) -> None:
     wait_for(lambda: kafka.topics()[topic] == count, "the new partitions")
 
 
-def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(
-    kafka: BrokerClient, copying: Copying
-) -> None:
+def test_new_partitions_are_read_from_their_first_record(kafka: BrokerClient, copying: Copying) -> None:
+    """Their appearance ends the batch, which would last an hour."""
     topic = kafka.create_topic(partitions=1)
     copy = copying(topic)
     copy.start()
@@ -292,8 +291,6 @@ def test_new_partitions_are_read_from_their_first_record_by_the_next_batch(
     for partition in range(3):
         # A producer that knew the topic before does not know of its new partitions.
         BrokerClient(kafka.bootstrap).produce(topic, None, f"{partition + 1}", partition=partition)
-    copy.finish()
-    copy.start()
     copy.reach(4)
     copy.finish()
     assert sorted(copy.values(), key=str) == [b"0", b"1", b"2", b"3"]

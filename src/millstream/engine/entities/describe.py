@@ -223,7 +223,7 @@ def statistics(progress: Mapping[str, Any], tasks: int | None = None) -> dict[st
         return shared
     figures = {
         **shared,
-        "consumer-messages-per-sec": round(float(progress.get("processedRowsPerSecond") or 0.0), 2),
+        "consumer-messages-per-sec": round(float(counts["readPerSecond"]), 2),
         "consumer-total-messages": counts["read"],
         "messages-per-sec": round(float(counts["perSecond"]), 2),
         "total-messages": counts["written"],
