@@ -229,6 +229,7 @@ def test_a_query_that_reads_nothing_has_one_batch(kafka: BrokerClient, copying: 
         put(kafka, topic, numbers(1, number))
         wait_for(lambda number=number: copy.committed() == number + 1, "the commit of a batch")  # type: ignore[misc]
     assert copy.batches() == [0, 1, 2]
+    assert not list(copy.folder.rglob(".*.crc")), "files that CheckpointFiles did not write"
 
 
 def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
