@@ -11,7 +11,8 @@ from confluent_kafka.admin import NewPartitions
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.spark import sink, source
+from millstream.catalog.catalog import RelationKind
+from millstream.spark import jvm, sink, source, table_bootstrap
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
 
@@ -29,10 +30,17 @@ class Copy:
         self.query: StreamingQuery | None = None
         self._starts = 0
 
-    def start(self, starts: source.Offsets | None = None, pace: source.Pace = source.ENDLESS) -> None:
+    def start(
+        self, starts: source.Offsets | None = None, pace: source.Pace = source.ENDLESS, held: str | None = None
+    ) -> None:
+        """`held` is another topic that it copies, once the barrier of its name is lifted."""
         self._starts += 1
         self.run = source.Run(self._spark, f"{self.out}/{self._starts}", pace)
         frame = source.stream(self._spark, source.Topic(self.topic, self._client, starts or {}), self.run.id)
+        if held is not None:
+            another = source.Topic(held, {**self._client, "client.id": "held"})
+            stream = source.stream(self._spark, another, self.run.id)
+            frame = frame.union(table_bootstrap.source(stream, self.out, RelationKind.STREAM, 0))
         producer = {"bootstrap.servers": self._kafka.bootstrap}
         self.query = sink.run_realtime(frame, self.out, producer, str(self.folder), self.out, "1 hour")
 
@@ -59,7 +67,11 @@ class Copy:
     def committed(self) -> int:
         """How many records lie before the positions of the last batch that was committed."""
         offsets = self.folder / "offsets" / str(max(self.batches(), default=-1))
-        return sum(json.loads(offsets.read_text().splitlines()[-1])[self.topic].values()) if offsets.exists() else 0
+        if not offsets.exists():
+            return 0
+        # A version, metadata, and a line for each source.
+        sources = map(json.loads, offsets.read_text().splitlines()[2:])
+        return sum(n for positions in sources for n in positions.get(self.topic, {}).values())
 
     def reach(self, count: int) -> None:
         """Wait until so many records have been copied."""
@@ -230,6 +242,22 @@ def test_a_query_that_reads_nothing_has_one_batch(kafka: BrokerClient, copying: 
         wait_for(lambda number=number: copy.committed() == number + 1, "the commit of a batch")  # type: ignore[misc]
     assert copy.batches() == [0, 1, 2]
     assert not list(copy.folder.rglob(".*.crc")), "files that CheckpointFiles did not write"
+
+
+def test_a_stream_that_waits_for_its_tables_does_not_keep_the_batch_open(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    """What is read of a table is saved a time after its first record, long before all of it is read."""
+    copy, held = copying(kafka.create_topic()), kafka.create_topic()
+    put(kafka, held, numbers(1))
+    barriers = jvm.module(spark, "TableBootstrapBarriers")
+    barriers.hold(copy.out, 1, jvm.java_map(spark, {}))
+    copy.start(pace=source.Pace(interval=500, first=500), held=held)
+    put(kafka, copy.topic, numbers(2))
+    wait_for(lambda: copy.committed() == 2, "the commit of a batch in which a stream waits", ENOUGH)
+    assert len(copy.values()) == 2
+    barriers.remove(copy.out)
+    copy.reach(3)
 
 
 def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
