@@ -8,7 +8,7 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run cluster test test-fast check bench chaos attack lock clean
+.PHONY: help setup run cluster test test-fast check docs bench chaos attack lock clean
 
 help: ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -33,6 +33,9 @@ check: $(READY) ## lint, format, types, layers
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+docs: $(READY) ## build the documentation as a site into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
 
 bench: $(READY) ## measure against Kafka Streams and print the ratios
 	@$(BIN)/python -m bench

@@ -124,6 +124,22 @@ def test_statements_are_typed_completed_and_carried_out(page: Page) -> None:
     expect(page.locator(".answer .status")).to_contain_text("Stopped")
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("SELECT * FROM IN_0;", "one"),
+        ("WITH a AS (SELECT * FROM IN_0) SELECT * FROM a;", "one"),
+        ("SELECT * FROM IN_0 EMIT CHANGES;", "three"),
+    ],
+)
+def test_rows_of_a_pull_query_are_in_their_order(page: Page, query: str, first: str) -> None:
+    page.locator("#tab-editor").click()
+    page.locator("#sql").fill(query)
+    page.locator("#run").click()
+    expect(page.locator(".answer tbody tr")).to_have_count(3)
+    expect(page.locator(".answer tbody tr").first).to_contain_text(first)
+
+
 def test_an_error_is_shown_with_its_hint(page: Page) -> None:
     page.locator("#tab-editor").click()
     page.locator("#sql").fill("show streams; drop stream nowhere;")

@@ -87,13 +87,6 @@ def condition(expression: tree.Expression, scope: NameScope, clause: str) -> typ
     return _boolean(expression, _ExpressionContext(scope), clause)
 
 
-def default_name(expression: tree.Expression) -> str | None:
-    """The implicit name of a projected expression: its column's or field's; None if it has none."""
-    if isinstance(expression, tree.ColumnRef):
-        return expression.name
-    return expression.field if isinstance(expression, tree.Deref) else None
-
-
 def _typed(expression: tree.Expression, inside: _ExpressionContext) -> typed.TypedExpression:
     known = inside.scope.computed.get(expression) if inside.scope.computed else None
     return known or _type_node(expression, inside)

@@ -143,9 +143,9 @@ class SparkRuntime:
 
     def figures(self) -> Figures:
         """The figures of Spark's JVM, and of each query of this engine by its id."""
-        told = figures.read(self._session)
-        named = {name.removeprefix(self._scope): one for name, one in told.queries.items()}
-        return Figures(told.jvm, named)
+        observed = figures.read(self._session)
+        named = {name.removeprefix(self._scope): one for name, one in observed.queries.items()}
+        return Figures(observed.jvm, named)
 
     def kill(self) -> None:
         """End the JVM at once."""

@@ -104,8 +104,8 @@ async def live(request: HttpRequest) -> Response:
         observed = work.engine.observe(missing)
         known = have == str(observed["server"]["position"])
         facts = work.engine.info()["KsqlServerInfo"]
-        told = _without_lasting(observed) if known else observed
-        return dumps({**told, "user": principal_of(request).name, "version": facts["version"]}).encode()
+        shown = _without_lasting(observed) if known else observed
+        return dumps({**shown, "user": principal_of(request).name, "version": facts["version"]}).encode()
 
     content = await work.run_quick(body)
     return _answer(request, PageFile(content, JSON, _tag(content)))
@@ -131,8 +131,8 @@ async def records(request: HttpRequest) -> Response:
     count = request.query_params.get("count", "20")
     if not (count.isascii() and count.isdigit() and 0 < int(count) <= MOST_RECORDS):
         raise RequestFailed(BAD_REQUEST, f'"count" must be a number from 1 to {MOST_RECORDS}')
-    found = await work.run(lambda: work.engine.recent(topic, int(count), missing))
-    content = dumps(found).encode()
+    records = await work.run(lambda: work.engine.recent(topic, int(count), missing))
+    content = dumps(records).encode()
     return _answer(request, PageFile(content, JSON, _tag(content)))
 
 

@@ -22,7 +22,7 @@ class Figures:
 def read(session: SparkSession) -> Figures:
     """The current metrics, in one call over the gateway; empty if the JVM does not answer."""
     try:
-        told = json.loads(jvm.module(session, "ServerFigures").json()) if jvm.alive(session) else {}
+        document = json.loads(jvm.module(session, "ServerFigures").json()) if jvm.alive(session) else {}
     except Py4JError:
-        told = {}
-    return Figures(told.get("jvm", {}), told.get("queries", {}))
+        document = {}
+    return Figures(document.get("jvm", {}), document.get("queries", {}))

@@ -105,10 +105,6 @@ class Cursor:
             self.take()
         return first
 
-    def accept_kind(self, kind: TokenKind) -> Token | None:
-        """Take a token of that kind if it comes next; None otherwise."""
-        return self.take() if self.token.kind is kind else None
-
     def expect_kind(self, kind: TokenKind, what: str = "") -> Token:
         """Take a token of that kind; `what` describes it in the error."""
         if self.token.kind is not kind:

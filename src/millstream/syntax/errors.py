@@ -7,7 +7,7 @@ from millstream.model.errors import Span, StatementError
 
 FEW = 12
 _NAME_IT = "CREATE a stream or table AS the inner query and select from that"
-SUBQUERY = f"a query in parentheses stands in FROM alone: {_NAME_IT}"
+SUBQUERY = f"a query in parentheses is allowed in FROM only: {_NAME_IT}"
 _BY_KEY = "a row of a table is replaced by INSERT INTO … VALUES with the same key"
 # Statements and clauses of other SQL dialects, with the alternative here: by first word, and by clause.
 FOREIGN_STATEMENTS = {
@@ -18,9 +18,9 @@ FOREIGN_STATEMENTS = {
     "BEGIN": "there are no transactions",
 }
 FOREIGN_CLAUSES = {
-    "ORDER": "ORDER BY stands behind HAVING, before LIMIT",
-    "OFFSET": "OFFSET stands behind LIMIT",
-    "UNION": "UNION stands between whole selections, before ORDER BY and LIMIT; others go in parentheses",
+    "ORDER": "ORDER BY comes after HAVING, before LIMIT",
+    "OFFSET": "OFFSET comes after LIMIT",
+    "UNION": "UNION comes between whole selections, before ORDER BY and LIMIT; put others in parentheses",
     "EXCEPT": "there are no set operations",
     "INTERSECT": "there are no set operations",
     "OVER": "there are no analytic functions: aggregate with GROUP BY and WINDOW",

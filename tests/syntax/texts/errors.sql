@@ -229,7 +229,7 @@ DELETE FROM x;
 
 (SELECT 1);
 -- → line 1:1: unexpected '('; expected a statement
--- →   hint: a query in parentheses stands in FROM alone: CREATE a stream or table AS the inner query and select from that
+-- →   hint: a query in parentheses is allowed in FROM only: CREATE a stream or table AS the inner query and select from that
 
 EXPLAIN;
 -- → line 1:8: unexpected ';'; expected a statement or the id of a query
@@ -325,14 +325,14 @@ DESCRIBE functions_of_mine extra;
 
 SELECT a FROM x LIMIT 3 ORDER BY a;
 -- → line 1:25: unexpected ORDER; expected OFFSET or the end of the statement
--- →   hint: ORDER BY stands behind HAVING, before LIMIT
+-- →   hint: ORDER BY comes after HAVING, before LIMIT
 
 SELECT a FROM x WHERE a IN (SELECT b FROM y);
 -- → line 1:29: unexpected SELECT; expected an expression
 
 SELECT a FROM x LIMIT 3 UNION SELECT b FROM y;
 -- → line 1:25: unexpected UNION; expected OFFSET or the end of the statement
--- →   hint: UNION stands between whole selections, before ORDER BY and LIMIT; others go in parentheses
+-- →   hint: UNION comes between whole selections, before ORDER BY and LIMIT; put others in parentheses
 
 WITH q AS SELECT a FROM x SELECT a FROM q;
 -- → line 1:11: unexpected SELECT; expected '('

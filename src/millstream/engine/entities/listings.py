@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
@@ -52,11 +52,6 @@ def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str
         "queryType": "PERSISTENT",
         "state": state,
     }
-
-
-def requested_state(query: PersistentQuery) -> str:
-    """A query's state as its user requested it."""
-    return "PAUSED" if query.state is QueryState.PAUSED else "RUNNING"
 
 
 def _push(id: str, statement: str) -> dict[str, Any]:

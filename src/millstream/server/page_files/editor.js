@@ -90,7 +90,7 @@ export class Editor {
   }
 
   async #follow(step, properties, block, signal) {
-    const rows = new Rows();
+    const rows = new Rows(step.isLive);
     block.append(rows.element);
     const on = {
       header: (header) => rows.header(header.columnNames, header.columnTypes),

@@ -1,5 +1,5 @@
-// Shows rows as they arrive: the latest in a table, and their numeric columns in a chart. It is redrawn a few times a
-// second, independently of the rate of rows.
+// Shows rows as they arrive, in a table, and their numeric columns in a chart. It is redrawn a few times a second,
+// independently of the rate of rows. The table has the latest rows, the newest first, if `isLive`; else the first rows, in order.
 
 import {el, svg, setText, rate, short, clock} from "./dom.js";
 
@@ -10,7 +10,8 @@ const LINES = 4;
 const CHART = {width: 640, height: 180, left: 52, bottom: 20, top: 8, right: 10};
 
 export class Rows {
-  constructor() {
+  constructor(isLive) {
+    this.isLive = isLive;
     this.names = [];
     this.rows = [];
     this.count = 0;
@@ -38,8 +39,8 @@ export class Rows {
     const now = Date.now();
     this.count += rows.length;
     this.times.push([now, rows.length]);
-    for (const row of rows.slice(-SHOWN)) this.rows.unshift(row);
-    this.rows.length = Math.min(this.rows.length, SHOWN);
+    if (this.isLive) this.rows = [...rows.slice(-SHOWN).reverse(), ...this.rows].slice(0, SHOWN);
+    else if (this.rows.length < SHOWN) this.rows.push(...rows.slice(0, SHOWN - this.rows.length));
     for (const row of rows) this.points.push([now, row]);
     if (this.points.length > POINTS) this.points.splice(0, this.points.length - POINTS);
     this.#soon();

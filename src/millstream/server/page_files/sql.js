@@ -24,6 +24,8 @@ export function* tokens(text) {
 //
 //   "SET 'a'='b'; SELECT 1 …; SHOW STREAMS; SHOW TABLES;"  →
 //   [{text: "SET 'a'='b'; SELECT 1 …;", shown: …, isQuery: true}, {text: "SET 'a'='b'; SHOW STREAMS; SHOW TABLES;", …, isQuery: false}]
+//
+// isLive says that new rows go on top: a push query or a PRINT.
 export function statements(text) {
   const steps = [];
   const session = [];
@@ -35,15 +37,16 @@ export function statements(text) {
       fresh.push(statement);
       continue;
     }
-    const isQuery = verb === "SELECT" || verb === "PRINT";
+    const isQuery = ["SELECT", "WITH", "PRINT"].includes(verb);
+    const isLive = verb === "PRINT" || [...tokens(statement)].some((token) => token.text.toUpperCase() === "EMIT");
     const last = steps.at(-1);
     if (last && !isQuery && !last.isQuery) {
       Object.assign(last, {text: [last.text, ...fresh, statement].join("\n"), shown: [last.shown, ...fresh, statement].join("\n")});
-    } else steps.push({text: [...session, statement].join("\n"), shown: [...fresh, statement].join("\n"), isQuery});
+    } else steps.push({text: [...session, statement].join("\n"), shown: [...fresh, statement].join("\n"), isQuery, isLive: isQuery && isLive});
     fresh = [];
   }
   // SET and DEFINE at the end of the text are sent too, so that the server checks them.
-  if (fresh.length) steps.push({text: session.join("\n"), shown: fresh.join("\n"), isQuery: false});
+  if (fresh.length) steps.push({text: session.join("\n"), shown: fresh.join("\n"), isQuery: false, isLive: false});
   return steps;
 }
 

@@ -1,0 +1,42 @@
+"""What docs/limits.md says is refused is refused."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts
+from millstream.model.errors import StatementError
+from millstream.model.settings import effective
+from millstream.plan.statements import outcome
+from millstream.syntax.parser import split
+
+PAGE = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
+SOURCES, *REFUSED = re.findall(r"```sql\n(.*?)\n\n(.*?)```", PAGE, re.DOTALL)[0]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    """What the page declares first."""
+    catalog = Catalog()
+    for parsed in split(SOURCES):
+        catalog = outcome(parsed.statement, parsed.text, catalog, Facts(), effective({}, {})).catalog
+    return catalog
+
+
+def statements() -> Iterator[str]:
+    """The statements behind the declarations."""
+    yield from REFUSED[0].splitlines()
+
+
+def test_the_page_names_such_statements() -> None:
+    assert len(list(statements())) >= 9
+
+
+@pytest.mark.parametrize("text", statements())
+def test_a_statement_is_refused(text: str, catalog: Catalog) -> None:
+    (parsed,) = split(text)
+    with pytest.raises(StatementError):
+        outcome(parsed.statement, text, catalog, Facts(), effective({}, {}))
