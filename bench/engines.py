@@ -130,13 +130,15 @@ class Peer:
 class Millstream:
     """A millstream server, used over REST as by any client; `once`: with exactly_once_v2.
 
-    `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine.
+    `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine. `service` is
+    its service id, if it is not the only server of the broker.
     """
 
     folder: Path
     name: str = "millstream"
     once: bool = False
     cluster: bool = False
+    service: str = ""
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -155,6 +157,7 @@ class Millstream:
         command: list[str | Path] = [SERVER, "server", "--bootstrap-servers", bootstrap, "--listen", listen]
         if self.once:
             command += [f"--set=processing.guarantee={ONCE}", f"--set=commit.interval.ms={COMMIT_INTERVAL}"]
+        command += [f"--set=ksql.service.id={self.service}"] if self.service else []
         with ExitStack() as processes:
             if self.cluster:
                 cluster = processes.enter_context(SparkCluster(self.folder / "spark", slots=2, memory="2g"))

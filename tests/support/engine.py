@@ -102,7 +102,7 @@ class FakeRows:
     names, types, schema = ("ID", "NAME"), (INTEGER, STRING), "`ID` INTEGER, `NAME` STRING"
 
     def __init__(self, query_id: str, rows: Sequence[Any], push: bool = False, ending: str = "") -> None:
-        self.query_id, self.push, self.ending = query_id, push, ending
+        self.query_id, self.push, self.ending, self.short = query_id, push, ending, False
         self.closed, self.ticks = threading.Event(), 0
         self._rows, self._coming = rows, queue.Queue[Any]()
 

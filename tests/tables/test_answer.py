@@ -1,6 +1,5 @@
 """Pull queries on a table's store: constants as keys of a column's type, and which rows come in which order."""
 
-import json
 import struct
 from collections.abc import Iterator
 from decimal import Decimal as Number
@@ -18,10 +17,10 @@ from millstream.plan.pull_queries import PullPlan, plan_pull
 from millstream.plan.queries import plan_transient
 from millstream.plan.relational import scanned
 from millstream.plan.statements import outcome
-from millstream.spark.bounded import Bounded
+from millstream.spark.bounded import Bounded, record_values
 from millstream.spark.relational import RelationalQueries
 from millstream.syntax import parser, tree
-from millstream.tables.answer import NoSuchKey, _as_key, rows
+from millstream.tables.answer import NoSuchKey, TableReader, _as_key
 from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
 from millstream.tables.store import Change, Store
@@ -89,8 +88,12 @@ def pulled(text: str, catalog: Catalog) -> PullPlan:
 
 
 def answered(text: str, catalog: Catalog, store: Store, spark: SparkSession) -> list[Any]:
-    """The first column of each row, as pipeline.as_records names it."""
-    return [json.loads(row)["C0"] for row in rows(pulled(text, catalog), store, Bounded(spark))]
+    """The first column of each row."""
+    return [row[0] for row in rows(pulled(text, catalog), store, spark)]
+
+
+def rows(plan: PullPlan, store: Store, spark: SparkSession) -> Iterator[list[Any]]:
+    return TableReader(plan.source, plan.plan, Bounded(spark)).rows(plan.accesses, store)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,9 @@ def test_an_image_gives_what_the_store_gives(
     node, image = scanned(plan), queries.image(source)
     assert node is not None
     image.apply(b"".join(wire(change, stored) for change in store.between(None, None)))
-    assert [*queries.answer(node, [image.snapshot()], 60_000, 2**24)] == [*rows(plan, store, Bounded(spark))]
+    answered = queries.answer(node, [image.snapshot()], 60_000, 2**24)
+    width = len(plan.plan.columns)
+    assert [record_values(row, width) for row in answered] == [*rows(plan, store, spark)]
 
 
 @pytest.mark.parametrize(

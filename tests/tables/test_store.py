@@ -1,7 +1,7 @@
 """A table's store: the last row of each key and window, read by key, by range and by window; it survives a restart."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -118,10 +118,23 @@ def test_a_reader_sees_one_moment(store: Store) -> None:
     assert {first.value, *(c.value for c in reading)} == {b"old"}
 
 
+@pytest.mark.parametrize("finish", [list, lambda reading: reading.close()], ids=["read to its end", "given up"])
+@pytest.mark.parametrize("keys", [[b"a"], [b"a", b"b"]], ids=["a statement", "a transaction"])
+def test_a_connection_that_is_used_again_sees_newer_rows(
+    keys: list[bytes], finish: Callable[[Generator[Change]], object], store: Store
+) -> None:
+    for value in (b"1", b"2", b"3"):
+        store.apply([row(key, value, start) for key in keys for start in (0, 10)], {0: 3})
+        for reading in (store.between(None, None), store.of(keys)):
+            assert next(reading).value == value
+            finish(reading)  # type: ignore[arg-type]
+
+
 def test_a_store_that_is_removed_is_not_created_again_by_its_readers(tmp_path: Path) -> None:
     """DROP TABLE while a pull query is answered."""
     store = Store(tmp_path / "a b%.sqlite", IDENTITY)
     store.apply([row(b"a", b"1")], {0: 1})
+    assert store.count() == 1
     store.remove()
     for read in (store.count, lambda: list(store.between(None, None)), lambda: list(store.of([b"a"]))):
         with pytest.raises(StoreRemoved, match="was dropped"):

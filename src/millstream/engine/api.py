@@ -56,6 +56,7 @@ class Rows(Protocol):
     types: Sequence[SqlType]
     schema: str  # "`A` INTEGER, `B` STRING"
     push: bool
+    short: bool  # its rows are few and at hand: a look-up by key
     ending: str  # after the last row of /query: "Limit Reached", "Query Completed", "" (a pull from a table)
 
     def __iter__(self) -> Iterator[list[Any] | None]:

@@ -35,6 +35,8 @@ from millstream.udf.probe import in_force
 
 PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
+# Seconds for which pull queries do not ask again which partitions a topic has.
+PARTITIONS_KNOWN = 1.0
 log = logging.getLogger(__name__)
 
 
@@ -152,7 +154,10 @@ def close_engine(context: EngineContext) -> None:
 
 
 def _topics(kafka: KafkaClient) -> TopicReader:
-    ends = SharedCalls(kafka.ends_now, KafkaException)
+    def ends_now(topic: str) -> Mapping[int, int]:
+        return kafka.ends_now(topic, PARTITIONS_KNOWN)
+
+    ends = SharedCalls(ends_now, KafkaException)
     return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
 
 

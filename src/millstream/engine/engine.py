@@ -14,6 +14,7 @@ from millstream.engine.api import Entity, Inserter, MissingRight, Request, Reque
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
+from millstream.engine.lookups import PlannedLookup, PlannedLookups
 from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
@@ -32,6 +33,7 @@ class MillstreamEngine:
         """
         self._context: EngineContext = bootstrap.open_engine(properties, spark)
         self._cluster = self._context.kafka.cluster()
+        self._lookups = PlannedLookups(self._context)
         log_stream.declare(self._context)
         self._observer = Observer(self._context)
 
@@ -53,11 +55,24 @@ class MillstreamEngine:
     def query(self, request: Request) -> Rows:
         """Start the only SELECT in the request's text. Raises RequestFailed."""
         execute.catch_up(request.sequence, self._context)
+        lookup = self._lookups.find(request)
+        if lookup is not None:
+            return self._look_up(lookup, request)
         context = execute.only(request, self._context)
         if not isinstance(context.statement, tree.QueryStatement):
             raise RequestFailed(40000, "only SELECT and PRINT answer with rows: send this to /ksql", context.text)
         with execute.refusals(lambda: context.text):
-            return transient.start(context, self._context)
+            started = transient.start(context, self._context)
+            if started.short:
+                self._lookups.learn(request, lambda text: execute.parsed(text, request, self._context))
+            return started
+
+    def _look_up(self, lookup: PlannedLookup, request: Request) -> Rows:
+        """The rows of a look-up whose shape is known. Raises RequestFailed."""
+        text = request.text.strip()
+        with execute.refusals(lambda: text):
+            execute.check_right(lookup.statement, text, request, self._context)
+            return transient.TablePullQuery(lookup.query, lookup.accesses, self._context)
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
         """The lines of the only PRINT in the request's text. Raises RequestFailed."""
@@ -70,6 +85,8 @@ class MillstreamEngine:
 
     def is_print(self, request: Request) -> bool:
         """True if the request's only statement is a PRINT. Raises RequestFailed if it does not parse."""
+        if self._lookups.find(request) is not None:
+            return False
         return isinstance(execute.only(request, self._context).statement, tree.Print)
 
     def close_query(self, query_id: str) -> bool:

@@ -48,7 +48,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
     with refusals(lambda: request.text, done):
         for context in statements(request.text, session, engine):
             with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
-                check_right(context, request, engine)
+                check_right(context.statement, context.text, request, engine)
                 answer = one(context, engine)
             if answer is not None:
                 done.append(answer)
@@ -109,22 +109,29 @@ def only(request: Request, engine: EngineContext) -> StatementContext:
 
     Raises RequestFailed if there is none, or more than one.
     """
-    session = RequestSession(request, engine.server)
     with refusals(lambda: request.text):
-        contexts = [
-            context for context in statements(request.text, session, engine) if not session.apply(context.statement)
-        ]
+        context = parsed(request.text, request, engine)
+    check_right(context.statement, context.text, request, engine)
+    return context
+
+
+def parsed(text: str, request: Request, engine: EngineContext) -> StatementContext:
+    """The only statement of a text but for SETs and DEFINEs, in the request's session.
+
+    Raises RequestFailed if there is none, or more than one; StatementError.
+    """
+    session = RequestSession(request, engine.server)
+    contexts = [context for context in statements(text, session, engine) if not session.apply(context.statement)]
     if len(contexts) != 1:
         raise RequestFailed(BAD_REQUEST, f"Expected exactly one KSQL statement; found {len(contexts)} instead")
-    check_right(contexts[0], request, engine)
     return contexts[0]
 
 
-def check_right(context: StatementContext, request: Request, engine: EngineContext) -> None:
-    """Raise RequestFailed 40300 if the user lacks a right that the statement needs."""
-    missing = request.missing_right(context.statement, engine.state.catalog)
+def check_right(statement: tree.Statement, text: str, request: Request, engine: EngineContext) -> None:
+    """Raise RequestFailed 40300 if the user lacks a right that the statement needs; `text` is the statement's own."""
+    missing = request.missing_right(statement, engine.state.catalog)
     if missing:
-        raise RequestFailed(FORBIDDEN, missing, context.text)
+        raise RequestFailed(FORBIDDEN, missing, text)
 
 
 def catch_up(sequence: int | None, engine: EngineContext) -> None:

@@ -81,6 +81,8 @@ class KafkaClient:
         self._admin = AdminClient(dict(self.client), logger=LOG)
         self._producer: Producer | None = None
         self._lock = threading.Lock()
+        # The partitions of topics, each with the time (monotonic) at which Kafka was asked for them.
+        self._partitions: dict[str, tuple[float, tuple[int, ...]]] = {}
 
     def cluster(self) -> str:
         """The cluster's id. Raises KafkaException if no broker answers."""
@@ -166,26 +168,37 @@ class KafkaClient:
         """The offset after the last record of each partition. Raises KafkaException if the topic does not exist."""
         return {partition: end for partition, (_, end) in self.bounds(topic).items()}
 
-    def ends_now(self, topic: str) -> Offsets:
+    def ends_now(self, topic: str, known: float = 0.0) -> Offsets:
         """Like `ends`, over the existing connection, in a few milliseconds. Raises KafkaException.
 
-        A topic that was just created may have no leaders yet; the request is repeated then.
+        A partition that was added in the last `known` seconds may be missing: then the topic's partitions are not asked
+        for each time. A topic that was just created may have no leaders yet; the request is repeated then.
         """
         deadline = time.monotonic() + SETTLE
         while True:
             try:
-                return self._ends_now(topic)
+                return self._ends_now(topic, known)
             except KafkaException as failure:
-                if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
+                # What is known of the partitions may be what is wrong.
+                remembered = self._partitions.pop(topic, None) is not None and known > 0
+                if not remembered:
+                    if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.05)
 
-    def _ends_now(self, topic: str) -> Offsets:
+    def _ends_now(self, topic: str, known: float) -> Offsets:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p.id): latest for p in self._described(topic).partitions}
+        request = {TopicPartition(topic, p): latest for p in self._partitions_of(topic, known)}
         # The end for consumers of committed records, since our readers do not read further.
         ends = self._listed(request, IsolationLevel.READ_COMMITTED)
         return {place.partition: end.offset for place, end in ends.items()}
+
+    def _partitions_of(self, topic: str, known: float) -> tuple[int, ...]:
+        now, (asked, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
+        if not partitions or now - asked >= known:
+            partitions = tuple(p.id for p in self._described(topic).partitions)
+            self._partitions[topic] = now, partitions
+        return partitions
 
     def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, Offsets]:
         """The end offsets by partition of several topics, in two requests; topics that do not exist are left out.

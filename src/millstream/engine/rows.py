@@ -1,6 +1,5 @@
 """Conversion of rows between Spark's JSON, the REST API's JSON, and values for columns."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
@@ -25,6 +24,7 @@ from millstream.model.types import (
     SqlType,
     Struct,
 )
+from millstream.spark.bounded import record_values
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MS = 86_400_000
@@ -42,9 +42,13 @@ class ValueMismatch(ValueError):
 
 def row_of(record: bytes, types: Sequence[SqlType], tombstone: bool = False) -> list[Any]:
     """A row from the JSON object {"C0": …, "C1": …} that a query writes."""
-    values = json.loads(record, parse_float=Number)
-    row = [shown(values.get(f"C{i}"), type) for i, type in enumerate(types)]
+    row = shown_row(record_values(record, len(types)), types)
     return Tombstone(row) if tombstone else row
+
+
+def shown_row(values: Sequence[Any], types: Sequence[SqlType]) -> list[Any]:
+    """A row in the REST API's JSON, from its values in the form of types.to_wire."""
+    return [shown(value, type) for value, type in zip(values, types, strict=True)]
 
 
 def shown(value: Any, type: SqlType) -> Any:

@@ -20,7 +20,6 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.settings import SPARK_PREFIX, is_on
 from millstream.model.types import INTEGER
 from millstream.plan.nodes import ClientOutput, PlanNode, lookup_tables, reads
-from millstream.plan.pull_queries import PullPlan
 from millstream.plan.relational_nodes import RelationalNode
 from millstream.plan.steps import CreateTopic, InsertRow
 from millstream.services.loop import Loop, no_resource
@@ -33,10 +32,9 @@ from millstream.spark.figures import Figures
 from millstream.spark.pipeline import side_spec
 from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuery, Starts, StreamingJob
 from millstream.spark.relational import RelationalQueries
-from millstream.tables import answer
+from millstream.tables.answer import TableReader
 from millstream.tables.images import TableImages
 from millstream.tables.materializer import Materializer
-from millstream.tables.store import Store
 
 SAVEPOINT = "millstream.savepoint"
 # Key and value of a record.
@@ -241,12 +239,9 @@ class SparkRuntime:
         except QueryRefused as refused:
             raise CannotRun(str(refused)) from refused
 
-    def rows(self, pulled: PullPlan, store: Store) -> Iterator[bytes]:
-        """The rows of a pull query on a table. Raises CannotRun."""
-        try:
-            yield from answer.rows(pulled, store, self._bounded)
-        except EvaluationFailed as failure:
-            raise CannotRun(str(failure)) from failure
+    def table_reader(self, source: Source, plan: ClientOutput) -> TableReader:
+        """The plan of a pull query on a table, ready to be applied to its rows."""
+        return TableReader(source, plan, self._bounded)
 
     def images(self, tables: Materializer, most: int) -> TableImages:
         """The images of tables for relational pull queries, of at most so many bytes together."""

@@ -4,17 +4,18 @@ import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
-from millstream.catalog.catalog import Catalog, RelationKind
+from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.engine.api import RequestFailed
 from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
-from millstream.engine.rows import row_of
+from millstream.engine.rows import row_of, shown_row
 from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
@@ -22,15 +23,16 @@ from millstream.model.names import quoted
 from millstream.model.settings import is_on
 from millstream.model.types import SqlType
 from millstream.plan.nodes import Aggregate, Join, NamedExpression, Rekey
-from millstream.plan.pull_queries import PullPlan, check_enabled, plan_pull
+from millstream.plan.pull_queries import Access, KeyLookup, PullPlan, check_enabled, plan_pull
 from millstream.plan.queries import plan_transient
 from millstream.plan.relational import scanned
 from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
+from millstream.tables.answer import TableReader
 from millstream.tables.images import MB, TableRead, TableTooLarge
-from millstream.tables.materializer import TableNotReady
+from millstream.tables.materializer import MaterializedTable, TableNotReady
 from millstream.tables.store import StoreRemoved
 
 PULSE = 0.25
@@ -50,27 +52,39 @@ def start(context: StatementContext, engine: EngineContext) -> "PushQuery | Pull
     Raises StatementError if the query is not valid, RequestFailed if it is refused or a table is not ready,
     KafkaException if Kafka does not answer, CannotRun if Spark cannot start it.
     """
-    assert isinstance(context.statement, tree.QueryStatement)
-    catalog, settings = engine.state.catalog, context.settings
-    query = plan_transient(context.statement, catalog, settings)
+    query, plan = planned_pull(context, engine)
     if query.push:
         return _push(query, context, engine)
-    check_enabled(query, settings, context.statement.span)
     try:
         if isinstance(query.plan.source, RelationalNode):
             return RelationalPullQuery(query, query.plan.source, engine)
-        if query.sources[0].kind is RelationKind.TABLE:
-            return _pull_table(query, plan_pull(query, settings, context.statement.span), engine)
+        if plan is not None:
+            return _pull_table(query, plan, engine)
     except TableTooLarge as failure:
         raise RequestFailed(50000, str(failure)) from failure
     except StoreRemoved as failure:
         raise RequestFailed(40001, str(failure)) from failure
-    return StreamPullQuery(query, settings, engine)
+    return StreamPullQuery(query, context.settings, engine)
+
+
+def planned_pull(context: StatementContext, engine: EngineContext) -> tuple[TransientQuery, PullPlan | None]:
+    """The plan of a SELECT, and how it reads the rows of its table if it is a plain pull query on one.
+
+    Raises StatementError if the query is not valid, or the settings forbid it.
+    """
+    assert isinstance(context.statement, tree.QueryStatement)
+    settings, at = context.settings, context.statement.span
+    query = plan_transient(context.statement, engine.state.catalog, settings)
+    if query.push:
+        return query, None
+    check_enabled(query, settings, at)
+    relational = isinstance(query.plan.source, RelationalNode) or query.sources[0].kind is not RelationKind.TABLE
+    return query, None if relational else plan_pull(query, settings, at)
 
 
 def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
     """A pull query on one table: from the store, or, for a filter over a large table, from its image if that fits."""
-    answer, node = TablePullQuery(query, plan, engine), scanned(plan)
+    answer, node = TablePullQuery(table_query(query, plan, engine), plan.accesses, engine), scanned(plan)
     if node is not None and answer.store.has_more_than(LARGE):
         try:
             return RelationalPullQuery(query, node, engine, instead=answer)
@@ -94,15 +108,29 @@ class ClientQuery:
     """
 
     push: bool
+    short = False
     ending: str
 
-    def __init__(self, query: TransientQuery, id: str) -> None:
-        columns = tuple(query.plan.schema)
+    def __init__(self, answer: "AnswerColumns", id: str) -> None:
         self.query_id = id
-        self.names: Sequence[str] = [c.name for c in columns]
-        self.types: Sequence[SqlType] = [c.type for c in columns]
-        self.schema = ", ".join(_column(c, query) for c in query.plan.columns)
+        self.names, self.types, self.schema = answer.names, answer.types, answer.schema
         self.ending = COMPLETED
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumns:
+    """The columns of a query's answer: names, types, and the header in ksqlDB's form."""
+
+    names: Sequence[str]
+    types: Sequence[SqlType]
+    schema: str
+
+
+def answer_columns(query: TransientQuery) -> AnswerColumns:
+    """The columns of a query's answer."""
+    columns = tuple(query.plan.schema)
+    header = ", ".join(_column(c, query) for c in query.plan.columns)
+    return AnswerColumns([c.name for c in columns], [c.type for c in columns], header)
 
 
 def _column(column: NamedExpression, query: TransientQuery) -> str:
@@ -117,8 +145,8 @@ def _column(column: NamedExpression, query: TransientQuery) -> str:
     return f"{quoted(column.name)} {ref.type}{' KEY' if key and pulled_table else ''}"
 
 
-def _id(query: TransientQuery, shared: bool = False) -> str:
-    return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{query.sources[0].name}_{secrets.randbits(62)}"
+def _id(source: Source, shared: bool = False) -> str:
+    return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{source.name}_{secrets.randbits(62)}"
 
 
 def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
@@ -161,7 +189,7 @@ class PushQuery(ClientQuery, ClosableQuery):
     push = True
 
     def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext, slots: int) -> None:
-        super().__init__(query, _id(query, _shared(query, context, engine.state.catalog)))
+        super().__init__(answer_columns(query), _id(query.sources[0], _shared(query, context, engine.state.catalog)))
         self.statement, self.slots, self.ending = context.text, slots, LIMIT_REACHED
         self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
@@ -237,33 +265,48 @@ def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
 # ---------------------------------------------------------------- pull
 
 
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """A planned pull query on a table, without the keys that it reads: the same for many queries."""
+
+    table: MaterializedTable
+    columns: AnswerColumns
+    reader: TableReader
+
+
+def table_query(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> TableQuery:
+    """The parts of a pull query that do not depend on its keys."""
+    table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
+    return TableQuery(table, answer_columns(query), engine.spark.table_reader(plan.source, plan.plan))
+
+
 class TablePullQuery(ClientQuery):
     """A pull query on a table: its rows by key, including everything in the table's topic when it starts."""
 
     push = False
 
-    def __init__(self, query: TransientQuery, plan: PullPlan, engine: EngineContext) -> None:
+    def __init__(self, query: TableQuery, accesses: Sequence[Access], engine: EngineContext) -> None:
         """Raises RequestFailed if the table has not been read up to its end yet."""
-        super().__init__(query, _id(query))
+        super().__init__(query.columns, _id(query.table.source))
         self.ending = ""
-        self._plan, self._context = plan, engine
+        self._reader, self._accesses = query.reader, accesses
+        self.short = all(isinstance(access, KeyLookup) for access in accesses)
         self._closed = threading.Event()
-        kept_table = next(k for k in materialized_tables(engine.state) if k.source.name == plan.source.name)
         try:
-            self.store = engine.tables.store(kept_table)
+            self.store = engine.tables.store(query.table)
         except TableNotReady as failure:
             raise RequestFailed(50000, str(failure)) from failure
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, up to LIMIT."""
         try:
-            for record in self._context.spark.rows(self._plan, self.store):
+            for values in self._reader.rows(self._accesses, self.store):
                 if self._closed.is_set():
                     return
-                yield row_of(record, self.types)
+                yield shown_row(values, self.types)
         except StoreRemoved as failure:
             raise RequestFailed(40001, str(failure)) from failure
-        except CannotRun as failure:
+        except EvaluationFailed as failure:
             raise RequestFailed(50000, f"the query failed: {failure}") from failure
 
     def close(self) -> None:
@@ -288,7 +331,7 @@ class RelationalPullQuery(ClientQuery):
         Raises RequestFailed if a table's store has not caught up with its topic, TableTooLarge if the rows do not fit
         into the memory for images.
         """
-        super().__init__(query, _id(query))
+        super().__init__(answer_columns(query), _id(query.sources[0]))
         self.ending, self._instead = "", instead
         self._node, self._context = node, engine
         self._closed = threading.Event()
@@ -328,7 +371,7 @@ class StreamPullQuery(ClientQuery):
     push = False
 
     def __init__(self, query: TransientQuery, settings: dict[str, str], engine: EngineContext) -> None:
-        super().__init__(query, _id(query))
+        super().__init__(answer_columns(query), _id(query.sources[0]))
         self._query, self._settings, self._context = query, settings, engine
         self._ends: dict[str, Offsets] = {s.topic: engine.kafka.ends(s.topic) for s in query.sources}
         self._closed = threading.Event()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from millstream.analysis.typed_expressions import (
     ColumnPlace,
     ColumnReference,
+    Constant,
     TypedCast,
     TypedComparison,
     TypedExpression,
@@ -23,7 +24,7 @@ from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
-from millstream.model.types import STRING
+from millstream.model.types import BIGINT, INTEGER, STRING
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -94,7 +95,8 @@ class _Alternative:
 
     def exact(self, width: int) -> bool:
         """True if a lookup of `width` key columns returns exactly the alternative's rows."""
-        return len(self.equal) == width and not (self.ranges or self.windows or self.missed)
+        bounded = all(_is_whole(bound.constant) for bound in self.windows)
+        return len(self.equal) == width and bounded and not (self.ranges or self.missed)
 
 
 def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) -> None:
@@ -117,7 +119,7 @@ def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> P
     accesses = table_accesses(source, condition, settings, at)
     if isinstance(node, Filter) and _one_writing(source):
         alternatives = [_classified(a) for a in _alternatives(node.condition)]
-        if len(alternatives) == 1 and alternatives[0].exact(len(source.schema.key)):
+        if all(alternative.exact(len(source.schema.key)) for alternative in alternatives):
             plan = ClientOutput(node.source, plan.columns, plan.limit)
     return PullPlan(source, accesses, plan)
 
@@ -247,6 +249,12 @@ def _is_widening(cast: TypedCast) -> bool:
 
 def _is_constant(expression: TypedExpression) -> bool:
     return not any(isinstance(p, ColumnReference) for p in expression.walk())
+
+
+def _is_whole(constant: TypedExpression) -> bool:
+    """True if a constant is a whole number without a computation: as a window's bound it is exact."""
+    literal = constant.operand if isinstance(constant, TypedCast) and _is_widening(constant) else constant
+    return isinstance(literal, Constant) and literal.type in (INTEGER, BIGINT) and constant.type in (INTEGER, BIGINT)
 
 
 def _access(alternative: _Alternative, width: int) -> Access:

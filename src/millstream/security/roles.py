@@ -25,6 +25,11 @@ class Role:
     sources: Sequence[re.Pattern[str]] = ANY
     topics: Sequence[re.Pattern[str]] = ANY
 
+    @property
+    def allows_all(self) -> bool:
+        """True if the role grants everything."""
+        return self.sources is ANY and self.topics is ANY and len(self.rights) == len(Right)
+
     def allows(self, need: Need) -> bool:
         """True if this role alone grants what is needed."""
         return need.right in self.rights and _fits(need.source, self.sources) and _fits(need.topic, self.topics)
@@ -56,6 +61,8 @@ class Principal:
 
     def missing(self, statement: tree.Statement, catalog: Catalog) -> str:
         """A message about the first right that a statement needs and no role grants; "" if none is missing."""
+        if any(role.allows_all for role in self.roles):
+            return ""
         unmet = (need for need in needs(statement, catalog, self.topic_prefix) if not self._allowed(need))
         return next((self.refusal(need) for need in unmet), "")
 

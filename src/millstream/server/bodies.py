@@ -1,5 +1,6 @@
 """Parses request bodies: from JSON objects to the engine's Request."""
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -7,7 +8,6 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import anyio
 from starlette.requests import Request as HttpRequest
 
 from millstream.engine.api import Request, RequestFailed
@@ -44,7 +44,7 @@ async def read_request(request: HttpRequest) -> Request:
 async def _read(request: HttpRequest) -> bytes:
     limits, body = work_of(request).limits, bytearray()
     try:
-        with anyio.fail_after(limits.body_seconds):
+        async with asyncio.timeout(limits.body_seconds):
             async for piece in request.stream():
                 body += piece
                 if len(body) > limits.body_bytes:

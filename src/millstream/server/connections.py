@@ -5,7 +5,9 @@ in progress, it is answered 503. So clients that connect and send a byte from ti
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from ssl import SSLContext, SSLError
 from typing import Any
 
@@ -15,6 +17,8 @@ from hypercorn.asyncio.tcp_server import TCPServer
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.typing import Event as Signal
+from hypercorn.typing import TaskGroup
 
 from millstream.server.options import RequestLimits
 
@@ -80,6 +84,38 @@ class BoundedConfig(Config):  # type: ignore[misc,unused-ignore]
         return self.tls
 
 
+class IdleTimer:
+    """A timer in the place of hypercorn's task for an idle connection, which costs a new task for each request.
+
+    `patience` is the time in seconds after which the action begins; it begins at once if the server is stopping.
+    """
+
+    def __init__(self, patience: Callable[[], float], terminated: Signal) -> None:
+        self._patience, self._terminated = patience, terminated
+        self._timer: asyncio.TimerHandle | None = None
+        self._begin: Callable[[], None] = lambda: None
+
+    async def restart(self, group: TaskGroup, action: Callable[[], Awaitable[None]]) -> None:
+        """Begin to wait anew; `action` will run in the group."""
+        await self.stop()
+        self._begin = partial(group.spawn, action)
+        wait = 0.0 if self._terminated.is_set() else self._patience()
+        self._timer = asyncio.get_running_loop().call_later(wait, self._begin)
+
+    async def stop(self) -> None:
+        """Do not run the action."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def until_terminated(self) -> None:
+        """Wait until the server stops; then run the action at once if it is due at some time."""
+        await self._terminated.wait()
+        if self._timer is not None:
+            await self.stop()
+            self._begin()
+
+
 class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
     """A connection with a place in the table, and a deadline for the headers of each request."""
 
@@ -88,6 +124,8 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
         assert isinstance(self.config, BoundedConfig)
         self._table, self._limits = self.config.table, self.config.limits
         self._served = self._header_begun = False
+        self._idle = IdleTimer(self._patience, self.context.terminated)
+        self.idle_task = self._idle  # type: ignore[assignment,unused-ignore]
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
@@ -95,9 +133,11 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
             self.writer.write(NO_PLACE)
             await self._close()
             return
+        stopping = asyncio.ensure_future(self._idle.until_terminated())
         try:
             await super().run()
         finally:
+            stopping.cancel()
             self._table.remove(self)
 
     async def evict(self) -> None:
@@ -133,15 +173,16 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
             return False
         return protocol.connection.their_state is h11.IDLE and bool(protocol.connection.trailing_data[0])
 
-    async def _idle_timeout(self) -> None:
+    def _patience(self) -> float:
+        """Seconds that the connection may be idle."""
         headers_awaited = self._header_begun or not self._served
-        patience = self._limits.header_seconds if headers_awaited else self._limits.idle_seconds
-        try:
-            await asyncio.wait_for(self.context.terminated.wait(), patience)
-        except TimeoutError:
-            protocol = self.protocol.protocol
-            if isinstance(protocol, H11Protocol) and self._has_part_of_a_header():
-                await protocol._send_error_response(408)
+        return self._limits.header_seconds if headers_awaited else self._limits.idle_seconds
+
+    async def _idle_timeout(self) -> None:
+        """Close the connection; a request that has begun is answered."""
+        protocol = self.protocol.protocol
+        if isinstance(protocol, H11Protocol) and self._has_part_of_a_header() and not self.context.terminated.is_set():
+            await protocol._send_error_response(408)
         await asyncio.shield(self._initiate_server_close())
 
 

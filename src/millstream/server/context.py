@@ -10,6 +10,7 @@ from millstream.engine.api import Engine
 from millstream.security.audit import AuditLog
 from millstream.server.feed import Feeds
 from millstream.server.options import RequestLimits
+from millstream.server.workers import Workers
 
 T = TypeVar("T")
 AT_ONCE = 200
@@ -29,12 +30,12 @@ class ServerContext:
         audit: AuditLog | None = None,
     ) -> None:
         self.engine, self.feeds, self.limits, self.audit = engine, Feeds(), limits or RequestLimits(), audit
-        self._statements, self._quick = CapacityLimiter(at_once), CapacityLimiter(QUICK)
+        self._statements, self._quick = Workers(at_once), CapacityLimiter(QUICK)
         self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of a blocking call in a thread; at most `at_once` at a time, not counting streamed rows."""
-        return await _in_thread(call, self._statements)
+        return await self._statements.run(call)
 
     async def run_quick(self, call: Callable[[], T]) -> T:
         """The same for a call that must be answered even if many statements wait."""

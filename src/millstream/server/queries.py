@@ -1,21 +1,27 @@
 """/query, /query-stream and /close-query: streamed answers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from millstream.engine.api import Request, RequestFailed, Rows
 from millstream.security.rights import Right
+from millstream.server.audit import note
 from millstream.server.authentication import principal_of, require
 from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
+from millstream.server.errors import failure
 from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
 from millstream.server.media import DELIMITED, JSON, KSQL, accepted
-from millstream.server.streamed_response import StreamedResponse
+from millstream.server.streamed_response import HEADERS, StreamedResponse
 
+# The most rows of an answer that is sent as a whole.
+SHORT = 1000
 Frame = Callable[[Rows], Framing]
 QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
 QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
@@ -31,10 +37,7 @@ async def query(request: HttpRequest) -> Response:
 async def query_stream(request: HttpRequest) -> Response:
     """POST /query-stream: rows as arrays; a PRINT only if the client accepts lines."""
     media = accepted(request, tuple(QUERY_STREAM))
-    statement, work = await read_request(request), work_of(request)
-    if media != DELIMITED and await work.run(lambda: work.engine.is_print(statement)):
-        raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", statement.text)
-    return await _answer(statement, media, QUERY_STREAM[media], request)
+    return await _answer(await read_request(request), media, QUERY_STREAM[media], request, media == DELIMITED)
 
 
 async def close_query(request: HttpRequest) -> Response:
@@ -47,15 +50,35 @@ async def close_query(request: HttpRequest) -> Response:
     return Response()
 
 
-async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest) -> Response:
+async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest, lines: bool = True) -> Response:
     work = work_of(request)
-    started = await work.run(lambda: start(query, work))
-    if isinstance(started, Printing):
-        return StreamedResponse(
-            work.feeds.open(started.lines, started.close), PrintFraming(), "text/plain; charset=utf-8", work
-        )
-    feed = work.feeds.open(started, started.close, started.query_id, principal_of(request).name)
-    return StreamedResponse(feed, frame(started), media, work)
+    started = await work.run(lambda: opened(query, frame, lines, work))
+    match started:
+        case WholeAnswer():
+            if started.error:
+                note(request.scope, error=started.error)
+            return Response(started.text, headers=HEADERS, media_type=media)
+        case Printing():
+            feed = work.feeds.open(started.lines, started.close)
+            return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
+    feed = work.feeds.open(started.items, started.rows.close, started.rows.query_id, principal_of(request).name)
+    return StreamedResponse(feed, frame(started.rows), media, work)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """The complete body of an answer, and its error if it ends with one."""
+
+    text: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAnswer:
+    """A running query, and all of its items, of which some may have been read."""
+
+    rows: Rows
+    items: Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +91,39 @@ class Printing:
         """No effect: the thread that reads the lines stops at the next line or at the next None."""
 
 
-def start(query: Request, work: ServerContext) -> Rows | Printing:
-    """Start the SELECT or PRINT of a request; blocks. Raises RequestFailed."""
+def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> WholeAnswer | RunningAnswer | Printing:
+    """Start the SELECT or PRINT of a request, and read the rows of a short answer; blocks.
+
+    `lines`: the client accepts lines of text, which is how a PRINT is answered. Raises RequestFailed.
+    """
+    started = start(query, work, lines)
+    if isinstance(started, Printing):
+        return started
+    return _read(started, frame(started)) if started.short else RunningAnswer(started, started)
+
+
+def _read(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
+    """The answer of a short query: a thread and a feed for each would cost more than the rows."""
+    items = iter(rows)
+    batch: list[Any] = []
+    try:
+        for item in islice(items, SHORT):
+            batch.append(item)
+        if len(batch) == SHORT:
+            return RunningAnswer(rows, chain(batch, items))
+    except Exception as error:  # noqa: BLE001  a query may fail in any way, as in Feed
+        refusal = failure(error)
+        return WholeAnswer(framing.start() + framing.items(batch) + framing.error(refusal), refusal.message)
+    return WholeAnswer(framing.start() + framing.items(batch) + framing.end())
+
+
+def start(query: Request, work: ServerContext, lines: bool = True) -> Rows | Printing:
+    """Start the SELECT or PRINT of a request, a PRINT only if the client accepts `lines`; blocks.
+
+    Raises RequestFailed.
+    """
     if work.engine.is_print(query):
+        if not lines:
+            raise RequestFailed(NOT_ACCEPTABLE, f"PRINT is answered in lines of text: accept {DELIMITED}", query.text)
         return Printing(work.engine.print_topic(query))
     return work.engine.query(query)

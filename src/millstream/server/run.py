@@ -13,7 +13,7 @@ from hypercorn.asyncio import serve as serve_asgi
 from starlette.applications import Starlette
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import connections, http2, websockets
+from millstream.server import connections, http1, http2, websockets
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
 from millstream.server.connections import BoundedConfig
@@ -109,6 +109,7 @@ async def _serve(application: Starlette, config: BoundedConfig, ready: threading
 
 
 def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
+    http1.install()
     http2.install()
     connections.install()
     websockets.install()

@@ -1,8 +1,10 @@
 """Bounded runs: the same plans over a list of records, without a broker or a Spark job."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal as Number
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -81,13 +83,15 @@ class Bounded:
         earlier = None if before is None else before.evaluator
         return BoundedQuery(Evaluator(frame, _TYPES, _TYPES, self._compiled, earlier))
 
-    def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[bytes]]:
-        """A function from records of a table to the rows of an answer, as pipeline.as_records writes them.
+    def answering(self, plan: ClientOutput) -> Callable[[Sequence[Record]], list[list[Any]]]:
+        """A function from records of a table to the rows of an answer, in the form of types.to_wire.
 
         Records that cannot be read are written to the processing log of PULL. A prepared plan is cached.
         """
-        evaluator = self._answering.get(plan) or self._prepared(plan)
-        return lambda records: [row[0] for rows in evaluator([_wire(r) for r in records]) for row in rows]
+        evaluator, width = self._answering.get(plan) or self._prepared(plan), len(plan.columns)
+        return lambda records: [
+            record_values(row[0], width) for rows in evaluator([_wire(r) for r in records]) for row in rows
+        ]
 
     def _prepared(self, plan: ClientOutput) -> Evaluator:
         answered = pipeline.answered(plan, lambda read: record_frame(self._session), PULL).where("not tombstone")
@@ -121,6 +125,12 @@ class Bounded:
         keys, values = source.schema.key, source.schema.value
         key = one_record(pipeline.side_spec(source.key, keys, "K"), keys).decode(record.key)
         return key, one_record(pipeline.side_spec(source.value, values, "V"), values).decode(record.value)
+
+
+def record_values(record: bytes, width: int) -> list[Any]:
+    """The values of a row that pipeline.as_records has written, in the form of types.to_wire."""
+    values = json.loads(record, parse_float=Number)
+    return [values.get(f"C{i}") for i in range(width)]
 
 
 def record_frame(session: SparkSession) -> DataFrame:

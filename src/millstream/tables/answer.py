@@ -9,11 +9,13 @@ from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCa
 from millstream.catalog.catalog import Source
 from millstream.model.decimals import exact
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
-from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange, PullPlan
+from millstream.plan.nodes import ClientOutput
+from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange
 from millstream.spark.bounded import Bounded, Record
-from millstream.spark.codec import UnreadableRecord, one_record
+from millstream.spark.codec import one_record
 from millstream.spark.pipeline import side_spec
 from millstream.tables.keys import SIGN_BIT, StoreKeys, keys_of
+from millstream.tables.plain_rows import NotPlain, plain_key, plain_rows
 from millstream.tables.store import Change, Store, WindowBounds
 
 BATCH = 500
@@ -25,15 +27,32 @@ class NoSuchKey(ValueError):
     """A constant that cannot equal any key of the column's type."""
 
 
-def rows(pulled: PullPlan, store: Store, bounded: Bounded) -> Iterator[bytes]:
-    """The rows of a pull query, as pipeline.as_records writes them, at most as many as its LIMIT.
+class TableReader:
+    """A plan over the rows of a table, ready to be applied to those that an access reaches; thread-safe.
 
-    Raises EvaluationFailed if a constant of the WHERE cannot be computed.
+    A batch of rows that are all plain is evaluated in Python (tables/plain_rows.py), any other in the JVM.
     """
-    answer, keys = bounded.answering(pulled.plan), keys_of(pulled.source)
-    changes = reached(pulled.accesses, pulled.source, store, bounded)
-    answers = (row for some in _batches(changes) for row in answer([_record(c, i, keys) for i, c in enumerate(some)]))
-    return islice(answers, pulled.plan.limit)
+
+    def __init__(self, source: Source, plan: ClientOutput, bounded: Bounded) -> None:
+        self._source, self._plan, self._bounded = source, plan, bounded
+        self._keys, self._plain = TableKeys(source), plain_rows(plan)
+
+    def rows(self, accesses: Sequence[Access], store: Store) -> Iterator[list[Any]]:
+        """The rows of a pull query in the form of types.to_wire, at most as many as its LIMIT.
+
+        Raises EvaluationFailed if a constant of an access cannot be computed.
+        """
+        changes = _all_reached(accesses, self._keys, store, self._bounded)
+        return islice((row for some in _batches(changes) for row in self._evaluated(some)), self._plan.limit)
+
+    def _evaluated(self, changes: Sequence[Change]) -> list[list[Any]]:
+        stored = self._keys.stored
+        if self._plain is not None:
+            try:
+                return [self._plain.row(change, stored.bare(change.key)) for change in changes]
+            except NotPlain:
+                pass
+        return self._bounded.answering(self._plan)([_record(c, i, stored) for i, c in enumerate(changes)])
 
 
 def _batches(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
@@ -54,29 +73,32 @@ def reached(accesses: Sequence[Access], source: Source, store: Store, bounded: B
 
     Raises EvaluationFailed if a constant of an access cannot be computed.
     """
-    keys = keys_of(source)
+    return _all_reached(accesses, TableKeys(source), store, bounded)
+
+
+def _all_reached(accesses: Sequence[Access], keys: "TableKeys", store: Store, bounded: Bounded) -> Iterator[Change]:
     if len(accesses) == 1:
-        yield from _reached(accesses[0], source, store, bounded, keys)
+        yield from _reached(accesses[0], keys, store, bounded)
         return
     seen: set[tuple[bytes, int, int]] = set()
     for access in accesses:
-        for change in _reached(access, source, store, bounded, keys):
+        for change in _reached(access, keys, store, bounded):
             row = (change.key, change.start, change.end)
             if row not in seen:
                 seen.add(row)
                 yield change
 
 
-def _reached(access: Access, source: Source, store: Store, bounded: Bounded, keys: StoreKeys) -> Iterator[Change]:
+def _reached(access: Access, keys: "TableKeys", store: Store, bounded: Bounded) -> Iterator[Change]:
     windows = _windows(access, bounded)
     match access:
         case KeyLookup():
-            return store.of(_lookup(access, source, bounded, keys), windows)
-        case KeyRange() if keys.ordered is not None:
-            low, high = _between(access, source, bounded, keys)
+            return store.of(_lookup(access, keys, bounded), windows)
+        case KeyRange() if keys.stored.ordered is not None:
+            low, high = _between(access, keys, bounded)
             return store.between(low, high, windows)
         case _:
-            return _scanned(store, windows, keys)
+            return _scanned(store, windows, keys.stored)
 
 
 def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[Change]:
@@ -90,22 +112,32 @@ def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[C
 # ---------------------------------------------------------------- keys
 
 
-def _lookup(access: KeyLookup, source: Source, bounded: Bounded, keys: StoreKeys) -> list[bytes]:
+class TableKeys:
+    """The keys of one table: from the values of their columns to their stored form."""
+
+    def __init__(self, source: Source) -> None:
+        self.columns, self._serde = source.schema.key, source.key
+        self.stored, self._plain = keys_of(source), plain_key(source)
+
+    def of(self, values: Sequence[Any]) -> bytes | None:
+        """The stored form of the key with these values; None if the format cannot hold it."""
+        try:
+            key = self._plain(values[0]) if self._plain is not None else self._encoded(values)
+        except ValueError:
+            return None
+        return None if key is None else self.stored.stored(key)
+
+    def _encoded(self, values: Sequence[Any]) -> bytes | None:
+        """The key as the JVM encodes it. Raises UnreadableRecord."""
+        codec = one_record(side_spec(self._serde, self.columns, "K"), self.columns)
+        return codec.encode({c.name: value for c, value in zip(self.columns, values, strict=True)})
+
+
+def _lookup(access: KeyLookup, keys: TableKeys, bounded: Bounded) -> list[bytes]:
     """The distinct keys to look up, as they are stored; constants that cannot be keys are left out."""
-    columns = source.schema.key
-    values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, columns, strict=True)]
-    names = [c.name for c in columns]
-    stored = (_stored(dict(zip(names, row, strict=True)), source, keys) for row in product(*values))
+    values = [_fitting(some, c.type, bounded) for some, c in zip(access.keys, keys.columns, strict=True)]
+    stored = map(keys.of, product(*values))
     return list(dict.fromkeys(k for k in stored if k is not None))
-
-
-def _stored(row: dict[str, Any], source: Source, keys: StoreKeys) -> bytes | None:
-    codec = one_record(side_spec(source.key, source.schema.key, "K"), source.schema.key)
-    try:
-        key = codec.encode(row)
-    except UnreadableRecord:
-        return None
-    return None if key is None else keys.stored(key)
 
 
 def _fitting(constants: Sequence[TypedExpression], type: SqlType, bounded: Bounded) -> list[Any]:
@@ -136,15 +168,15 @@ def _as_key(value: Any, type: SqlType) -> Any:
 
 
 def _between(
-    access: KeyRange, source: Source, bounded: Bounded, keys: StoreKeys
+    access: KeyRange, keys: TableKeys, bounded: Bounded
 ) -> tuple[tuple[bytes, bool] | None, tuple[bytes, bool] | None]:
     """The lowest and highest stored key within the limits, in the form of Store.between's arguments."""
-    column = source.schema.key[0]
+    column = keys.columns[0]
     lows: list[tuple[bytes, bool]] = []
     highs: list[tuple[bytes, bool]] = []
     for limit, value in zip(access.limits, _values([li.constant for li in access.limits], bounded), strict=True):
         try:
-            key = _stored({column.name: _as_key(value, column.type)}, source, keys)
+            key = keys.of([_as_key(value, column.type)])
         except NoSuchKey:
             # This limit excludes nothing here; the plan checks it for each row.
             continue

@@ -40,8 +40,12 @@ class StoreKeys:
 
     def joined(self, stored: bytes, start: int, end: int) -> bytes:
         """The record's key, from its stored form and window."""
-        key = self._turned(stored, back=True)
+        key = self.bare(stored)
         return key if self.windowed is None else with_window(key, self.windowed, start, end)
+
+    def bare(self, stored: bytes) -> bytes:
+        """The record's key without its window, from its stored form."""
+        return self._turned(stored, back=True)
 
     def stored(self, key: bytes) -> bytes:
         """The stored form of a key without window."""

@@ -3,6 +3,7 @@
 import json
 import logging
 import sqlite3
+import threading
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +22,8 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT);
 _PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
 _SELECT = "SELECT key, since, until, value, time, headers FROM rows"
+# Connections for reading that are kept open between queries: opening one costs more than a look-up.
+KEPT = 32
 
 
 class StoreRemoved(Exception):
@@ -61,6 +64,7 @@ class Store:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
+        self._readers = _Readers(path)
         try:
             self._writer, stored = self._connect()
         except sqlite3.OperationalError:
@@ -94,6 +98,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file."""
+        self._readers.close()
         self._writer.close()
 
     def remove(self) -> None:
@@ -103,7 +108,7 @@ class Store:
 
     def places(self) -> dict[int, int]:
         """The offset of the next record of each partition that was read."""
-        with self._reading() as reader:
+        with self._readers.connection() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
 
     def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> int | None:
@@ -143,20 +148,21 @@ class Store:
 
     def count(self) -> int:
         """The number of rows."""
-        with self._reading() as reader:
+        with self._readers.connection() as reader:
             return int(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def has_more_than(self, rows: int) -> bool:
         """Whether there are more than so many rows; not all of them are counted."""
         counted = f"SELECT count(*) FROM (SELECT 1 FROM rows LIMIT {rows + 1})"
-        with self._reading() as reader:
+        with self._readers.connection() as reader:
             return int(reader.execute(counted).fetchone()[0]) > rows
 
     def of(self, keys: Sequence[bytes], bounds: WindowBounds = ALL) -> Iterator[Change]:
         """The rows of keys, in the order of the given keys."""
         where, values = _conditions(bounds)
-        with self._reading() as reader:
-            reader.execute("BEGIN")
+        with self._readers.connection() as reader:
+            if len(keys) > 1:
+                reader.execute("BEGIN")
             for key in keys:
                 yield from _changes(reader, ["key = ?", *where], [key, *values])
 
@@ -177,20 +183,60 @@ class Store:
             if limit is not None:
                 where.append(f"key {sign}{'=' if limit[1] else ''} ?")
                 values_of_limits.append(limit[0])
-        with self._reading() as reader:
+        with self._readers.connection() as reader:
             yield from _changes(reader, where, [*values, *values_of_limits], "key DESC" if downwards else "key")
 
+
+class _Readers:
+    """Connections for reading a store's file, used by one query at a time and then kept for the next; thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._idle, self._closed = path, list[sqlite3.Connection](), False
+        self._lock = threading.Lock()
+
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection for reading; it does not create the file again. Raises StoreRemoved if there is none."""
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection without a transaction; it does not create the file again. Raises StoreRemoved if there is none.
+
+        Its cursors must be closed when the block ends: an open one would keep its snapshot for the next query.
+        """
+        reader = None
         try:
-            uri = f"{self._path.absolute().as_uri()}?mode=rw"
-            with closing(sqlite3.connect(uri, uri=True, check_same_thread=False)) as reader:
-                yield reader
+            reader = self._taken() or self._opened()
+            yield reader
         except sqlite3.OperationalError as failure:
             if self._path.exists():
                 raise
             raise StoreRemoved("the table was dropped while it was read") from failure
+        finally:
+            if reader is not None:
+                self._give_back(reader)
+
+    def _taken(self) -> sqlite3.Connection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _opened(self) -> sqlite3.Connection:
+        uri = f"{self._path.absolute().as_uri()}?mode=rw"
+        return sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+
+    def _give_back(self, reader: sqlite3.Connection) -> None:
+        if reader.in_transaction:
+            reader.execute("ROLLBACK")
+        with self._lock:
+            keep = not self._closed and len(self._idle) < KEPT
+            if keep:
+                self._idle.append(reader)
+        if not keep:
+            reader.close()
+
+    def close(self) -> None:
+        """Close the idle connections, and keep none from now on: the file may be deleted."""
+        with self._lock:
+            self._closed, idle = True, list(self._idle)
+            self._idle.clear()
+        for reader in idle:
+            reader.close()
 
 
 def remove(path: Path) -> None:
@@ -214,8 +260,9 @@ def _changes(
 ) -> Iterator[Change]:
     condition = " AND ".join(where)
     rows = f"{_SELECT}{' WHERE ' if condition else ''}{condition} ORDER BY {order}, since, until"
-    for key, start, end, value, time, headers in reader.execute(rows, values):
-        yield Change(key, start, end, value, time, _headers(headers))
+    with closing(reader.execute(rows, values)) as cursor:
+        for key, start, end, value, time, headers in cursor:
+            yield Change(key, start, end, value, time, _headers(headers))
 
 
 def _text(headers: Headers) -> str | None:

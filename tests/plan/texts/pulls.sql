@@ -20,8 +20,8 @@ SELECT * FROM one WHERE id IN (1, 2, 3);
 -- → without scans: keys (1, 2, 3)
 
 SELECT * FROM one WHERE id = 1 OR id = 2 OR id IN (3, 4);
--- → keys (1); keys (2); keys (3, 4), each row asked
--- → without scans: keys (1); keys (2); keys (3, 4), each row asked
+-- → keys (1); keys (2); keys (3, 4)
+-- → without scans: keys (1); keys (2); keys (3, 4)
 
 SELECT * FROM one WHERE id = 1 OR n = 2;
 -- → whole table, each row asked
@@ -135,12 +135,12 @@ SELECT * FROM win WHERE id = 1;
 -- → without scans: keys (1)
 
 SELECT * FROM win WHERE id = 1 AND WINDOWSTART >= 1000 AND 5000 > WINDOWEND;
--- → keys (1) wstart >= 1000 wend < 5000, each row asked
--- → without scans: keys (1) wstart >= 1000 wend < 5000, each row asked
+-- → keys (1) wstart >= 1000 wend < 5000
+-- → without scans: keys (1) wstart >= 1000 wend < 5000
 
 SELECT * FROM win WHERE id = 1 AND WINDOWSTART = '2026-07-01T12:00';
--- → keys (1) wstart = 1782907200000, each row asked
--- → without scans: keys (1) wstart = 1782907200000, each row asked
+-- → keys (1) wstart = 1782907200000
+-- → without scans: keys (1) wstart = 1782907200000
 
 SELECT * FROM win WHERE WINDOWSTART > 1000;
 -- → whole table wstart > 1000, each row asked
@@ -255,5 +255,5 @@ SELECT * FROM wtxt WHERE s > 'a' AND WINDOWSTART > 10;
 -- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
 
 SELECT * FROM wtxt WHERE s = 'a' AND WINDOWSTART > 10;
--- → keys ('a') wstart > 10, each row asked
--- → without scans: keys ('a') wstart > 10, each row asked
+-- → keys ('a') wstart > 10
+-- → without scans: keys ('a') wstart > 10
