@@ -1,9 +1,10 @@
 """CREATE, DROP, DESCRIBE and SHOW CONNECTOR: executed by Kafka Connect during the request, not by the command log."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import singledispatch
 
-from millstream.catalog.catalog import Source
+from millstream.catalog.catalog import Catalog, Source
 from millstream.engine.api import Entity, RequestFailed
 from millstream.engine.connect import EXISTS, HOW_TO_GET_ONE, LOGIN_REFUSED, URL, ConnectClient, ConnectFailed
 from millstream.engine.context import EngineContext, StatementContext
@@ -46,22 +47,24 @@ def execute(context: StatementContext, engine: EngineContext, readable: Readable
     statement = context.statement
     if engine.connect is None:
         raise StatementError(f"no Kafka Connect is configured: {URL} is empty", statement.span, HOW_TO_GET_ONE)
-    over = sorted((s for s in engine.state.catalog.sources.values() if readable(s)), key=lambda s: s.name)
+    catalog = engine.state.catalog
+    sources = tuple(catalog.sources[name] for name in sorted(catalog.sources) if readable(catalog.sources[name]))
     try:
-        return _answer(statement, ConnectorStatement(masked(context.text), engine.connect, engine, over))
+        return _answer(statement, ConnectorContext(masked(context.text), engine.connect, catalog, sources))
     except ConnectFailed as failure:
         secret = configuration(statement) if isinstance(statement, tree.CreateConnector) else {}
         raise _refusal(failure, statement.span, context.text, secret) from failure
 
 
-class ConnectorStatement:
-    """What a statement about connectors is executed with: its text without secrets, the client, the engine, and the
+@dataclass(frozen=True, slots=True)
+class ConnectorContext:
+    """What a statement about connectors is executed with: its text without secrets, the client, the catalog, and the
     sources that its user may read."""
 
-    __slots__ = ("client", "engine", "sources", "text")
-
-    def __init__(self, text: str, client: ConnectClient, engine: EngineContext, sources: Iterable[Source]) -> None:
-        self.text, self.client, self.engine, self.sources = text, client, engine, tuple(sources)
+    text: str
+    client: ConnectClient
+    catalog: Catalog
+    sources: tuple[Source, ...]
 
 
 def _refusal(failure: ConnectFailed, at: Span | None, text: str, config: Mapping[str, str]) -> RequestFailed:
@@ -74,7 +77,7 @@ def _refusal(failure: ConnectFailed, at: Span | None, text: str, config: Mapping
 
 
 @singledispatch
-def _answer(statement: tree.Statement, about: ConnectorStatement) -> Entity:
+def _answer(statement: tree.Statement, context: ConnectorContext) -> Entity:
     raise NotImplementedError(type(statement).__name__)
 
 
@@ -82,16 +85,16 @@ def _answer(statement: tree.Statement, about: ConnectorStatement) -> Entity:
 
 
 @_answer.register
-def _(statement: tree.CreateConnector, about: ConnectorStatement) -> Entity:
-    name, client = statement.name, about.client
+def _(statement: tree.CreateConnector, context: ConnectorContext) -> Entity:
+    name, client = statement.name, context.client
     # As in ksqlDB, names that differ in case only are one.
     if any(existing.upper() == name.upper() for existing in client.names()):
         if statement.if_not_exists:
-            return build.warning(about.text, f"Connector {name} {EXISTS}")
+            return build.warning(context.text, f"Connector {name} {EXISTS}")
         raise ConnectFailed(f"Connector {name} {EXISTS}", CONFLICT, "IF NOT EXISTS keeps it; DROP CONNECTOR removes it")
     config = configuration(statement)
     _validate(statement, config, client)
-    return entities.created(about.text, client.create(name, config), statement.kind)
+    return entities.created(context.text, client.create(name, config), statement.kind)
 
 
 def configuration(statement: tree.CreateConnector) -> dict[str, str]:
@@ -170,14 +173,14 @@ def _suggestion(plugin: str, known: Iterable[str]) -> str:
 
 
 @_answer.register
-def _(statement: tree.DropConnector, about: ConnectorStatement) -> Entity:
+def _(statement: tree.DropConnector, context: ConnectorContext) -> Entity:
     try:
-        about.client.delete(statement.name)
+        context.client.delete(statement.name)
     except ConnectFailed as failure:
         if failure.status == NOT_FOUND and statement.if_exists:
-            return build.warning(about.text, f"Connector '{statement.name}' does not exist.")
-        raise _with_similar_name(failure, statement.name, about.client) from failure
-    return entities.dropped(about.text, statement.name)
+            return build.warning(context.text, f"Connector '{statement.name}' does not exist.")
+        raise _with_similar_name(failure, statement.name, context.client) from failure
+    return entities.dropped(context.text, statement.name)
 
 
 def _with_similar_name(failure: ConnectFailed, name: str, client: ConnectClient) -> ConnectFailed:
@@ -190,8 +193,8 @@ def _with_similar_name(failure: ConnectFailed, name: str, client: ConnectClient)
 
 
 @_answer.register
-def _(statement: tree.DescribeConnector, about: ConnectorStatement) -> Entity:
-    name, client = statement.name, about.client
+def _(statement: tree.DescribeConnector, context: ConnectorContext) -> Entity:
+    name, client = statement.name, context.client
     try:
         info = client.info(name)
     except ConnectFailed as failure:
@@ -200,9 +203,9 @@ def _(statement: tree.DescribeConnector, about: ConnectorStatement) -> Entity:
         topics, warning = client.topics(name), ""
     except ConnectFailed as failure:
         topics, warning = [], f"Could not list related topics due to error: {failure.fact}"
-    sources = [source for source in about.sources if source.topic in topics]
-    catalog = about.engine.state.catalog
-    return entities.description(about.text, info, _status(name, client, info), topics, sources, catalog, warning)
+    sources = [source for source in context.sources if source.topic in topics]
+    status = _status(name, client, info)
+    return entities.description(context.text, info, status, topics, sources, context.catalog, warning)
 
 
 def _status(name: str, client: ConnectClient, info: Entity) -> Entity:
@@ -216,7 +219,7 @@ def _status(name: str, client: ConnectClient, info: Entity) -> Entity:
 
 
 @_answer.register
-def _(statement: tree.Show, about: ConnectorStatement) -> Entity:
+def _(statement: tree.Show, context: ConnectorContext) -> Entity:
     if statement.what is PLUGINS:
-        return entities.plugins(about.text, about.client.plugins())
-    return entities.listing(about.text, about.client.connectors(), LISTINGS[statement.what])
+        return entities.plugins(context.text, context.client.plugins())
+    return entities.listing(context.text, context.client.connectors(), LISTINGS[statement.what])
