@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.cli.client import RestClient
+from millstream.cli.client import ClientError, RestClient
 from millstream.cli.main import main
 from millstream.client.exchange import SessionSettings
 from support.kafka import wait_for
@@ -20,8 +20,9 @@ from support.patience import PATIENCE
 
 @pytest.fixture
 def dev(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The process, started on free ports without the registry."""
+    """The process, started on free ports with Kafka Connect, without the registry."""
     words = ["dev", "--data", str(tmp_path), "--port", "0", "--kafka-port", "0", "--no-registry", "--no-shell"]
+    words += ["--connect", "--connect-port", "0"]
     code = f"import sys; from millstream.cli.main import main; sys.exit(main({words!r}))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
@@ -38,8 +39,9 @@ def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None
     assert url is not None, shown
     entity = RestClient(url[0]).execute("SHOW STREAMS;", SessionSettings())[0]
     assert (entity["@type"], entity["streams"]) == ("streams", [])
+    wait_for(lambda: _has_file_connectors(RestClient(url[0])), "Kafka Connect", PATIENCE)
     children = _descendants(dev.pid)
-    assert len(children) >= 2, "Kafka and Spark run beside it"
+    assert len(children) >= 3, "Kafka, Kafka Connect and Spark run beside it"
     dev.send_signal(signal.SIGTERM)
     assert dev.wait(PATIENCE) == 0
     _gone(children)
@@ -62,6 +64,15 @@ def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: 
     error = capsys.readouterr().err
     assert error.startswith(f"millstream: port {port} is in use, so the REST server cannot listen on it\n  hint: ")
     assert not (tmp_path / "data").exists()
+
+
+def _has_file_connectors(client: RestClient) -> bool:
+    """Whether Kafka Connect, which starts in the background, answers with the plugins that it has."""
+    try:
+        plugins = client.execute("SHOW CONNECTOR PLUGINS;", SessionSettings())[0]["connectorsPlugins"]
+    except ClientError:
+        return False
+    return "org.apache.kafka.connect.file.FileStreamSourceConnector" in [plugin["className"] for plugin in plugins]
 
 
 def _read_until(process: subprocess.Popen[str], word: str) -> str:

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import metadata
 from pathlib import Path
@@ -115,6 +116,35 @@ def test_no_registry_and_one_that_refuses(answering: HTTPServer) -> None:
         port = silent.getsockname()[1]
     gone = checks.registry(around(**{name: f"http://127.0.0.1:{port}"}))
     assert gone.fact.startswith(f"no schema registry answers at http://127.0.0.1:{port}: ")
+
+
+def test_no_connect_and_one_that_is_away_or_refuses(answering: HTTPServer, tmp_path: Path) -> None:
+    name = "ksql__connect__url"
+    assert checks.connect(around(**{name: ""})).fact == "none: connectors need one (ksql.connect.url)"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    gone = checks.connect(around(**{name: f"http://127.0.0.1:{port}"}))
+    assert (gone.outcome, gone.fact.partition(" does not answer: ")[0]) == (
+        NOT_WELL,
+        f"Kafka Connect at http://127.0.0.1:{port}",
+    )
+    assert "see that it runs there" in gone.remedy
+    refusing = checks.connect(around(**{name: f"http://127.0.0.1:{answering.server_port}"}))
+    assert (refusing.outcome, "answered 503" in refusing.fact) == (NOT_WELL, True)
+    without = around(**{name: "http://127.0.0.1:1", "ksql__connect__ssl__truststore__location": str(tmp_path / "no")})
+    assert (checks.connect(without).outcome, "no TLS to Kafka Connect" in checks.connect(without).fact) == (
+        NOT_WELL,
+        True,
+    )
+
+
+def test_there_need_be_no_connect_at_the_default_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = f"http://{NOWHERE}"
+    monkeypatch.setitem(
+        checks.SETTINGS, checks.CONNECT_URL, replace(checks.SETTINGS[checks.CONNECT_URL], default=nowhere)
+    )
+    none = checks.connect(around())
+    assert (none.outcome, none.fact) == (WELL, f"none at {nowhere}: connectors need one (ksql.connect.url)")
 
 
 def test_no_broker() -> None:

@@ -14,6 +14,7 @@ DECLARATIONS = ("_session", "_server", "_secret", "_most")
 # Where code puts a name together of a prefix and a rest, each is a text of its own.
 PREFIXES = (
     "ksql.schema.registry.",
+    "ksql.connect.",
     "ksql.logging.processing.",
     "millstream.python.",
     "millstream.audit.",

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata
@@ -17,8 +18,11 @@ import httpx
 from confluent_kafka import KafkaException, TopicPartition
 
 from millstream.cli.properties import address_of
+from millstream.engine.connect import URL as CONNECT_URL
+from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.formats.client import Access, access
+from millstream.model.settings import SETTINGS
 from millstream.services import java
 from millstream.services.errors import SetupError
 from millstream.services.ports import is_free
@@ -134,6 +138,24 @@ def registry(around: Surroundings) -> CheckResult:
     if not answer.is_success:
         return _not_well(f"the schema registry at {place.url} answers {answer.status_code}", remedy)
     return _well(f"schema registry at {_shown(place)}")
+
+
+def connect(around: Surroundings) -> CheckResult:
+    """Whether Kafka Connect responds, if one is configured: at ksqlDB's default address there need not be one."""
+    place = connect_access(around.settings)
+    if place is None:
+        return _well(f"none: connectors need one ({CONNECT_URL})")
+    try:
+        with closing(ConnectClient(place)) as client:
+            version = client.version()
+    except SetupError as error:
+        return _not_well(error.fact, error.hint)
+    except ConnectFailed as error:
+        if not error.status and place.url == SETTINGS[CONNECT_URL].default:
+            return _well(f"none at {place.url}: connectors need one ({CONNECT_URL})")
+        remedy = f"see that it runs there, and that {CONNECT_URL} and ksql.connect.basic.auth.… are its"
+        return _not_well(error.fact, remedy)
+    return _well(f"Kafka Connect {version} at {place.shown}")
 
 
 def checkpoints(around: Surroundings) -> CheckResult:
@@ -265,6 +287,7 @@ CHECKS: tuple[tuple[str, Callable[[Surroundings], CheckResult]], ...] = (
     ("checkpoints", checkpoints),
     ("disk", disk),
     ("registry", registry),
+    ("connect", connect),
     ("broker", broker),
     ("clock", clock),
 )

@@ -14,7 +14,15 @@ from millstream.cli.properties import settings_of
 from millstream.cli.service import stop_requested, terminable
 from millstream.cli.session import ShellSession
 from millstream.cli.shell import interact
-from millstream.cli.stack import KAFKA_PORT, REGISTRY_PORT, StackOptions, data_folder, report, running
+from millstream.cli.stack import (
+    CONNECT_PORT,
+    KAFKA_PORT,
+    REGISTRY_PORT,
+    StackOptions,
+    data_folder,
+    report,
+    running,
+)
 from millstream.server.run import PORT
 
 if TYPE_CHECKING:
@@ -45,6 +53,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-registry", action="store_true", help="without a schema registry")
     parser.add_argument(
+        "--connect", action="store_true", help="a Kafka Connect worker too, with Kafka's file connectors"
+    )
+    parser.add_argument(
+        "--connect-port", type=int, default=CONNECT_PORT, metavar="PORT", help=f"default {CONNECT_PORT}"
+    )
+    parser.add_argument(
+        "--plugin-path",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder with plugins for --connect, beside connect/plugins under the data folder",
+    )
+    parser.add_argument(
         "--cluster", action="store_true", help="run the queries on a Spark cluster of two workers, each a process"
     )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any property of the server")
@@ -58,6 +80,9 @@ def stack_options(args: argparse.Namespace) -> StackOptions:
         kafka_port=args.kafka_port,
         registry_port=args.registry_port,
         registry=not args.no_registry,
+        connect_port=args.connect_port,
+        connect=args.connect or bool(args.plugin_path),
+        plugins=tuple(folder.expanduser().resolve() for folder in args.plugin_path),
         settings=settings_of(args.set),
         workers=WORKERS if args.cluster else 0,
     )

@@ -257,6 +257,45 @@ def _asserted(kind: str, member: str) -> Show:
     return show
 
 
+def _connectors(entity: Entity) -> list[Part]:
+    columns, names = ("Connector", "Type", "Class", "State"), ("name", "type", "className", "state")
+    return [_grid(columns, names, entity.get("connectors", ()), "no connectors yet")]
+
+
+def _connector_plugins(entity: Entity) -> list[Part]:
+    columns, names = ("Class", "Type", "Version"), ("className", "type", "version")
+    return [_grid(columns, names, entity.get("connectorsPlugins", ()), "no connector plugins")]
+
+
+def _created_connector(entity: Entity) -> list[Part]:
+    return [Text(f"created connector {entity.get('info', {}).get('name', '')}", "good")]
+
+
+def _dropped_connector(entity: Entity) -> list[Part]:
+    return [Text(f"dropped connector {entity.get('connectorName', '')}", "good")]
+
+
+def _connector(entity: Entity) -> list[Part]:
+    status = entity.get("status", {})
+    state = status.get("connector", {})
+    facts = [
+        ("Class", entity.get("connectorClass")),
+        ("Type", status.get("type")),
+        ("State", state.get("state")),
+        ("Worker", state.get("worker_id")),
+        ("Trace", state.get("trace")),
+        ("Topics", ", ".join(entity.get("topics") or ())),
+    ]
+    tasks = [(task.get("id"), task.get("state"), _word(task.get("trace"))) for task in status.get("tasks") or ()]
+    sources = [(source.get("name"), source.get("type"), source.get("topic")) for source in entity.get("sources") or ()]
+    return [
+        Text(f"Connector {status.get('name', '')}", "title"),
+        _facts(facts),
+        *([Grid(("Task", "State", "Trace"), tasks, frozenset({0}))] if tasks else ()),
+        *([Text("Sources over its topics", "title"), Grid(("Name", "Type", "Topic"), sources)] if sources else ()),
+    ]
+
+
 def type_text(schema: Entity) -> str:
     """A type's JSON description as SQL."""
     kind = schema.get("type") or ""
@@ -318,6 +357,11 @@ SHOWN: Mapping[str, Show] = {
     "query_descriptions": _query_descriptions,
     "executionPlan": _plan,
     "topicDescription": _topic,
+    "connector_list": _connectors,
+    "connector_plugins_list": _connector_plugins,
+    "connector_info": _created_connector,
+    "connector_description": _connector,
+    "drop_connector": _dropped_connector,
     "terminate_query": _terminated,
     "assert_topic": _asserted("topic", "topicName"),
     "assert_schema": _asserted("schema", "subject"),

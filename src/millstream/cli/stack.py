@@ -16,22 +16,25 @@ from millstream.cli.service import LISTENERS, serving
 from millstream.server.run import PORT
 from millstream.services.broker import BrokerProcess
 from millstream.services.cluster import SparkCluster
+from millstream.services.connect import ConnectProcess
 from millstream.services.errors import SetupError
 from millstream.services.jars import cache_folder
 from millstream.services.ports import check_free
 from millstream.services.progress import Counter
 from millstream.services.registry import RegistryProcess
+from millstream.services.service import Service
 
-KAFKA_PORT, REGISTRY_PORT = 9092, 8081
+KAFKA_PORT, REGISTRY_PORT, CONNECT_PORT = 9092, 8081, 8083
 LOCAL = "127.0.0.1"
 Tell = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """What to start: the data folder, the ports (0 = any free one), with or without the registry.
+    """What to start: the data folder, the ports (0 = any free one), with or without the registry and Kafka Connect.
 
-    `settings` are the engine's, `kafka` the broker's. `workers`: the number of Spark workers of a cluster, 0 for none.
+    `plugins` are folders with Connect's plugins. `settings` are the engine's, `kafka` the broker's. `workers`: the
+    number of Spark workers of a cluster, 0 for none.
     """
 
     data: Path
@@ -39,6 +42,9 @@ class StackOptions:
     kafka_port: int = KAFKA_PORT
     registry_port: int = REGISTRY_PORT
     registry: bool = True
+    connect_port: int = CONNECT_PORT
+    connect: bool = False
+    plugins: tuple[Path, ...] = ()
     host: str = LOCAL
     settings: Mapping[str, str] = field(default_factory=dict)
     kafka: Mapping[str, object] = field(default_factory=dict)
@@ -47,11 +53,12 @@ class StackOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunningStack:
-    """The addresses of the running components; `registry` is "" if there is none."""
+    """The addresses of the running components; `registry` and `connect` are "" if there is none."""
 
     url: str
     bootstrap: str
     registry: str
+    connect: str
     data: Path
 
 
@@ -65,7 +72,7 @@ def running(options: StackOptions, report: Tell) -> Iterator[RunningStack]:
     """Start the components; they run while the block runs.
 
     `report` is called when a component answers, with its name and address. Raises SetupError if one cannot start. The
-    registry, which may have to be downloaded first, starts in the background: nothing waits for it.
+    registry and Kafka Connect, which may have to be downloaded first, start in the background: nothing waits for them.
     """
     _check_ports(options)
     options.data.mkdir(parents=True, exist_ok=True)
@@ -75,10 +82,12 @@ def running(options: StackOptions, report: Tell) -> Iterator[RunningStack]:
             stack.callback(broker.stop)
             broker.start()
         registry = stack.enter_context(_registry(options, report)) if options.registry else ""
+        connect = stack.enter_context(_connect(options, broker.bootstrap, report)) if options.connect else ""
         spark = _cluster(options, report, stack) if options.workers else {}
         with _timed(report, "engine and REST server", lambda: server.url):
-            server = stack.enter_context(serving({**spark, **_properties(options, broker.bootstrap, registry)}))
-        yield RunningStack(server.url, broker.bootstrap, registry, options.data)
+            properties = _properties(options, broker.bootstrap, registry, connect)
+            server = stack.enter_context(serving({**spark, **properties}))
+        yield RunningStack(server.url, broker.bootstrap, registry, connect, options.data)
 
 
 def _check_ports(options: StackOptions) -> None:
@@ -86,15 +95,18 @@ def _check_ports(options: StackOptions) -> None:
     ports = [(options.port, "the REST server", "--port"), (options.kafka_port, "Kafka", "--kafka-port")]
     if options.registry:
         ports.append((options.registry_port, "the schema registry", "--registry-port"))
+    if options.connect:
+        ports.append((options.connect_port, "Kafka Connect", "--connect-port"))
     for port, what, setting in ports:
         if port:
             check_free(options.host, port, what, setting)
 
 
-def _properties(options: StackOptions, bootstrap: str, registry: str) -> dict[str, str]:
+def _properties(options: StackOptions, bootstrap: str, registry: str, connect: str) -> dict[str, str]:
     return {
         "bootstrap.servers": bootstrap,
         "ksql.schema.registry.url": registry,
+        **({"ksql.connect.url": connect} if connect else {}),
         "millstream.data.dir": str(options.data / "engine"),
         LISTENERS: f"http://{options.host}:{options.port}",
         **options.settings,
@@ -120,23 +132,39 @@ def _timed(report: Tell, name: str, where: Callable[[], str]) -> Iterator[None]:
 def _registry(options: StackOptions, report: Tell) -> Iterator[str]:
     """Start a registry in the background; yields its URL."""
     registry = RegistryProcess(options.data, options.registry_port, options.host)
+    with _in_background(registry, report, "schema registry", "AVRO, PROTOBUF and JSON_SR need it"):
+        fetched = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
+        report("schema registry", f"{registry.url}  ({'starting' if fetched else 'starting, downloads 109 MB first'})")
+        yield registry.url
+
+
+@contextmanager
+def _connect(options: StackOptions, bootstrap: str, report: Tell) -> Iterator[str]:
+    """Start a Kafka Connect worker in the background; yields its URL."""
+    worker = ConnectProcess(options.data, bootstrap, options.connect_port, options.host, options.plugins)
+    with _in_background(worker, report, "Kafka Connect", "connectors need it"):
+        report("Kafka Connect", f"{worker.url}  (starting; plugins are read from {worker.plugin_folder})")
+        yield worker.url
+
+
+@contextmanager
+def _in_background(service: Service, report: Tell, name: str, need: str) -> Iterator[None]:
+    """Start a service on a thread of its own, and stop it at the end of the block; reports if it cannot start."""
     leaving = threading.Event()
 
     def start() -> None:
         try:
-            registry.start(Counter())
+            service.start(Counter())
         except SetupError as error:
             if not leaving.is_set():
-                report("schema registry", f"did not start, and AVRO, PROTOBUF and JSON_SR need it: {error.fact}")
+                report(name, f"did not start, and {need}: {error.fact}")
 
-    threading.Thread(target=start, name="registry", daemon=True).start()
-    fetched = any((cache_folder() / "jars").glob("apicurio-registry-app-*.tar.gz"))
-    report("schema registry", f"{registry.url}  ({'starting' if fetched else 'starting, downloads 109 MB first'})")
+    threading.Thread(target=start, name=service.name, daemon=True).start()
     try:
-        yield registry.url
+        yield
     finally:
         leaving.set()
-        registry.stop()
+        service.stop()
 
 
 def report(out: Console, name: str, where: str) -> None:

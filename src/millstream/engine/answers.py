@@ -13,7 +13,7 @@ from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
 from millstream.functions.python import library
-from millstream.model.errors import NotSupported, StatementError
+from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.plan.explain import explain, explain_pull
 from millstream.plan.functions import explained, functions_called
@@ -53,7 +53,7 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
             return listings.types(text, catalog)
         case Listing.VARIABLES:
             return listings.variables(text, context.session.written_variables)
-    raise NotSupported(f"SHOW {statement.what.value} is not supported yet", statement.span)
+    raise NotImplementedError(statement.what)
 
 
 def _sources(kind: RelationKind, extended: bool, context: StatementContext, engine: EngineContext) -> Entity:

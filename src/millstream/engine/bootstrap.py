@@ -12,6 +12,7 @@ from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.functions import UserFunction
+from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import EngineContext
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
@@ -85,6 +86,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             supervisor=supervisor,
             spark=backends.spark,
             schemas=backends.schemas,
+            connect=backends.connect,
             tables=tables,
             images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
             loops=loops,
@@ -94,11 +96,12 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class _Backends:
-    """The systems that an engine uses: its two topics, the schema registry, and Spark."""
+    """The systems that an engine uses: its two topics, the schema registry, Kafka Connect, and Spark."""
 
     log: CommandLog
     processing_log: ProcessingLogOptions
     schemas: RegistryAccess
+    connect: ConnectClient | None
     spark: SparkRuntime
 
 
@@ -111,6 +114,7 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
         processing_log = _processing_log(settings, kafka)
         schemas = RegistryAccess(settings)
         started.callback(schemas.close)
+        connect = _connect(settings, started)
         spark = SparkRuntime(settings, kafka, processing_log, schemas.access, shared)
         started.callback(spark.close)
         remove_leftovers(kafka, service, _name(settings))
@@ -118,7 +122,16 @@ def _reach(settings: Mapping[str, str], kafka: KafkaClient, shared: Session | No
         raise EngineCannotStart(f"Kafka at {kafka.bootstrap} does not answer: {reason(failure)}") from failure
     except SetupError as failure:
         raise EngineCannotStart(str(failure)) from failure
-    return _Backends(command_log, processing_log, schemas, spark)
+    return _Backends(command_log, processing_log, schemas, connect, spark)
+
+
+def _connect(settings: Mapping[str, str], started: ExitStack) -> ConnectClient | None:
+    """The client of Kafka Connect, which need not run yet; None if none is configured. Raises SetupError."""
+    access = connect_access(settings)
+    client = ConnectClient(access) if access else None
+    if client:
+        started.callback(client.close)
+    return client
 
 
 def _lead(

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from millstream.engine.connect import ConnectClient
 from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
@@ -35,7 +36,7 @@ class EngineContext:
 
     `server` are the server's settings in effect, `configured` the names of those in its configuration, `name` its own
     name, `host` its address, `log_topic` the topic of the processing log, `confinement` what Python functions may not
-    do on this machine.
+    do on this machine. `connect` is None if no Kafka Connect is configured.
     """
 
     server: Mapping[str, str]
@@ -51,6 +52,7 @@ class EngineContext:
     supervisor: Supervisor
     spark: SparkRuntime
     schemas: RegistryAccess
+    connect: ConnectClient | None
     tables: Materializer
     images: TableImages
     loops: Loops

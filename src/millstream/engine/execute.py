@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaException
 
 from millstream.analysis import limits
-from millstream.engine import answers, assertions, changes, insert, savepoints
+from millstream.catalog.catalog import Source
+from millstream.engine import answers, assertions, changes, connectors, insert, savepoints
 from millstream.engine.api import Entity, Request, RequestFailed
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.kafka import reason
@@ -49,7 +50,7 @@ def execute(request: Request, engine: EngineContext) -> list[Entity]:
         for context in statements(request.text, session, engine):
             with refusals(lambda context=context: context.text, done):  # type: ignore[misc]
                 check_right(context.statement, context.text, request, engine)
-                answer = one(context, engine)
+                answer = one(context, request, engine)
             if answer is not None:
                 done.append(answer)
     return done
@@ -75,8 +76,9 @@ def check_count(text: str, settings: Mapping[str, str]) -> None:
         raise StatementError(f"the request has {number} statements, and may have {most}", None, MOST_STATEMENTS)
 
 
-def one(context: StatementContext, engine: EngineContext) -> Entity | None:
-    """Execute one statement; returns its entity if it has one. Raises exceptions that `refusals` converts."""
+def one(context: StatementContext, request: Request, engine: EngineContext) -> Entity | None:
+    """Execute one statement of a request; returns its entity if it has one. Raises exceptions that `refusals`
+    converts."""
     statement = context.statement
     if context.session.apply(statement):
         return None
@@ -97,6 +99,8 @@ def one(context: StatementContext, engine: EngineContext) -> Entity | None:
             raise RequestFailed(
                 USE_QUERY, f"{what} answers with rows: send it to /query or /query-stream", context.text
             )
+    if connectors.is_about_connectors(statement):
+        return connectors.execute(context, engine, lambda source: _may_describe(source, request, engine))
     if isinstance(statement, ASKING):
         return answers.answer(statement, context, engine)
     if isinstance(statement, CHANGING):
@@ -132,6 +136,10 @@ def check_right(statement: tree.Statement, text: str, request: Request, engine: 
     missing = request.missing_right(statement, engine.state.catalog)
     if missing:
         raise RequestFailed(FORBIDDEN, missing, text)
+
+
+def _may_describe(source: Source, request: Request, engine: EngineContext) -> bool:
+    return not request.missing_right(tree.Describe(source.name), engine.state.catalog)
 
 
 def catch_up(sequence: int | None, engine: EngineContext) -> None:

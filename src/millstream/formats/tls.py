@@ -1,4 +1,7 @@
-"""TLS to a schema registry by Confluent's settings: stores of JKS, PKCS12 or PEM (jvm/Tls.scala reads the same)."""
+"""TLS to a schema registry or to Kafka Connect, by Confluent's settings: stores of JKS, PKCS12 or PEM.
+
+jvm/Tls.scala reads the same.
+"""
 
 import os
 import secrets
@@ -22,18 +25,15 @@ _HINT = "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PE
 _JKS = b"\xfe\xed\xfe\xed"
 
 
-def context(settings: Mapping[str, str]) -> ssl.SSLContext:
+def context(settings: Mapping[str, str], service: str = "the schema registry") -> ssl.SSLContext:
     """The context by ssl.truststore.… and ssl.keystore.…; the system's default if they name no file.
 
-    Raises SetupError if a file is not valid, or its password is wrong.
+    Raises SetupError, which names the service, if a file is not valid, or its password is wrong.
     """
     try:
         return _context(settings)
     except (ValueError, OSError) as error:
-        hint = (
-            "ssl.truststore.… and ssl.keystore.… name files of JKS, PKCS12 or PEM; a key has the password of its store"
-        )
-        raise SetupError(f"no TLS to the schema registry: {error}", hint) from error
+        raise SetupError(f"no TLS to {service}: {error}", _HINT) from error
 
 
 def _context(settings: Mapping[str, str]) -> ssl.SSLContext:

@@ -24,7 +24,7 @@ _PROPERTIES = re.compile(
 )
 _USER = re.compile(r"(?<!\w)(\w{1,20}://)[^/@\s]{0,500}@")
 # For names such as credentials.source, whose value is not secret.
-_NO_SECRET = re.compile(r".*(?:source|location|type|enabled|algorithm|class|file)\Z", re.IGNORECASE)
+_NO_SECRET = re.compile(r".*(?:source|location|type|enabled|algorithm|class|file|reload)\Z", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:

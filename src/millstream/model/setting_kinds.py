@@ -15,6 +15,7 @@ INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _PART = re.compile(r"([0-9]{1,15})\s+([A-Za-z]+)")
 _LISTENER = re.compile(r"https?://(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]*):([0-9]{1,5})/?\Z")
+_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*\Z", re.IGNORECASE)
 _BROKER = re.compile(r"(?:[A-Za-z][A-Za-z0-9_+-]*://)?(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]+):([0-9]{1,5})\Z")
 
 
@@ -108,6 +109,7 @@ TEXT = ValueKind("a text", _text)
 FLAG = one_of("true", "false")
 PATTERNS = ValueKind("regular expressions, separated by commas", _patterns)
 LISTENERS = ValueKind("http:// or https:// addresses with a port, separated by commas", _addresses(_LISTENER))
+URL = ValueKind("an http:// or https:// address", lambda text: text.strip() if _URL.match(text.strip()) else None)
 BROKERS = ValueKind("host:port, separated by commas", _addresses(_BROKER))
 TOPIC = ValueKind(
     "a topic's name: letters, digits, '.', '_' and '-'",

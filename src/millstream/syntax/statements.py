@@ -252,6 +252,8 @@ def _explain(c: Cursor) -> tree.Statement:
 
 def _show(c: Cursor) -> tree.Statement:
     at = c.take().span
+    if c.accept("ALL", "CONNECTORS"):
+        return tree.Show(tree.Listing.CONNECTORS, span=at)
     if c.accept("ALL"):
         c.expect("TOPICS")
         return tree.Show(tree.Listing.TOPICS, c.accept("EXTENDED"), all=True, span=at)

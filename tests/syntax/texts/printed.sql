@@ -173,3 +173,6 @@ select a from x as order order by a;
 
 select a from (select b from y) where b = 1;
 -- → SELECT A FROM (SELECT B FROM Y) WHERE B = 1
+
+list all connectors;
+-- → SHOW CONNECTORS
