@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,22 @@ def texts(path: Path) -> set[str]:
     return set(read_in(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-PYTHON = set[str]().union(*map(texts, (ROOT / "src" / "millstream").rglob("*.py")))
-SCALA = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "jvm").glob("*.scala"))
+@cache
+def python() -> set[str]:
+    """All such texts. Not computed when tests are collected, which every process of a run does."""
+    return set[str]().union(*map(texts, (ROOT / "src" / "millstream").rglob("*.py")))
+
+
+@cache
+def scala() -> str:
+    """The Scala module."""
+    return "".join(path.read_text(encoding="utf-8") for path in (ROOT / "jvm").glob("*.scala"))
 
 
 def is_read(name: str) -> bool:
     """Whether code mentions the setting: by its whole name, or by a prefix and the rest of it."""
     parts = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
-    return any(part in PYTHON or f'"{part}"' in SCALA for part in (name, *parts))
+    return any(part in python() or f'"{part}"' in scala() for part in (name, *parts))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -57,7 +66,7 @@ def test_a_setting_has_an_effect_or_says_that_it_has_none(name: str) -> None:
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_names_are_put_together_of_the_prefixes(prefix: str) -> None:
-    assert any(prefix in text for text in PYTHON)
+    assert any(prefix in text for text in python())
 
 
 def test_the_page_marks_settings_without_effect() -> None:

@@ -13,6 +13,9 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 from support.patience import PATIENCE
 
 Bytes = bytes | str | Mapping[str, object] | None
+# Seconds between two looks at what is awaited: at first and at last, or so many times as long as a look takes.
+FIRST_PAUSE, LAST_PAUSE = 0.02, 0.25
+LOOKS_APART, LONGEST_PAUSE = 4, 1.0
 LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
@@ -100,9 +103,11 @@ class BrokerClient:
 
     def ends(self, topic: str) -> int:
         """The number of records written to the topic so far, over all partitions; 0 if it does not exist yet."""
-        with _reader(self.bootstrap) as reader:
-            partitions = [TopicPartition(topic, n) for n in range(self.topics().get(topic, 0))]
-            return sum(_end(reader, partition) for partition in partitions)
+        return sum(self.high_watermarks(topic))
+
+    def partitions(self, topic: str) -> range:
+        """The numbers of the topic's partitions; none if it does not exist yet."""
+        return range(len(self.admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions))
 
     def consume_all(self, topic: str, n: int, timeout: float = PATIENCE) -> list[TopicRecord]:
         """The first `n` records of a topic; AssertionError when fewer arrive in `timeout` seconds.
@@ -110,8 +115,10 @@ class BrokerClient:
         The order holds within a partition only.
         """
         deadline, records = time.monotonic() + timeout, list[TopicRecord]()
+        partitions = self.partitions(topic)
+        assert partitions, f"there is no topic {topic}"
         with _reader(self.bootstrap) as reader:
-            reader.assign([TopicPartition(topic, p, 0) for p in range(self.topics()[topic])])
+            reader.assign([TopicPartition(topic, p, 0) for p in partitions])
             while len(records) < n and time.monotonic() < deadline:
                 records += [
                     _record(message) for message in reader.consume(n - len(records), 0.2) if not message.error()
@@ -122,14 +129,22 @@ class BrokerClient:
     def high_watermarks(self, topic: str) -> list[int]:
         """The offset behind the last record of each partition, committed or not, markers of transactions counted."""
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        request = {TopicPartition(topic, p): latest for p in range(self.topics()[topic])}
-        return [answer.result().offset for answer in self.admin.list_offsets(request).values()]
+        request = {TopicPartition(topic, p): latest for p in self.partitions(topic)}
+        deadline = time.monotonic() + PATIENCE
+        while request:
+            try:
+                return [answer.result().offset for answer in self.admin.list_offsets(request).values()]
+            except KafkaException as failure:  # a partition that was created a moment ago may have no leader yet
+                if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        return []
 
     def committed(self, topic: str) -> list[TopicRecord]:
         """The records of a topic that a reader of committed records gets now."""
-        records, ended = list[TopicRecord](), set[int | None]()
+        records, ended, partitions = list[TopicRecord](), set[int | None](), self.partitions(topic)
+        assert partitions, f"there is no topic {topic}"
         with _reader(self.bootstrap, **{"enable.partition.eof": True}) as reader:
-            partitions = range(self.topics()[topic])
             reader.assign([TopicPartition(topic, p, 0) for p in partitions])
             while len(ended) < len(partitions):
                 for message in reader.consume(1000, 0.2):
@@ -141,26 +156,19 @@ class BrokerClient:
         return records
 
 
-def _end(reader: Consumer, partition: TopicPartition) -> int:
-    """The end of a partition; one that was created a moment ago may have no leader yet."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return int(reader.get_watermark_offsets(partition, timeout=PATIENCE)[1])
-        except KafkaException as failure:
-            if failure.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-
-
 def wait_for(
     ready: Callable[[], object], what: str, timeout: float = PATIENCE, seen: Callable[[], object] = str
 ) -> None:
     """Return once `ready()` is true; AssertionError naming `what`, and what `seen` gives, after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while not ready():
+    deadline, pause = time.monotonic() + timeout, FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        if ready():
+            return
         assert time.monotonic() < deadline, f"{what} did not happen in {timeout} s {seen()}"
-        time.sleep(0.02)
+        # A look takes a processor from what is awaited, here and in the broker.
+        time.sleep(max(pause, min(LOOKS_APART * (time.monotonic() - began), LONGEST_PAUSE)))
+        pause = min(1.5 * pause, LAST_PAUSE)
 
 
 @contextmanager

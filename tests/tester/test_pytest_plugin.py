@@ -47,6 +47,7 @@ def test_nothing_is_found_unless_it_is_asked_for(folder: Path) -> None:
     assert (done.returncode, "no tests collected" in done.stdout) == (5, True)
 
 
+@pytest.mark.slow
 def test_tests_are_found_and_played_and_a_failure_shows_both_sides(folder: Path) -> None:
     done = run(folder, "--millstream")
     assert done.returncode == 1, done.stderr

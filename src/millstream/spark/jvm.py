@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from py4j.java_gateway import java_import
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
@@ -106,10 +105,23 @@ def kill(session: SparkSession) -> None:
 
 def register(session: SparkSession) -> None:
     """Register the module's ms_ functions for the session's SQL, and its listener for queries."""
-    # pyspark refers to these by their simple names, for which the gateway would search each imported package.
-    for name in ("api.python.PythonUtils", "sql.functions"):
-        java_import(machine(session), f"org.apache.spark.{name}")
+    _remember_classes(machine(session))
     module(session, "SessionSetup").apply(session._jsparkSession)
+
+
+def _remember_classes(java: Any) -> None:
+    """Keep in the gateway's view the classes and methods that pyspark looks up for each expression.
+
+    For each look-up of a simple name the gateway searches the whole class path for a class without a package; for each
+    look-up of a method it asks the JVM.
+    """
+    for short, methods in (("api.python.PythonUtils", ("toSeq",)), ("sql.functions", ("expr", "col"))):
+        name = f"org.apache.spark.{short}"
+        java_class = _java_class(java, name)
+        for method in methods:
+            setattr(java_class, method, getattr(java_class, method))
+        setattr(java, name, java_class)
+        setattr(java, name.rpartition(".")[2], java_class)
 
 
 def call_column(name: str, method: str, column: Column, *rest: object) -> Column:
