@@ -26,3 +26,8 @@ def read(session: SparkSession) -> Figures:
     except Py4JError:
         told = {}
     return Figures(told.get("jvm", {}), told.get("queries", {}))
+
+
+def forget(session: SparkSession, query: str) -> None:
+    """Remove the metrics of a query that has ended."""
+    jvm.module(session, "Counts").forget(query)
