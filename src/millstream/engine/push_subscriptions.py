@@ -4,6 +4,7 @@ docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py wha
 """
 
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
@@ -59,14 +60,16 @@ class PushSubscriptions:
         """The number of topics that are followed, each with one consumer."""
         return len(self._fanouts)
 
-    def subscribe(self, plan: ClientOutput, isolation: str, capacity: int) -> PushSubscription:
+    def subscribe(
+        self, plan: ClientOutput, isolation: str, capacity: int, on_end: Callable[[], object]
+    ) -> PushSubscription:
         """A subscription to the rows of what is written to the plan's topic from now on; `leave` ends it.
 
-        `isolation` is the consumer's isolation level, `capacity` the size of the buffer in rows. The plan's LIMIT is
-        the client's business. Raises CannotRun if Spark cannot evaluate the plan, KafkaException.
+        `isolation` is the consumer's isolation level; `capacity` and `on_end`: see PushSubscription. The plan's LIMIT
+        is not applied here. Raises CannotRun if Spark cannot evaluate the plan, KafkaException.
         """
         topic, plan = leaves(plan)[0].origin.topic, replace(plan, limit=None)
-        subscription = PushSubscription(capacity)
+        subscription = PushSubscription(capacity, on_end)
         with ExitStack() as on_failure:
             on_failure.callback(self.leave, subscription)
             evaluation = self._registered(subscription, plan, (topic, isolation))
@@ -94,6 +97,7 @@ class PushSubscriptions:
         if fanout is not None:
             fanout.loop.stop()
             self._loops.remove(fanout.loop)
+        subscription.on_end()
 
     def _registered(
         self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]

@@ -35,8 +35,8 @@ from millstream.spark.evaluate import EvaluationFailed
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
 BATCH = 1000
-# How often, in seconds, the topic is checked for new partitions.
-PARTITIONS_CHECKED = 5.0
+# How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
+CHECKED_EVERY = 5.0
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
 Positions = Mapping[int, int]
@@ -77,9 +77,12 @@ class EvaluatedBatch:
 class PushSubscription:
     """A client's bounded buffer of rows. It is thread-safe: the fan-out offers rows, the client's thread takes them."""
 
-    def __init__(self, capacity: int) -> None:
-        """`capacity`: a batch of rows that arrives while so many rows are in the buffer ends the subscription."""
-        self._capacity = capacity
+    def __init__(self, capacity: int, on_end: Callable[[], object]) -> None:
+        """`capacity`: a batch of rows that arrives while so many rows are in the buffer ends the subscription.
+
+        `on_end` is called once it gets no more rows, even if its client does not notice, since it reads nothing.
+        """
+        self._capacity, self.on_end = capacity, on_end
         self._changed = threading.Condition()
         self._batches = deque[Sequence[Row]]()
         self._buffered = 0
@@ -245,7 +248,7 @@ class TopicFanout:
         self._topic, self._isolation, self._positions = topic, isolation, dict(positions)
         self._access, self._lock, self._leave = access, lock, leave
         self._identity = ""
-        self._checked_at = 0.0
+        self._checked_at: float | None = None
         self._taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
@@ -257,7 +260,7 @@ class TopicFanout:
     @contextmanager
     def _consumer(self) -> Iterator[Consumer]:
         with self._access.reader(self._isolation) as consumer:
-            self._checked_at = time.monotonic()
+            self._checked_at = None
             places = [TopicPartition(self._topic, p, offset) for p, offset in self._positions.items()]
             consumer.incremental_assign(places)
             yield consumer
@@ -288,8 +291,7 @@ class TopicFanout:
             return list(evaluation.subscriptions)
 
     def _read(self, consumer: Consumer) -> None:
-        if not self._identity:
-            self._check_topic()
+        self._check_partitions(consumer)
         first = consumer.poll(PULSE)
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
         records = [_record(message) for message in messages if message.error() is None]
@@ -299,7 +301,6 @@ class TopicFanout:
         for partition, offset in moved.items():
             self._positions[partition] = offset
             consumer.seek(TopicPartition(self._topic, partition, offset))
-        self._add_partitions(consumer)
 
     def _deliver(self, records: Sequence[Record]) -> None:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
@@ -361,15 +362,19 @@ class TopicFanout:
             raise TopicGone(f"topic {self._topic} was deleted and created again")
         self._identity = identity
 
-    def _add_partitions(self, consumer: Consumer) -> None:
-        """Now and then, start to read partitions that were added to the topic, from their first record on."""
-        if time.monotonic() - self._checked_at < PARTITIONS_CHECKED:
+    def _check_partitions(self, consumer: Consumer) -> None:
+        """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.
+
+        Raises TopicGone, since a consumer is not told of a topic that was deleted.
+        """
+        if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
             return
-        self._checked_at = time.monotonic()
+        self._check_topic()
         added = [p for p in self._access.ends(self._topic) if p not in self._positions]
         self._positions |= dict.fromkeys(added, 0)
         if added:
             consumer.incremental_assign([TopicPartition(self._topic, p, 0) for p in added])
+        self._checked_at = time.monotonic()
 
 
 def _code(message: Message) -> int:

@@ -267,7 +267,7 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         capacity = int(self._context.server[BUFFER])
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
-            subscription = self._context.subscriptions.subscribe(self._plan, self._isolation, capacity)
+            subscription = self._context.subscriptions.subscribe(self._plan, self._isolation, capacity, self._forget)
             on_failure.pop_all()
         with self._closing:
             self._subscription = subscription
@@ -303,9 +303,12 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         with self._closing:
             self._closed = True
             subscription = self._subscription
-        self._context.push.pop(self.query_id, None)
+        self._forget()
         if subscription is not None:
             self._context.subscriptions.leave(subscription)
+
+    def _forget(self) -> None:
+        self._context.push.pop(self.query_id, None)
 
 
 def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:
