@@ -218,7 +218,8 @@ class Fixture:
     def is_free(self) -> bool:
         """Whether nothing is left of any subscription."""
         loops, topic = self.loops.health(), self.topic
-        return not (loops or topic.open or self.subscriptions.consumers) and sorted(topic.released) == sorted(topic.prepared)
+        in_use = loops or topic.open or self.subscriptions.consumers
+        return not in_use and sorted(topic.released) == sorted(topic.prepared)
 
 
 @pytest.fixture
