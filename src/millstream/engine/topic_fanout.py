@@ -24,7 +24,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from millstream.engine.api import RequestFailed
+from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.rows import row_of
 from millstream.plan.nodes import ClientOutput
@@ -216,7 +216,7 @@ class SharedEvaluation:
         records = [*self._pending, *records]
         answers = self._evaluate(records)
         groups = [[row_of(value or b"{}", self._types, gone) for value, gone in answer] for answer in answers]
-        return EvaluatedBatch(records, groups, [row for rows in groups for row in rows], after)
+        return EvaluatedBatch(records, groups, RowBatch(row for rows in groups for row in rows), after)
 
     def hold(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""

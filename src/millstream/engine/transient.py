@@ -279,15 +279,25 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
 
         Raises RequestFailed if a row cannot be computed, or if too many rows wait to be read.
         """
+        for rows in self.batches():
+            if rows is None:
+                yield None
+            else:
+                yield from rows
+
+    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
+        """Yield the same in batches, which are shared with other clients of the same SELECT; see `api.RowBatch`."""
         left = self._plan.limit
         try:
             while self._subscription is not None and not self._closed:
                 rows = self._rows(self._subscription)
                 if not rows:
                     yield None
-                yield from rows[:left]
-                left = None if left is None else left - len(rows)
-                if left is not None and left <= 0:
+                elif left is None or left > len(rows):
+                    yield rows
+                    left = None if left is None else left - len(rows)
+                else:
+                    yield rows[:left]
                     return
         finally:
             self.close()

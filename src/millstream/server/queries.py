@@ -6,19 +6,22 @@ from dataclasses import dataclass
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from millstream.engine.api import Request, RequestFailed, Rows
+from millstream.engine.api import BatchedRows, Request, RequestFailed, Rows
 from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
 from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
-from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
+from millstream.server.framing import ArrayFraming, BatchFraming, Framing, LineFraming, ObjectFraming, PrintFraming
 from millstream.server.media import DELIMITED, JSON, KSQL, accepted
 from millstream.server.streamed_response import StreamedResponse
 
 Frame = Callable[[Rows], Framing]
 QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
 QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
+
+# The most batches that wait for a client beside those in its query's own buffer.
+BATCHES_AHEAD = 4
 
 
 async def query(request: HttpRequest) -> Response:
@@ -54,8 +57,12 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
         return StreamedResponse(
             work.feeds.open(started.lines, started.close), PrintFraming(), "text/plain; charset=utf-8", work
         )
-    feed = work.feeds.open(started, started.close, started.query_id, principal_of(request).name)
-    return StreamedResponse(feed, frame(started), media, work)
+    owner, framing = principal_of(request).name, frame(started)
+    if isinstance(started, BatchedRows):
+        batches = work.feeds.open(started.batches(), started.close, started.query_id, owner, BATCHES_AHEAD)
+        return StreamedResponse(batches, BatchFraming(framing), media, work)
+    feed = work.feeds.open(started, started.close, started.query_id, owner)
+    return StreamedResponse(feed, framing, media, work)
 
 
 @dataclass(frozen=True, slots=True)
