@@ -35,8 +35,7 @@ STATEMENTS = (
     "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', format='JSON', partitions=2);",
     "CREATE FUNCTION doubled (x INT) RETURNS INT LANGUAGE PYTHON AS $$return 2 * x$$;",
 )
-FAILING = b"not computable"
-NOBODY = "nobody"
+FAILING = b"-1"
 
 
 def catalog() -> Catalog:
@@ -95,6 +94,7 @@ class MemoryTopic:
         self.firsts = [0] * partitions
         self.id, self.open, self.opened = "first", 0, 0
         self.failures: list[Exception] = []
+        self.cause: Exception = EvaluationFailed("it cannot be computed")
         self.prepared: list[str] = []
         self.released: list[str] = []
         self.evaluated: list[int] = []
@@ -148,7 +148,7 @@ class MemoryTopic:
         def evaluate(records: Sequence[Record]) -> Sequence[Sequence[AnswerRow]]:
             self.evaluated.append(len(records))
             if prepared == V and any(record.value == FAILING for record in records):
-                raise EvaluationFailed("it cannot be computed")
+                raise self.cause
             return [[(json.dumps({"C0": int(record.value or 0)}).encode(), False)] for record in records]
 
         return evaluate
@@ -298,7 +298,11 @@ def test_the_consumer_waits_for_the_fastest_client(pushed: Fixture) -> None:
     pushed.leave(alone)
 
 
-def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture) -> None:
+@pytest.mark.parametrize(
+    "cause", [EvaluationFailed("it cannot be computed"), ZeroDivisionError("it cannot be computed")]
+)
+def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture, cause: Exception) -> None:
+    pushed.topic.cause = cause
     failing, other = pushed.subscribe(V), pushed.subscribe(plan("SELECT id FROM s WHERE v = 0"))
     pushed.topic.write(1)
     assert (rows(failing, 1), rows(other, 1)) == ([1], [1])
@@ -307,9 +311,10 @@ def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture) -> None:
     topic.write(FAILING)
     with pytest.raises(RequestFailed, match="the query failed: it cannot be computed"):
         failing.take(PATIENCE)
-    wait_for(lambda: topic.released == failures, "the release of its plan")
-    assert pushed.ended == [failing]
-    topic.records[0].pop()
+    wait_for(lambda: pushed.ended == [failing], "the release of its plan")
+    assert topic.released == failures
+    topic.write(2)
+    assert rows(other, 2) == [-1, 2]
     pushed.leave(other)
 
 

@@ -28,7 +28,7 @@ from millstream.engine.api import RequestFailed, RowBatch
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.rows import row_of
 from millstream.plan.nodes import ClientOutput
-from millstream.services.loop import Loop
+from millstream.services.loop import Loop, attempt
 from millstream.spark.bounded import AnswerRow, Record
 from millstream.spark.evaluate import EvaluationFailed
 
@@ -319,11 +319,12 @@ class TopicFanout:
     def _evaluated(
         self, evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
     ) -> EvaluatedBatch | None:
-        try:
-            return evaluation.evaluated(records, after)
-        except EvaluationFailed as failure:
-            self._end(evaluation, f"the query failed: {failure}")
+        """The plan's rows of the records; if it fails, in whatever way, its subscriptions end, and no others."""
+        batch = attempt(f"push query {evaluation.id}", lambda: _answer(evaluation, records, after), evaluation.id)
+        if isinstance(batch, Exception):
+            self._end(evaluation, f"the query failed: {batch}")
             return EvaluatedBatch((), (), (), after)
+        return batch
 
     def _end(self, evaluation: SharedEvaluation, error: str) -> None:
         for subscription in self._subscriptions(evaluation):
@@ -375,6 +376,16 @@ class TopicFanout:
         if added:
             consumer.incremental_assign([TopicPartition(self._topic, p, 0) for p in added])
         self._checked_at = time.monotonic()
+
+
+def _answer(
+    evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
+) -> EvaluatedBatch | EvaluationFailed | None:
+    """What `evaluated` returns or raises: a record that ends a query is not an error of the server, which is logged."""
+    try:
+        return evaluation.evaluated(records, after)
+    except EvaluationFailed as failure:
+        return failure
 
 
 def _code(message: Message) -> int:
