@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,14 +15,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
-from millstream.engine.api import RequestFailed
+from millstream.engine.api import BatchedRows, RequestFailed
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.push_subscriptions import PushSubscriptions, can_share
 from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription
+from millstream.engine.transient import SharedPushQuery
 from millstream.model.settings import effective
 from millstream.plan.nodes import ClientOutput
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
+from millstream.plan.steps import TransientQuery
 from millstream.services.loop import Loops
 from millstream.spark.bounded import AnswerRow, Record
 from millstream.spark.evaluate import EvaluationFailed
@@ -422,3 +426,28 @@ def test_plans_without_state_share(select: str) -> None:
 )
 def test_other_plans_do_not(select: str) -> None:
     assert not CAN_SHARE(select)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(None, 6), (0, 0), (2, 2), (3, 3), (4, 4)])
+def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limit: int | None, count: int) -> None:
+    engine: Any = SimpleNamespace(
+        subscriptions=pushed.subscriptions,
+        push={},
+        server={"millstream.push.buffer.rows": "9"},
+        state=SimpleNamespace(catalog=CATALOG),
+    )
+    context: Any = SimpleNamespace(text="SELECT v FROM s EMIT CHANGES;", settings=SETTINGS)
+    read = TransientQuery(replace(V, limit=limit), True, (CATALOG.sources["S"],))
+    one, batched = SharedPushQuery(read, context, engine), SharedPushQuery(read, context, engine)
+    for query in (one, batched):
+        engine.push[query.query_id] = query
+        query.start()
+    pushed.topic.write(1, 2, 3)
+    pushed.topic.write(4, 5, 6, partition=1)
+    assert len(list(islice((row for row in one if row is not None), count))) == count
+    assert isinstance(batched, BatchedRows)
+    rows_of_batches = (row for rows in batched.batches() for row in rows or ())
+    assert len(list(islice(rows_of_batches, count))) == count
+    for query in (one, batched):
+        query.close()
+    assert engine.push == {}
