@@ -55,6 +55,7 @@ def engine() -> Any:
         log_topic="default_ksql_processing_log",
         lease=SimpleNamespace(held=True),
         push={},
+        subscriptions=SimpleNamespace(consumers=0),
         loops=SimpleNamespace(health=dict),
         supervisor=SimpleNamespace(health=HEALTH.get),
         kafka=FakeKafka(),

@@ -74,6 +74,7 @@ def test_the_server_and_its_jvm(scraped: dict[tuple[str, Labels], float]) -> Non
     assert scraped["millstream_lease_held", labels()] == 1
     assert scraped["millstream_command_log_position", labels()] == 3
     assert scraped["millstream_push_queries", labels()] == 2
+    assert scraped["millstream_push_consumers", labels()] == 1
     assert scraped["millstream_jvm_heap_bytes", labels(kind="used")] == 100
     assert scraped["millstream_jvm_gc_seconds_total", labels(collector="G1 Young Generation")] == 0.25
     assert scraped["millstream_loop_working", labels(loop="tables")] == 0

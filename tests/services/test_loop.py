@@ -8,6 +8,7 @@ import pytest
 
 from millstream.services.loop import Loop, Loops, attempt, no_resource
 from support.kafka import wait_for
+from support.patience import PATIENCE
 
 
 class Away(Exception):
@@ -112,3 +113,23 @@ def test_an_attempt_gives_the_result_or_what_was_raised() -> None:
 
     assert attempt("test", lambda: 7) == 7
     assert isinstance(attempt("test", fail), Away)
+
+
+def test_a_step_may_stop_its_own_loop() -> None:
+    stopped = threading.Event()
+    loops = Loops()
+
+    @contextmanager
+    def resource() -> Iterator[None]:
+        yield
+        stopped.set()
+
+    def step(_: None) -> None:
+        loop.stop()
+        loops.remove(loop)
+
+    loop = Loop("test", step, resource)
+    loops.add(loop)
+    loop.start()
+    assert stopped.wait(PATIENCE)
+    assert loops.health() == {}

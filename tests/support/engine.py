@@ -26,6 +26,7 @@ OBSERVED: Entity = {
         "leads": True,
         "position": 3,
         "pushQueries": 2,
+        "pushConsumers": 1,
         "slots": 512,
         "slotsTaken": 3,
         "processingLog": "default_ksql_processing_log",

@@ -3,9 +3,9 @@
 Entities are JSON objects of the REST API (docs/reference/rest.md), each with "@type", "statementText" and "warnings".
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from millstream.catalog.catalog import Catalog
 from millstream.model.secrets import masked
@@ -48,6 +48,14 @@ class Tombstone(list[Any]):
     """A row of a table's changelog that deletes a key: the key's columns have values, the others are None."""
 
 
+class RowBatch(list[list[Any]]):
+    """Rows that several clients get. `texts` has their text in each form that was needed, so that it is made once."""
+
+    def __init__(self, rows: Iterable[list[Any]]) -> None:
+        super().__init__(rows)
+        self.texts: dict[object, str] = {}
+
+
 class Rows(Protocol):
     """The answer of a query: its columns, and its rows one by one as they arrive."""
 
@@ -65,6 +73,15 @@ class Rows(Protocol):
 
     def close(self) -> None:
         """End the query and free its resources; may be called from another thread, and more than once."""
+        ...
+
+
+@runtime_checkable
+class BatchedRows(Rows, Protocol):
+    """Rows that come in batches."""
+
+    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
+        """The rows of the iteration in batches, of which a RowBatch is shared; at times None while no row arrives."""
         ...
 
 

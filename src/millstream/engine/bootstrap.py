@@ -19,10 +19,12 @@ from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, misconfigured, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
+from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
 from millstream.engine.supervisor import Supervisor
+from millstream.engine.topic_fanout import PushAccess
 from millstream.engine.transient import remove_leftovers
 from millstream.engine.trimming import Trimmer
 from millstream.model.settings import SettingRefused, checked, effective, is_on
@@ -38,6 +40,8 @@ PROCESSING_LOG = "ksql.logging.processing."
 PYTHON = "millstream.python.functions.enabled"
 # Seconds for which pull queries do not ask again which partitions a topic has.
 PARTITIONS_KNOWN = 1.0
+# The most that a push queries' consumer holds in memory of what its clients have no room for.
+READ_AHEAD_KB = 16 * 1024
 log = logging.getLogger(__name__)
 
 
@@ -90,6 +94,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             tables=tables,
             images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
             loops=loops,
+            subscriptions=PushSubscriptions(_push_access(kafka, backends.spark), loops),
             close=started.pop_all().close,
         )
 
@@ -172,6 +177,19 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
     ends = SharedCalls(ends_now, KafkaException)
     return TopicReader(lambda: kafka.reader(enable_partition_eof=True), ends, kafka.identity)
+
+
+def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
+    return PushAccess(
+        reader=lambda isolation: kafka.reader(
+            isolation_level=isolation, auto_offset_reset="error", queued_max_messages_kbytes=READ_AHEAD_KB
+        ),
+        ends=SharedCalls(kafka.ends_now, KafkaException),
+        bounds=kafka.bounds,
+        identity=kafka.identity,
+        prepare=spark.prepare_push,
+        release=spark.release_push,
+    )
 
 
 def _server(properties: Mapping[str, str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from millstream.engine.follower import Follower
 from millstream.engine.kafka import KafkaClient
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
+from millstream.engine.push_subscriptions import PushSubscriptions
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.session import RequestSession
 from millstream.engine.spark_runtime import SparkRuntime
@@ -56,6 +57,7 @@ class EngineContext:
     tables: Materializer
     images: TableImages
     loops: Loops
+    subscriptions: PushSubscriptions
     close: Callable[[], None]
     push: dict[str, "ClosableQuery"] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)

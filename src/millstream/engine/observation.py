@@ -101,6 +101,7 @@ class Observer:
             "leads": engine.lease.held,
             "position": state.position,
             "pushQueries": len(engine.push),
+            "pushConsumers": engine.subscriptions.consumers,
             "slots": int(engine.server[SLOTS]),
             "slotsTaken": state.slots + sum(push.slots for push in list(engine.push.values())),
             "processingLog": engine.log_topic,

@@ -15,10 +15,12 @@ from millstream.engine.api import RequestFailed
 from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
+from millstream.engine.push_subscriptions import can_share
 from millstream.engine.rows import row_of, shown_row
 from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
+from millstream.engine.topic_fanout import BUFFER, PushSubscription
 from millstream.model.names import quoted
 from millstream.model.settings import is_on
 from millstream.model.types import SqlType
@@ -44,9 +46,12 @@ LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_V2 = "ksql.query.push.v2.enabled"
 PUSH_LIMIT = "ksql.max.push.queries"
+PUSH_SHARED = "millstream.push.shared"
+# A subscription wakes its reader when rows arrive and when it is closed.
+SHARED_PULSE = 2.0
 
 
-def start(context: StatementContext, engine: EngineContext) -> "PushQuery | PullQuery":
+def start(context: StatementContext, engine: EngineContext) -> "PushQuery | SharedPushQuery | PullQuery":
     """Start a SELECT; iterating the result yields its rows.
 
     Raises StatementError if the query is not valid, RequestFailed if it is refused or a table is not ready,
@@ -149,11 +154,8 @@ def _id(source: Source, shared: bool = False) -> str:
     return f"{'SCALABLE_PUSH_QUERY' if shared else 'transient'}_{source.name}_{secrets.randbits(62)}"
 
 
-def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
-    """True if ksqlDB would answer a push query from the persistent query that writes its source (push v2).
-
-    Here each push query runs by itself; only its name differs.
-    """
+def _named_shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
+    """True if ksqlDB would answer a push query from the persistent query that writes its source (push v2)."""
     plain = not any(isinstance(n, Aggregate | Join | Rekey) for n in query.plan.walk())
     derived = bool(catalog.writers(query.sources[0].name))
     return is_on(context.settings, PUSH_V2) and context.settings["auto.offset.reset"] == "latest" and plain and derived
@@ -162,7 +164,12 @@ def _shared(query: TransientQuery, context: StatementContext, catalog: Catalog) 
 # ---------------------------------------------------------------- push
 
 
-def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery":
+def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery | SharedPushQuery":
+    if _is_shared(query, context, engine.state.catalog):
+        shared = SharedPushQuery(query, context, engine)
+        admit(shared, context, engine)
+        shared.start()
+        return shared
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     push = PushQuery(query, context, engine, slots(query.plan, facts.topics))
     admit(push, context, engine)
@@ -170,7 +177,19 @@ def _push(query: TransientQuery, context: StatementContext, engine: EngineContex
     return push
 
 
-def admit(push: "PushQuery", context: StatementContext, engine: EngineContext) -> None:
+def _is_shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
+    """True if a push query follows its topic together with others; it gives the rows that Spark would.
+
+    Of a table only if ksqlDB would share it: it then begins with the next change, else with the table's rows.
+    """
+    if not is_on(context.settings, PUSH_SHARED) or not can_share(query.plan):
+        return False
+    if query.sources[0].kind is RelationKind.TABLE:
+        return _named_shared(query, context, catalog)
+    return context.settings["auto.offset.reset"] == "latest"
+
+
+def admit(push: "PushQuery | SharedPushQuery", context: StatementContext, engine: EngineContext) -> None:
     """Register a push query as running, under the lock that checks how many there may be.
 
     Raises RequestFailed 40003, or what check_slots raises.
@@ -189,7 +208,8 @@ class PushQuery(ClientQuery, ClosableQuery):
     push = True
 
     def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext, slots: int) -> None:
-        super().__init__(answer_columns(query), _id(query.sources[0], _shared(query, context, engine.state.catalog)))
+        named_shared = _named_shared(query, context, engine.state.catalog)
+        super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
         self.statement, self.slots, self.ending = context.text, slots, LIMIT_REACHED
         self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
@@ -254,6 +274,81 @@ class PushQuery(ClientQuery, ClosableQuery):
             if self._limit != 0:
                 self._context.spark.forget_push(self.query_id)
                 self._context.kafka.delete(self._topic)
+
+
+class SharedPushQuery(ClientQuery, ClosableQuery):
+    """A push query whose rows come from a fan-out of its topic (engine/topic_fanout.py)."""
+
+    push = True
+
+    def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext) -> None:
+        named_shared = _named_shared(query, context, engine.state.catalog)
+        super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
+        self.statement, self.slots, self.ending = context.text, 0, LIMIT_REACHED
+        self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
+        self._subscription: PushSubscription | None = None
+        self._closing = threading.Lock()
+        self._closed = False
+
+    def start(self) -> None:
+        """Subscribe: rows that are written after this belong to the answer. Raises CannotRun, KafkaException."""
+        if self._plan.limit == 0:
+            return
+        capacity = int(self._context.server[BUFFER])
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
+            subscription = self._context.subscriptions.subscribe(self._plan, self._isolation, capacity, self._forget)
+            on_failure.pop_all()
+        with self._closing:
+            self._subscription = subscription
+        if self._closed:
+            self._context.subscriptions.leave(subscription)
+
+    def __iter__(self) -> Iterator[list[Any] | None]:
+        """Yield the rows as JSON values, at times None while none arrives, until LIMIT or `close`.
+
+        Raises RequestFailed if a row cannot be computed, or if too many rows wait to be read.
+        """
+        for rows in self.batches():
+            if rows is None:
+                yield None
+            else:
+                yield from rows
+
+    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
+        """Yield the same in batches, which are shared with other clients of the same SELECT; see `api.RowBatch`."""
+        left = self._plan.limit
+        try:
+            while self._subscription is not None and not self._closed:
+                rows = self._rows(self._subscription)
+                if not rows:
+                    yield None
+                elif left is None or left > len(rows):
+                    yield rows
+                    left = None if left is None else left - len(rows)
+                else:
+                    yield rows[:left]
+                    return
+        finally:
+            self.close()
+
+    def _rows(self, subscription: PushSubscription) -> Sequence[list[Any]]:
+        try:
+            return subscription.take(SHARED_PULSE)
+        except RequestFailed as failure:
+            raise RequestFailed(failure.code, failure.message, self.statement) from failure
+
+    def close(self) -> None:
+        """End the query; may be called by any thread, and more than once."""
+        with self._closing:
+            self._closed = True
+            subscription = self._subscription
+        self._forget()
+        if subscription is not None:
+            self._context.subscriptions.leave(subscription)
+
+    def _forget(self) -> None:
+        self._context.push.pop(self.query_id, None)
 
 
 def remove_leftovers(kafka: KafkaClient, service: str, server: str) -> None:

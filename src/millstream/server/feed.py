@@ -93,10 +93,15 @@ class Feeds:
         self._owners: dict[Feed[Any], tuple[str, str]] = {}
 
     def open(
-        self, source: Iterable[T | None], close: Callable[[], None], query_id: str = "", owner: str = ""
+        self,
+        source: Iterable[T | None],
+        close: Callable[[], None],
+        query_id: str = "",
+        owner: str = "",
+        ahead: int = AHEAD,
     ) -> Feed[T]:
         """Start a feed; the consumer calls `finish` at the end. `owner` is the user whose query it is."""
-        feed = Feed(source, close)
+        feed = Feed(source, close, ahead)
         self._owners[feed] = query_id, owner
         self._running.add(feed)
         return feed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from millstream.engine.api import RequestFailed, Rows, Tombstone
+from millstream.engine.api import RequestFailed, RowBatch, Rows, Tombstone
 from millstream.server.errors import body
 from millstream.server.text import dumps
 
@@ -120,6 +120,38 @@ class PrintFraming:
     def error(self, error: RequestFailed) -> str:
         """The error as the last line."""
         return dumps(body(error)) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFraming:
+    """The form of an answer whose items are batches of rows: the text of a batch that others get too is made once."""
+
+    framing: Framing
+
+    def start(self) -> str:
+        """The text before the first batch."""
+        return self.framing.start()
+
+    def items(self, batch: Sequence[Sequence[Row]]) -> str:
+        """The text of consecutive batches."""
+        return "".join(map(self._text, batch))
+
+    def end(self) -> str:
+        """The text after the last batch."""
+        return self.framing.end()
+
+    def error(self, error: RequestFailed) -> str:
+        """The text that ends the answer with an error."""
+        return self.framing.error(error)
+
+    def _text(self, rows: Sequence[Row]) -> str:
+        """The text of rows, which is the same for all answers of one form: it does not depend on the header."""
+        if not isinstance(rows, RowBatch):
+            return self.framing.items(rows)
+        form = type(self.framing)
+        if form not in rows.texts:
+            rows.texts[form] = self.framing.items(rows)
+        return rows.texts[form]
 
 
 def header(rows: Rows) -> dict[str, Any]:

@@ -135,6 +135,7 @@ class _Observed(Collector):
         yield _gauge("millstream_lease_held", "1 where this server runs the queries.", server["leads"])
         yield _gauge("millstream_command_log_position", "The command that is applied next.", server["position"])
         yield _gauge("millstream_push_queries", "Push queries that clients have open.", server["pushQueries"])
+        yield _gauge("millstream_push_consumers", "Consumers that push queries share.", server["pushConsumers"])
         yield _gauge("millstream_slots", "Task slots.", server["slots"])
         yield _gauge("millstream_slots_taken", "Task slots that queries hold.", server["slotsTaken"])
         yield _gauge("millstream_threads", "Threads of the server's Python process.", threading.active_count())

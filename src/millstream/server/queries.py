@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from millstream.engine.api import Request, RequestFailed, Rows
+from millstream.engine.api import BatchedRows, Request, RequestFailed, Rows
 from millstream.security.rights import Right
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of, require
@@ -16,7 +16,7 @@ from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
-from millstream.server.framing import ArrayFraming, Framing, LineFraming, ObjectFraming, PrintFraming
+from millstream.server.framing import ArrayFraming, BatchFraming, Framing, LineFraming, ObjectFraming, PrintFraming
 from millstream.server.media import DELIMITED, JSON, KSQL, accepted
 from millstream.server.streamed_response import HEADERS, StreamedResponse
 
@@ -25,6 +25,9 @@ SHORT = 1000
 Frame = Callable[[Rows], Framing]
 QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
 QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
+
+# The most batches that wait for a client beside those in its query's own buffer.
+BATCHES_AHEAD = 4
 
 
 async def query(request: HttpRequest) -> Response:
@@ -61,8 +64,12 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
         case Printing():
             feed = work.feeds.open(started.lines, started.close)
             return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
-    feed = work.feeds.open(started.items, started.rows.close, started.rows.query_id, principal_of(request).name)
-    return StreamedResponse(feed, frame(started.rows), media, work)
+    rows, owner, framing = started.rows, principal_of(request).name, frame(started.rows)
+    if isinstance(rows, BatchedRows):
+        batches = work.feeds.open(rows.batches(), rows.close, rows.query_id, owner, BATCHES_AHEAD)
+        return StreamedResponse(batches, BatchFraming(framing), media, work)
+    feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)
+    return StreamedResponse(feed, framing, media, work)
 
 
 @dataclass(frozen=True, slots=True)

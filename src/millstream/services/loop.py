@@ -71,9 +71,9 @@ class Loop(Generic[R]):
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the current step return, and end the thread; waits for it."""
+        """Let the current step return, and end the thread; waits for it, unless the step itself calls this."""
         self._closing.set()
-        if self._thread.is_alive():
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
     @property
@@ -122,7 +122,7 @@ class Loop(Generic[R]):
 
 
 class Loops:
-    """The loops of one server, by name."""
+    """The loops of one server, by name. Thread-safe."""
 
     def __init__(self) -> None:
         self._loops: dict[str, Loop[Any]] = {}
@@ -131,9 +131,13 @@ class Loops:
         """Watch these loops too."""
         self._loops.update({loop.name: loop for loop in loops})
 
+    def remove(self, loop: Loop[Any]) -> None:
+        """Do not watch this loop any more."""
+        self._loops.pop(loop.name, None)
+
     def health(self) -> dict[str, LoopHealth]:
         """Each loop's health by its name."""
-        return {name: loop.health() for name, loop in self._loops.items()}
+        return {name: loop.health() for name, loop in self._loops.copy().items()}
 
     def fatal(self) -> str:
         """Which loop needs a new process to recover, and why; "" if there is none."""

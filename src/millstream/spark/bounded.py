@@ -17,7 +17,7 @@ from millstream.plan.nodes import ClientOutput
 from millstream.plan.steps import InsertRow, StartQuery
 from millstream.spark import pipeline
 from millstream.spark.codec import one_record
-from millstream.spark.evaluate import Evaluator, evaluate, leaf
+from millstream.spark.evaluate import Evaluator, evaluate, failures, leaf
 from millstream.spark.lower import to_sql
 
 # The name of a pull query on a table in the processing log, and how many prepared plans are cached.
@@ -25,6 +25,8 @@ PULL = "PULL"
 PREPARED = 200
 _TYPES: tuple[SqlType, ...] = (BYTES, BYTES, BIGINT, HEADERS_TYPE, INTEGER, BIGINT)
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, INTEGER: int, BIGINT: int, STRING: str}
+# A row of an answer as pipeline.as_records writes it, and whether it is a tombstone.
+AnswerRow = tuple[bytes | None, bool]
 # A side of a record by its columns; None for null.
 Row = dict[str, Any] | None
 _NAMED_HEADERS = "transform(headers, h -> named_struct('key', h.F0, 'value', h.F1)) as headers"
@@ -101,6 +103,20 @@ class Bounded:
                 del self._answering[next(iter(self._answering))]
             self._answering[plan] = prepared
         return prepared
+
+    def changes(self, plan: ClientOutput, query: str) -> Callable[[Sequence[Record]], list[list[AnswerRow]]]:
+        """A function from records to the rows of each, of a push query whose plan has no state; thread-safe.
+
+        Its processing log is that of `query`. Expressions are interpreted: compiling them would delay the first row.
+        Both raise EvaluationFailed.
+        """
+        with failures():
+            answered = pipeline.answered(plan, lambda read: record_frame(self._session), query)
+            frame = pipeline.as_records(answered, plan).select("key", "value")
+        evaluator = Evaluator(frame, _TYPES, (BYTES, BYTES), compiled=False)
+        return lambda records: [
+            [(value, key is not None) for key, value in rows] for rows in evaluator([_wire(r) for r in records])
+        ]
 
     def values(self, meanings: Sequence[TypedExpression]) -> tuple[Any, ...]:
         """The values of expressions without columns. Raises EvaluationFailed."""

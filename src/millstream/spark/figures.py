@@ -26,3 +26,8 @@ def read(session: SparkSession) -> Figures:
     except Py4JError:
         document = {}
     return Figures(document.get("jvm", {}), document.get("queries", {}))
+
+
+def forget(session: SparkSession, query: str) -> None:
+    """Remove the metrics of a query that has ended."""
+    jvm.module(session, "Counts").forget(query)

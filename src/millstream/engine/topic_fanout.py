@@ -1,0 +1,404 @@
+"""Fan-out of a topic: one consumer reads it for all push queries that follow it from its end.
+
+    SELECT id, v * 2 AS w FROM s WHERE v > 5 EMIT CHANGES;    40 clients
+    SELECT * FROM s EMIT CHANGES;                             10 clients
+
+    TopicFanout                one consumer and one thread read the topic of s in batches
+      SharedEvaluation         … v * 2 … WHERE v > 5: a batch is computed once, in the driver's JVM
+        PushSubscription       40 bounded buffers, one for each client
+      SharedEvaluation         SELECT *
+        PushSubscription       10
+
+The consumer keeps pace with the fastest client: while no buffer is less than half full, records wait in Kafka. So a
+client that is ended because its buffer is full is at least half a buffer behind another one.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from millstream.engine.api import RequestFailed, RowBatch
+from millstream.engine.kafka import ERROR_UNKNOWN
+from millstream.engine.rows import row_of
+from millstream.plan.nodes import ClientOutput
+from millstream.services.loop import Loop, attempt
+from millstream.spark.bounded import AnswerRow, Record
+from millstream.spark.evaluate import EvaluationFailed
+
+LOG = logging.getLogger(__name__)
+PULSE = 0.1
+BATCH = 1000
+# How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
+CHECKED_EVERY = 5.0
+BUFFER = "millstream.push.buffer.rows"
+Row = list[Any]
+Positions = Mapping[int, int]
+# Returns the rows of each record. Raises EvaluationFailed.
+Evaluate = Callable[[Sequence[Record]], Sequence[Sequence[AnswerRow]]]
+
+
+class TopicGone(Exception):
+    """A topic that was deleted, or deleted and created again; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushAccess:
+    """The access of push subscriptions to Kafka and Spark.
+
+    `reader` opens a consumer of an isolation level; `ends`, `bounds` and `identity` are those of engine.kafka.
+    `prepare` compiles the plan of an evaluation by its id, and raises CannotRun; `release` frees what that id has.
+    """
+
+    reader: Callable[[str], AbstractContextManager[Consumer]]
+    ends: Callable[[str], Positions]
+    bounds: Callable[[str], Mapping[int, tuple[int, int]]]
+    identity: Callable[[str], str]
+    prepare: Callable[[ClientOutput, str], Evaluate]
+    release: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedBatch:
+    """Records and the rows of each; `after` is the next offset of each partition behind them."""
+
+    records: Sequence[Record]
+    groups: Sequence[Sequence[Row]]
+    rows: Sequence[Row]
+    after: Positions
+
+
+class PushSubscription:
+    """A client's bounded buffer of rows. It is thread-safe: the fan-out offers rows, the client's thread takes them."""
+
+    def __init__(self, capacity: int, on_end: Callable[[], object]) -> None:
+        """`capacity`: a batch of rows that arrives while so many rows are in the buffer ends the subscription.
+
+        `on_end` is called once it gets no more rows, even if its client does not notice, since it reads nothing.
+        """
+        self._capacity, self.on_end = capacity, on_end
+        self._changed = threading.Condition()
+        self._batches = deque[Sequence[Row]]()
+        self._buffered = 0
+        # The offsets from which on records belong to the answer, of partitions that are not read so far yet.
+        self._starts: Positions | None = None
+        self._early: list[EvaluatedBatch] = []
+        self._error = ""
+        self._closed = False
+        # Called after rows were taken.
+        self.on_take: Callable[[], object] = lambda: None
+
+    @property
+    def is_hungry(self) -> bool:
+        """True if less than half of the buffer is used."""
+        return self._buffered * 2 < self._capacity
+
+    def begin(self, starts: Positions) -> None:
+        """Set the offsets from which on records belong to the answer; what was offered before is kept until then."""
+        with self._changed:
+            self._starts = dict(starts)
+            early, self._early = self._early, []
+            for batch in early:
+                self._append(self._since_start(batch))
+
+    def offer(self, batch: EvaluatedBatch) -> bool:
+        """Add a batch to the buffer; False if the buffer is full: then the subscription has ended with an error."""
+        with self._changed:
+            if self._closed or self._error:
+                return True
+            if self._starts is None:
+                self._early.append(batch)
+                return True
+            rows = self._since_start(batch)
+            if rows and self._buffered >= self._capacity:
+                self._end(_too_slow(self._capacity))
+                return False
+            self._append(rows)
+            return True
+
+    def take(self, seconds: float) -> Sequence[Row]:
+        """The next rows, or none if none arrive in so many seconds or it is closed. Raises RequestFailed if it was
+        ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._batches or self._error or self._closed, seconds)
+            if self._error:
+                raise RequestFailed(50000, self._error)
+            if not self._batches:
+                return ()
+            rows = self._batches.popleft()
+            self._buffered -= len(rows)
+        self.on_take()
+        return rows
+
+    def end(self, error: str) -> None:
+        """End it with an error, which the client gets instead of the rows in the buffer."""
+        with self._changed:
+            self._end(error)
+
+    def close(self) -> None:
+        """End it without an error."""
+        with self._changed:
+            self._closed = True
+            self._clear()
+
+    def _end(self, error: str) -> None:
+        self._error = error
+        self._clear()
+
+    def _clear(self) -> None:
+        self._batches.clear()
+        self._early.clear()
+        self._buffered = 0
+        self._changed.notify_all()
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        if rows and not self._closed:
+            self._batches.append(rows)
+            self._buffered += len(rows)
+            self._changed.notify_all()
+
+    def _since_start(self, batch: EvaluatedBatch) -> Sequence[Row]:
+        """The rows of the records from the start on: the batch's own list, which all clients share, if they all are."""
+        starts = self._starts
+        if not starts:
+            return batch.rows
+        self._starts = {p: start for p, start in starts.items() if batch.after.get(p, 0) < start}
+        places = zip(batch.records, batch.groups, strict=True)
+        return [row for record, rows in places if record.offset >= starts.get(record.partition, 0) for row in rows]
+
+
+def _too_slow(capacity: int) -> str:
+    return (
+        f"the push query was ended: {capacity} rows wait for its client, the most that {BUFFER} allows, "
+        "and other clients have read on\n  hint: read faster, or select fewer rows"
+    )
+
+
+class SharedEvaluation:
+    """A plan that is evaluated for all subscriptions to it. Its fan-out's thread evaluates; `prepare` is thread-safe.
+
+    `subscriptions` is guarded by the lock of PushSubscriptions.
+    """
+
+    def __init__(self, plan: ClientOutput, id: str, access: PushAccess) -> None:
+        self.plan, self.id, self._access = plan, id, access
+        self.subscriptions: set[PushSubscription] = set()
+        self._types = [column.type for column in plan.schema]
+        self._preparing = threading.Lock()
+        self._evaluate: Evaluate | None = None
+        # Records that were read before the plan was prepared.
+        self._pending: list[Record] = []
+
+    def prepare(self) -> None:
+        """Compile the plan, unless that is done. Raises CannotRun."""
+        with self._preparing:
+            if self._evaluate is None:
+                self._evaluate = self._access.prepare(self.plan, self.id)
+
+    @property
+    def has_pending(self) -> bool:
+        """True if records wait that can be evaluated now."""
+        return bool(self._pending) and self._evaluate is not None
+
+    def evaluated(self, records: Sequence[Record], after: Positions) -> EvaluatedBatch | None:
+        """The rows of the records, and of those that were held before; None until the plan is prepared.
+
+        Raises EvaluationFailed.
+        """
+        if self._evaluate is None:
+            return None
+        records = [*self._pending, *records]
+        answers = self._evaluate(records)
+        groups = [[row_of(value or b"{}", self._types, gone) for value, gone in answer] for answer in answers]
+        return EvaluatedBatch(records, groups, RowBatch(row for rows in groups for row in rows), after)
+
+    def hold(self, records: Sequence[Record]) -> None:
+        """Keep records until the plan is prepared."""
+        self._pending += records
+
+    def evaluated_all(self) -> None:
+        """The records that were held have been evaluated."""
+        self._pending = []
+
+
+class TopicFanout:
+    """Reads a topic with one consumer, and offers the rows of each evaluation to its subscriptions.
+
+    `positions` are the offsets to begin at. `evaluations` is guarded by `lock`. `leave` is called without the lock for
+    each subscription that has ended with an error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        topic: str,
+        isolation: str,
+        positions: Positions,
+        access: PushAccess,
+        lock: threading.Lock,
+        leave: Callable[[PushSubscription], None],
+    ) -> None:
+        self.evaluations: dict[ClientOutput, SharedEvaluation] = {}
+        self._topic, self._isolation, self._positions = topic, isolation, dict(positions)
+        self._access, self._lock, self._leave = access, lock, leave
+        self._identity = ""
+        self._checked_at: float | None = None
+        self._taken = threading.Event()
+        self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
+
+    def subscribe(self, evaluation: SharedEvaluation, subscription: PushSubscription) -> None:
+        """Add a subscription; the caller holds the lock."""
+        subscription.on_take = self._taken.set
+        evaluation.subscriptions.add(subscription)
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        with self._access.reader(self._isolation) as consumer:
+            self._checked_at = None
+            places = [TopicPartition(self._topic, p, offset) for p, offset in self._positions.items()]
+            consumer.incremental_assign(places)
+            yield consumer
+
+    def _step(self, consumer: Consumer) -> None:
+        self._taken.clear()
+        if not self._is_wanted():
+            self._taken.wait(PULSE)
+            return
+        try:
+            self._read(consumer)
+        except TopicGone as gone:
+            LOG.warning("push queries end: %s", gone)
+            for evaluation in self._evaluations():
+                self._end(evaluation, f"the query failed: {gone}")
+
+    def _is_wanted(self) -> bool:
+        """Whether a client has room for more rows."""
+        with self._lock:
+            return any(s.is_hungry for evaluation in self.evaluations.values() for s in evaluation.subscriptions)
+
+    def _evaluations(self) -> list[SharedEvaluation]:
+        with self._lock:
+            return list(self.evaluations.values())
+
+    def _subscriptions(self, evaluation: SharedEvaluation) -> list[PushSubscription]:
+        with self._lock:
+            return list(evaluation.subscriptions)
+
+    def _read(self, consumer: Consumer) -> None:
+        self._check_partitions(consumer)
+        first = consumer.poll(PULSE)
+        messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
+        records = [_record(message) for message in messages if message.error() is None]
+        moved = self._moved([message for message in messages if message.error() is not None])
+        if records or any(evaluation.has_pending for evaluation in self._evaluations()):
+            self._deliver(records)
+        for partition, offset in moved.items():
+            self._positions[partition] = offset
+            consumer.seek(TopicPartition(self._topic, partition, offset))
+
+    def _deliver(self, records: Sequence[Record]) -> None:
+        """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
+        after = self._positions | {record.partition: record.offset + 1 for record in records}
+        batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in self._evaluations()]
+        for evaluation, batch in batches:
+            if batch is None:
+                evaluation.hold(records)
+                continue
+            evaluation.evaluated_all()
+            for subscription in self._subscriptions(evaluation):
+                if not subscription.offer(batch):
+                    self._leave(subscription)
+        self._positions = after
+
+    def _evaluated(
+        self, evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
+    ) -> EvaluatedBatch | None:
+        """The plan's rows of the records; if it fails, in whatever way, its subscriptions end, and no others."""
+        batch = attempt(f"push query {evaluation.id}", lambda: _answer(evaluation, records, after), evaluation.id)
+        if isinstance(batch, Exception):
+            self._end(evaluation, f"the query failed: {batch}")
+            return EvaluatedBatch((), (), (), after)
+        return batch
+
+    def _end(self, evaluation: SharedEvaluation, error: str) -> None:
+        for subscription in self._subscriptions(evaluation):
+            subscription.end(error)
+            self._leave(subscription)
+
+    def _moved(self, errors: Sequence[Message]) -> dict[int, int]:
+        """The offsets at which partitions are read on whose position Kafka no longer has.
+
+        Raises TopicGone, and KafkaException for any other error.
+        """
+        if not errors:
+            return {}
+        self._check_topic()
+        lost = [message for message in errors if _code(message) == KafkaError._AUTO_OFFSET_RESET]
+        if len(lost) < len(errors):
+            raise KafkaException(next(message.error() for message in errors if message not in lost))
+        bounds = self._access.bounds(self._topic)
+        moved = {}
+        for partition in {int(message.partition() or 0) for message in lost}:
+            position, (first, end) = self._positions.get(partition, 0), bounds.get(partition, (0, 0))
+            moved[partition] = max(first, min(position, end))
+            text = "partition %d of topic %s no longer has offset %d; reading continues at %d"
+            LOG.warning(text, partition, self._topic, position, moved[partition])
+        return moved
+
+    def _check_topic(self) -> None:
+        """Raises TopicGone if it is not the topic that was read so far."""
+        try:
+            identity = self._access.identity(self._topic)
+        except KafkaException as failure:
+            if failure.args[0].code() == ERROR_UNKNOWN:
+                raise TopicGone(f"topic {self._topic} was deleted") from failure
+            raise
+        if self._identity and identity != self._identity:
+            raise TopicGone(f"topic {self._topic} was deleted and created again")
+        self._identity = identity
+
+    def _check_partitions(self, consumer: Consumer) -> None:
+        """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.
+
+        Raises TopicGone, since a consumer is not told of a topic that was deleted.
+        """
+        if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
+            return
+        self._check_topic()
+        added = [p for p in self._access.ends(self._topic) if p not in self._positions]
+        self._positions |= dict.fromkeys(added, 0)
+        if added:
+            consumer.incremental_assign([TopicPartition(self._topic, p, 0) for p in added])
+        self._checked_at = time.monotonic()
+
+
+def _answer(
+    evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
+) -> EvaluatedBatch | EvaluationFailed | None:
+    """What `evaluated` returns or raises: a record that ends a query is not an error of the server, which is logged."""
+    try:
+        return evaluation.evaluated(records, after)
+    except EvaluationFailed as failure:
+        return failure
+
+
+def _code(message: Message) -> int:
+    error = message.error()
+    return 0 if error is None else int(error.code())
+
+
+def _record(message: Message) -> Record:
+    headers: Any = message.headers() or ()
+    named = tuple((str(name), data) for name, data in headers)
+    place = int(message.partition() or 0), int(message.offset() or 0)
+    return Record(_bytes(message.key()), _bytes(message.value()), message.timestamp()[1], named, *place)
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data

@@ -1,0 +1,453 @@
+"""Push queries that share a consumer: who gets which rows, who is ended, and what is freed, over a topic in memory."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts
+from millstream.engine.api import BatchedRows, RequestFailed
+from millstream.engine.kafka import ERROR_UNKNOWN
+from millstream.engine.push_subscriptions import PushSubscriptions, can_share
+from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription
+from millstream.engine.transient import SharedPushQuery
+from millstream.model.settings import effective
+from millstream.plan.nodes import ClientOutput
+from millstream.plan.queries import plan_transient
+from millstream.plan.statements import outcome
+from millstream.plan.steps import TransientQuery
+from millstream.services.loop import Loops
+from millstream.spark.bounded import AnswerRow, Record
+from millstream.spark.evaluate import EvaluationFailed
+from millstream.syntax.parser import parse_one
+from support.kafka import wait_for
+from support.patience import PATIENCE
+
+SETTINGS = effective({})
+STATEMENTS = (
+    "CREATE STREAM s (id INT KEY, v INT, a ARRAY<INT>) WITH (kafka_topic='s', format='JSON', partitions=2);",
+    "CREATE STREAM r (id INT KEY, v INT) WITH (kafka_topic='r', format='JSON', partitions=2);",
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', format='JSON', partitions=2);",
+    "CREATE FUNCTION doubled (x INT) RETURNS INT LANGUAGE PYTHON AS $$return 2 * x$$;",
+)
+FAILING = b"-1"
+
+
+def catalog() -> Catalog:
+    """The catalog after the statements."""
+    known = Catalog()
+    for text in STATEMENTS:
+        known = outcome(parse_one(text), text, known, Facts(), SETTINGS).catalog
+    return known
+
+
+CATALOG = catalog()
+
+
+def plan(select: str) -> ClientOutput:
+    """The plan of a push query."""
+    statement: Any = parse_one(f"{select} EMIT CHANGES;")
+    return plan_transient(statement, CATALOG, SETTINGS).plan
+
+
+V, ID = plan("SELECT v FROM s"), plan("SELECT id FROM s")
+
+
+class TopicMessage:
+    """A message as Kafka's client gives it: a record or an error."""
+
+    def __init__(self, partition: int, offset: int, value: bytes, code: int | None = None) -> None:
+        self._partition, self._offset, self._value, self._code = partition, offset, value, code
+
+    def error(self) -> KafkaError | None:
+        return None if self._code is None else KafkaError(self._code)
+
+    def key(self) -> bytes:
+        return b"1"
+
+    def value(self) -> bytes:
+        return self._value
+
+    def headers(self) -> None:
+        return None
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1000
+
+    def partition(self) -> int:
+        return self._partition
+
+    def offset(self) -> int:
+        return self._offset
+
+
+class MemoryTopic:
+    """A topic with consumers of the three calls that a fan-out makes, and the plans that are prepared for it."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        self.records: list[list[bytes]] = [[] for _ in range(partitions)]
+        self.firsts = [0] * partitions
+        self.id, self.open, self.opened = "first", 0, 0
+        self.failures: list[Exception] = []
+        self.cause: Exception = EvaluationFailed("it cannot be computed")
+        self.prepared: list[str] = []
+        self.released: list[str] = []
+        self.evaluated: list[int] = []
+        self.may_prepare = threading.Event()
+        self.may_prepare.set()
+        self.changed = threading.Condition()
+
+    def access(self) -> PushAccess:
+        return PushAccess(
+            reader=self._reader,
+            ends=self._ends,
+            bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
+            identity=self._identity,
+            prepare=self._prepare,
+            release=self.released.append,
+        )
+
+    def write(self, *values: object, partition: int = 0) -> None:
+        """Append records whose value is the text of `v`."""
+        with self.changed:
+            self.records[partition] += [v if isinstance(v, bytes) else str(v).encode() for v in values]
+            self.changed.notify_all()
+
+    def fail(self, failure: Exception) -> None:
+        """Raise it at the next poll."""
+        with self.changed:
+            self.failures.append(failure)
+            self.changed.notify_all()
+
+    @contextmanager
+    def _reader(self, isolation: str) -> Iterator[Consumer]:
+        self.open, self.opened = self.open + 1, self.opened + 1
+        try:
+            yield cast(Consumer, MemoryConsumer(self))
+        finally:
+            self.open -= 1
+
+    def _ends(self, topic: str) -> Mapping[int, int]:
+        if not self.id:
+            raise KafkaException(KafkaError(ERROR_UNKNOWN))
+        return {p: len(records) for p, records in enumerate(self.records)}
+
+    def _identity(self, topic: str) -> str:
+        self._ends(topic)
+        return self.id
+
+    def _prepare(self, prepared: ClientOutput, id: str) -> Evaluate:
+        assert self.may_prepare.wait(PATIENCE)
+        self.prepared.append(id)
+
+        def evaluate(records: Sequence[Record]) -> Sequence[Sequence[AnswerRow]]:
+            self.evaluated.append(len(records))
+            if prepared == V and any(record.value == FAILING for record in records):
+                raise self.cause
+            return [[(json.dumps({"C0": int(record.value or 0)}).encode(), False)] for record in records]
+
+        return evaluate
+
+
+class MemoryConsumer:
+    """A consumer of a MemoryTopic."""
+
+    def __init__(self, topic: MemoryTopic) -> None:
+        self._topic, self._positions = topic, dict[int, int]()
+
+    def incremental_assign(self, places: Sequence[TopicPartition]) -> None:
+        self._positions |= {place.partition: place.offset for place in places}
+
+    def seek(self, place: TopicPartition) -> None:
+        self._positions[place.partition] = place.offset
+
+    def poll(self, seconds: float) -> TopicMessage | None:
+        with self._topic.changed:
+            self._topic.changed.wait_for(lambda: self._topic.failures or self._has_next(), seconds)
+            if self._topic.failures:
+                raise self._topic.failures.pop(0)
+            return next(iter(self._next(1)), None)
+
+    def consume(self, most: int, seconds: float) -> list[TopicMessage]:
+        return self._next(most)
+
+    def _has_next(self) -> bool:
+        return any(at < len(self._topic.records[p]) for p, at in self._positions.items())
+
+    def _next(self, most: int) -> list[TopicMessage]:
+        messages = []
+        for partition, at in self._positions.items():
+            if at < self._topic.firsts[partition]:
+                self._positions[partition] = len(self._topic.records[partition])
+                return [*messages, TopicMessage(partition, at, b"", KafkaError._AUTO_OFFSET_RESET)]
+            values = self._topic.records[partition][at : at + most - len(messages)]
+            messages += [TopicMessage(partition, at + i, value) for i, value in enumerate(values)]
+            self._positions[partition] = at + len(values)
+        return messages
+
+
+class Fixture:
+    """Subscriptions over a topic in memory."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        self.topic, self.loops = MemoryTopic(partitions), Loops()
+        self.subscriptions = PushSubscriptions(self.topic.access(), self.loops)
+        self.ended: list[PushSubscription] = []
+
+    def subscribe(self, read: ClientOutput = V, capacity: int = 1000) -> PushSubscription:
+        subscriptions = list[PushSubscription]()
+        subscription = self.subscriptions.subscribe(
+            read, "read_committed", capacity, lambda: self.ended.append(subscriptions[0])
+        )
+        subscriptions.append(subscription)
+        return subscription
+
+    def started(self) -> int:
+        """How many subscriptions know from which offsets on they get rows."""
+        return sum(s._starts is not None for s in list(self.subscriptions._evaluations))
+
+    def leave(self, *subscriptions: PushSubscription) -> None:
+        for subscription in subscriptions:
+            self.subscriptions.leave(subscription)
+
+    def is_free(self) -> bool:
+        """Whether nothing is left of any subscription."""
+        loops, topic = self.loops.health(), self.topic
+        in_use = loops or topic.open or self.subscriptions.consumers
+        return not in_use and sorted(topic.released) == sorted(topic.prepared)
+
+
+@pytest.fixture
+def pushed() -> Iterator[Fixture]:
+    yield (fixture := Fixture())
+    wait_for(fixture.is_free, "the end of all consumers")
+
+
+def rows(subscription: PushSubscription, count: int) -> list[int]:
+    """The next rows' only column."""
+    taken: list[int] = []
+    while len(taken) < count:
+        batch = subscription.take(PATIENCE)
+        assert batch, "no row arrived"
+        taken += [row[0] for row in batch]
+    assert len(taken) == count
+    return taken
+
+
+def test_all_get_the_rows_after_their_start_from_one_consumer(pushed: Fixture) -> None:
+    pushed.topic.write(1, 2)
+    first, second, other = pushed.subscribe(), pushed.subscribe(), pushed.subscribe(ID)
+    pushed.topic.write(3, 4)
+    assert [rows(s, 2) for s in (first, second, other)] == [[3, 4]] * 3
+    late = pushed.subscribe()
+    pushed.topic.write(5)
+    assert [rows(s, 1) for s in (first, second, other, late)] == [[5]] * 4
+    assert (pushed.topic.opened, len(pushed.topic.prepared)) == (1, 2)
+    assert pushed.topic.prepared[0].startswith("push_S_")
+    pushed.leave(first, second, other, late, late)
+    assert len(pushed.ended) == 4
+
+
+def test_a_limit_does_not_make_another_plan(pushed: Fixture) -> None:
+    subscriptions = [pushed.subscribe(replace(V, limit=limit)) for limit in (None, 1, 2)]
+    assert len(pushed.topic.prepared) == 1
+    pushed.leave(*subscriptions)
+
+
+def test_what_is_written_while_a_plan_is_prepared_is_not_lost(pushed: Fixture) -> None:
+    first = pushed.subscribe()
+    pushed.topic.may_prepare.clear()
+    with ThreadPoolExecutor(2) as pool:
+        joining = [pool.submit(pushed.subscribe, ID) for _ in range(2)]
+        wait_for(lambda: pushed.started() == 3, "the starts")
+        pushed.topic.write(1, 2)
+        assert rows(first, 2) == [1, 2]
+        pushed.topic.may_prepare.set()
+        others = [future.result(PATIENCE) for future in joining]
+    pushed.topic.write(3)
+    assert [rows(other, 3) for other in others] == [[1, 2, 3]] * 2
+    assert len(pushed.topic.prepared) == 2
+    pushed.leave(first, *others)
+
+
+def test_a_client_whose_buffer_is_full_is_ended_and_the_others_go_on(pushed: Fixture) -> None:
+    slow, fast = pushed.subscribe(capacity=10), pushed.subscribe(capacity=10)
+    for n in range(50):
+        pushed.topic.write(n)
+        assert rows(fast, 1) == [n]
+    with pytest.raises(RequestFailed, match="10 rows wait for its client"):
+        slow.take(0)
+    assert pushed.ended == [slow]
+    pushed.leave(slow, fast)
+    assert pushed.ended == [slow, fast]
+
+
+def test_the_consumer_waits_for_the_fastest_client(pushed: Fixture) -> None:
+    alone = pushed.subscribe(capacity=3000)
+    pushed.topic.write(*range(10_000))
+    wait_for(lambda: not alone.is_hungry, "the buffer to fill")
+    read = sum(pushed.topic.evaluated)
+    assert read < 10_000
+    assert rows(alone, read) == list(range(read))
+    assert rows(alone, 10_000 - read) == list(range(read, 10_000))
+    pushed.leave(alone)
+
+
+@pytest.mark.parametrize(
+    "cause", [EvaluationFailed("it cannot be computed"), ZeroDivisionError("it cannot be computed")]
+)
+def test_a_plan_that_fails_ends_its_own_clients(pushed: Fixture, cause: Exception) -> None:
+    pushed.topic.cause = cause
+    failing, other = pushed.subscribe(V), pushed.subscribe(plan("SELECT id FROM s WHERE v = 0"))
+    pushed.topic.write(1)
+    assert (rows(failing, 1), rows(other, 1)) == ([1], [1])
+    topic = pushed.topic
+    failures = topic.prepared[:1]
+    topic.write(FAILING)
+    with pytest.raises(RequestFailed, match="the query failed: it cannot be computed"):
+        failing.take(PATIENCE)
+    wait_for(lambda: pushed.ended == [failing], "the release of its plan")
+    assert topic.released == failures
+    topic.write(2)
+    assert rows(other, 2) == [-1, 2]
+    pushed.leave(other)
+
+
+def test_an_outage_neither_loses_nor_repeats_rows(pushed: Fixture) -> None:
+    subscription = pushed.subscribe()
+    for n in range(3):
+        pushed.topic.write(2 * n)
+        pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
+        pushed.topic.write(2 * n + 1)
+    assert rows(subscription, 6) == list(range(6))
+    assert pushed.topic.opened > 1
+    pushed.leave(subscription)
+
+
+def test_records_that_retention_removed_are_passed(pushed: Fixture) -> None:
+    subscription = pushed.subscribe()
+    pushed.topic.write(1)
+    assert rows(subscription, 1) == [1]
+    with pushed.topic.changed:
+        pushed.topic.records[0] += [b"2", b"3", b"4"]
+        pushed.topic.firsts[0] = 3
+        pushed.topic.changed.notify_all()
+    assert rows(subscription, 1) == [4]
+    pushed.leave(subscription)
+
+
+@pytest.mark.parametrize(("id", "why"), [("second", "was deleted and created again"), ("", "topic s was deleted")])
+def test_a_topic_that_is_gone_ends_its_clients(
+    pushed: Fixture, id: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
+    subscriptions = [pushed.subscribe(), pushed.subscribe(ID)]
+    pushed.topic.write(1)
+    assert [rows(s, 1) for s in subscriptions] == [[1], [1]]
+    pushed.topic.id = id
+    for subscription in subscriptions:
+        with pytest.raises(RequestFailed, match=why):
+            subscription.take(PATIENCE)
+
+
+def test_partitions_that_are_added_are_read(pushed: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millstream.engine.topic_fanout.CHECKED_EVERY", 0.0)
+    subscription = pushed.subscribe()
+    pushed.topic.records += [[b"1", b"2"]]
+    pushed.topic.firsts += [0]
+    assert rows(subscription, 2) == [1, 2]
+    pushed.leave(subscription)
+
+
+def test_a_topic_that_does_not_exist_is_refused(pushed: Fixture) -> None:
+    pushed.topic.id = ""
+    with pytest.raises(KafkaException):
+        pushed.subscribe()
+
+
+def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None:
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.wait(0.001):
+            pushed.topic.write(1)
+
+    def come_and_go(number: int) -> list[int]:
+        subscription = pushed.subscribe((V, ID)[number % 2])
+        taken = [row[0] for row in subscription.take(PATIENCE)]
+        pushed.leave(subscription)
+        return taken
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with ThreadPoolExecutor(20) as pool:
+        assert all(pool.map(come_and_go, range(200)))
+    stop.set()
+    writer.join()
+    assert len(pushed.ended) == 200
+
+
+CAN_SHARE: Callable[[str], bool] = lambda select: can_share(plan(select))  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT * FROM s",
+        "SELECT id, v + 1 FROM s WHERE v > 1 AND id = 2",
+        "SELECT EXPLODE(a), ROWOFFSET FROM s",
+        "SELECT * FROM t",
+    ],
+)
+def test_plans_without_state_share(select: str) -> None:
+    assert CAN_SHARE(select)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT id, COUNT(*) FROM s GROUP BY id",
+        "SELECT * FROM s PARTITION BY v",
+        "SELECT * FROM s JOIN r WITHIN 1 MINUTE ON s.id = r.id",
+        "SELECT * FROM s JOIN t ON s.id = t.id",
+        "SELECT * FROM t WHERE v > 1",
+        "SELECT id, ABS(doubled(v)) FROM s",
+        "SELECT id FROM s WHERE doubled(v) = 1",
+    ],
+)
+def test_other_plans_do_not(select: str) -> None:
+    assert not CAN_SHARE(select)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(None, 6), (0, 0), (2, 2), (3, 3), (4, 4)])
+def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limit: int | None, count: int) -> None:
+    engine: Any = SimpleNamespace(
+        subscriptions=pushed.subscriptions,
+        push={},
+        server={"millstream.push.buffer.rows": "9"},
+        state=SimpleNamespace(catalog=CATALOG),
+    )
+    context: Any = SimpleNamespace(text="SELECT v FROM s EMIT CHANGES;", settings=SETTINGS)
+    read = TransientQuery(replace(V, limit=limit), True, (CATALOG.sources["S"],))
+    one, batched = SharedPushQuery(read, context, engine), SharedPushQuery(read, context, engine)
+    for query in (one, batched):
+        engine.push[query.query_id] = query
+        query.start()
+    pushed.topic.write(1, 2, 3)
+    pushed.topic.write(4, 5, 6, partition=1)
+    assert len(list(islice((row for row in one if row is not None), count))) == count
+    assert isinstance(batched, BatchedRows)
+    rows_of_batches = (row for rows in batched.batches() for row in rows or ())
+    assert len(list(islice(rows_of_batches, count))) == count
+    for query in (one, batched):
+        query.close()
+    assert engine.push == {}

@@ -1,0 +1,207 @@
+"""Push queries that share a consumer, through a real broker, a real Spark and HTTP."""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from millstream.services.broker import BrokerProcess
+from support.kafka import BrokerClient, wait_for
+from support.patience import PATIENCE
+from support.server_process import ServerProcess
+
+pytestmark = pytest.mark.live
+LATEST = {"auto.offset.reset": "latest"}
+
+
+@pytest.fixture(scope="module")
+def server(
+    broker: BrokerProcess, kafka: BrokerClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    """A server of this module's own."""
+    service = kafka.unique("push").replace("-", "_")
+    settings = {"ksql.service.id": service, "millstream.push.buffer.rows": "2000"}
+    with ServerProcess(broker.bootstrap, tmp_path_factory.mktemp("push"), **settings) as process:
+        yield process
+
+
+class PushClient:
+    """A push query over HTTP, whose rows are read line by line."""
+
+    def __init__(self, server: ServerProcess, text: str, **properties: str) -> None:
+        body = {"sql": text, "properties": LATEST | properties}
+        self._client = httpx.Client(timeout=25)
+        self._answer = self._client.stream("POST", f"{server.url}/query-stream", json=body)
+        self._lines = self._answer.__enter__().iter_lines()
+        self.header: dict[str, Any] = json.loads(next(self._lines))
+
+    def rows(self, count: int) -> list[Any]:
+        """The next rows."""
+        return [json.loads(next(self._lines)) for _ in range(count)]
+
+    def rest(self) -> list[Any]:
+        """All rows until the server ends the answer."""
+        return [json.loads(line) for line in self._lines]
+
+    def close(self) -> None:
+        """Leave."""
+        self._client.close()
+
+
+def declare(server: ServerProcess, kafka: BrokerClient, partitions: int = 1) -> tuple[str, str]:
+    """A new stream (ID INT KEY, V STRING) and its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    server.ksql(f"CREATE STREAM {name} (id INT KEY, v STRING) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def figure(server: ServerProcess, name: str) -> int:
+    """A gauge of the server's metrics."""
+    shown = httpx.get(f"{server.url}/metrics", timeout=PATIENCE).text
+    (value,) = re.findall(rf"^{name} (\d+)", shown, re.MULTILINE)
+    return int(value)
+
+
+def gone(server: ServerProcess) -> None:
+    """Wait until no push query has a consumer."""
+    wait_for(lambda: figure(server, "millstream_push_consumers") == 0, "the end of the consumers")
+
+
+def test_many_clients_get_all_rows_of_one_consumer(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    kafka.produce(topic, "0", {"v": "before"})
+    text = f"SELECT id, UCASE(v) AS v FROM {name} WHERE id > 0 EMIT CHANGES;"
+    with ThreadPoolExecutor(50) as pool:
+        clients = list(pool.map(lambda _: PushClient(server, text), range(50)))
+        clients.append(PushClient(server, f"SELECT id, 'ROW ' + CAST(id AS STRING) FROM {name} EMIT CHANGES;"))
+        assert figure(server, "millstream_push_queries") == 51
+        assert figure(server, "millstream_push_consumers") == 1
+        assert not [t for t in kafka.topics() if "-transient-" in t]
+        for n in range(1, 1001):
+            kafka.send(topic, str(n), {"v": f"row {n}"})
+        kafka.flush()
+        answers = list(pool.map(lambda client: client.rows(1000), clients))
+    assert all(rows == [[n, f"ROW {n}"] for n in range(1, 1001)] for rows in answers)
+    for client in clients:
+        client.close()
+    gone(server)
+    assert figure(server, "millstream_push_queries") == 0
+
+
+def test_a_client_that_does_not_read_is_ended_and_delays_nobody(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    text = f"SELECT id, v FROM {name} EMIT CHANGES;"
+    slow, *readers = (PushClient(server, text) for _ in range(4))
+    sent = 0
+    # The sockets' buffers hold megabytes before the server notices that nobody reads.
+    while figure(server, "millstream_push_queries") == 4:
+        for n in range(sent, sent + 500):
+            kafka.send(topic, str(n), {"v": "x" * 4000})
+        kafka.flush()
+        for reader in readers:
+            assert [row[0] for row in reader.rows(500)] == list(range(sent, sent + 500))
+        sent += 500
+        assert sent < 50_000, "a client that reads nothing is not ended"
+    *rows, error = slow.rest()
+    assert [row[0] for row in rows] == list(range(len(rows)))
+    assert "millstream.push.buffer.rows" in error["message"]
+    kafka.produce(topic, "-1", {"v": "after"})
+    assert [reader.rows(1) for reader in readers] == [[[-1, "after"]]] * 3
+    for client in (slow, *readers):
+        client.close()
+    gone(server)
+
+
+def test_rows_and_log_are_those_of_a_query_of_its_own(server: ServerProcess, kafka: BrokerClient) -> None:
+    topic = kafka.create_topic(partitions=1)
+    name = topic.replace("-", "_").upper()
+    columns = "id INT KEY, n INT, d DECIMAL(6, 2), t TIMESTAMP, a ARRAY<STRUCT<x INT>>, b BYTES, h BYTES HEADER('h')"
+    server.ksql(f"CREATE STREAM {name} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
+    select = f"SELECT *, 10 / n AS q, EXPLODE(a)->x AS x, ROWTIME, ROWOFFSET FROM {name} WHERE n IS NULL OR n < 9"
+    alone = PushClient(server, f"{select} EMIT CHANGES;", **{"millstream.push.shared": "false"})
+    shared = PushClient(server, f"{select} EMIT CHANGES;")
+    assert figure(server, "millstream_push_consumers") == 1
+    row = {"n": 3, "d": 1.5, "t": 1700000000123, "a": [{"x": 1}, {"x": 2}], "b": "AQI="}
+    records: list[tuple[Any, Any]] = [
+        ("1", row),
+        ("2", b"this is no JSON"),
+        ("3", None),
+        (None, row | {"n": 0}),
+        ("no int", row),
+        ("4", row | {"n": 9}),
+        ("5", row | {"n": None, "d": None, "t": None, "b": None, "a": [None]}),
+        ("6", row | {"d": 123456789}),
+        ("7", row | {"a": None}),
+        ("8", row),
+    ]
+    for time, (key, value) in enumerate(records, 1000):
+        kafka.produce(topic, key, value, time, [("h", b"x")] if time % 2 else [])
+    rows = alone.rows(7)
+    assert rows[-1][0] == 8
+    assert shared.rows(7) == rows
+    info = httpx.get(f"{server.url}/info", timeout=PATIENCE).json()["KsqlServerInfo"]
+    log = f"{info['ksqlServiceId']}ksql_processing_log"
+    entries = {"push_": list[Any](), "transient_": list[Any]()}
+    for record in kafka.consume_all(log, kafka.ends(log)):
+        entry: Any = record.json
+        for kind, listed in entries.items():
+            if entry["logger"].startswith(f"processing.{kind}{name}"):
+                listed.append((entry["logger"].split(".", 2)[2], entry["message"]))
+    assert len(entries["push_"]) >= 4
+    assert entries["push_"] == entries["transient_"]
+    for client in (alone, shared):
+        client.close()
+    gone(server)
+
+
+def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, partitions=3)
+    clients = [PushClient(server, f"SELECT v FROM {name} EMIT CHANGES LIMIT {n};") for n in (0, 1, 4)]
+    for n in range(5):
+        kafka.produce(topic, "1", {"v": str(n)})
+    assert [client.rest() for client in clients] == [[], [["0"]], [["0"], ["1"], ["2"], ["3"]]]
+    gone(server)
+
+
+def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    server.ksql(
+        f"CREATE TABLE {name}_T AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id HAVING COUNT(*) < 3;",
+        **{"auto.offset.reset": "earliest"},
+    )
+    kafka.produce(topic, "1", {"v": "a"})
+    kafka.consume_all(f"{name}_T", 1)
+    client = PushClient(server, f"SELECT * FROM {name}_T EMIT CHANGES;", **{"ksql.query.push.v2.enabled": "true"})
+    assert client.header["queryId"].startswith("SCALABLE_PUSH_QUERY")
+    whole = PushClient(server, f"SELECT * FROM {name}_T EMIT CHANGES;")
+    kafka.produce(topic, "1", {"v": "b"})
+    kafka.produce(topic, "1", {"v": "c"})
+    assert client.rows(2) == [[1, 2], [1, None]]
+    assert whole.rows(3) == [[1, 1], [1, 2], [1, None]]
+    client.close()
+    whole.close()
+    gone(server)
+
+
+def test_a_topic_that_is_deleted_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    client = PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;")
+    kafka.produce(topic, "1", {"v": "a"})
+    assert client.rows(1) == [["a"]]
+    kafka.delete_topic(topic)
+    (error,) = client.rest()
+    assert f"topic {topic} was deleted" in error["message"]
+    gone(server)
+
+
+def test_a_server_that_stops_ends_its_queries(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, _ = declare(server, kafka)
+    clients = [PushClient(server, f"SELECT v FROM {name} EMIT CHANGES;") for _ in range(3)]
+    assert server.stop() == 0
+    for client in clients:
+        client.close()

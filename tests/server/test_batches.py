@@ -1,0 +1,64 @@
+"""Batches of rows that several clients get: the same text as that of the rows, made once."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from millstream.engine.api import RequestFailed, RowBatch, Rows, Tombstone
+from millstream.server import framing
+from millstream.server.framing import ArrayFraming, BatchFraming, Framing, LineFraming, ObjectFraming
+from millstream.server.run import Server
+from support.engine import FakeEngine, FakeRows
+from support.patience import PATIENCE
+
+ROWS = [[1, "a"], Tombstone([2, None]), [3, "ü\u2028"], [4, float("nan")]]
+FORMS: tuple[Callable[[Rows], Framing], ...] = (ObjectFraming, ArrayFraming, LineFraming)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_batches_have_the_text_of_their_rows(form: Callable[[Rows], Framing]) -> None:
+    rows = cast(Rows, FakeRows("q", ROWS, push=True, ending="Limit Reached"))
+    plain, batched = form(rows), BatchFraming(form(rows))
+    assert batched.items([RowBatch(ROWS[:3]), ROWS[3:]]) == plain.items(ROWS)
+    assert (batched.start(), batched.end()) == (plain.start(), plain.end())
+    assert batched.error(RequestFailed(50000, "it failed")) == plain.error(RequestFailed(50000, "it failed"))
+
+
+def test_the_text_of_a_batch_is_made_once_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, dumps = list[object](), framing.dumps
+    monkeypatch.setattr(framing, "dumps", lambda value: made.append(value) or dumps(value))  # type: ignore[func-returns-value]
+    batch, rows = RowBatch(ROWS), cast(Rows, FakeRows("q", ROWS))
+    lines = {BatchFraming(LineFraming(rows)).items([batch]) for _ in range(10)}
+    objects = {BatchFraming(ObjectFraming(rows)).items([batch]) for _ in range(10)}
+    assert (len(lines), len(objects), len(made)) == (1, 1, 2 * len(ROWS))
+
+
+class BatchedFakeRows(FakeRows):
+    """Rows that come in batches; the second one is cut, as a LIMIT does."""
+
+    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
+        yield RowBatch(ROWS)
+        yield None
+        yield ROWS[:1]
+
+
+class BatchedEngine(FakeEngine):
+    """An engine whose push queries answer in batches."""
+
+    def _rows(self, text: str) -> FakeRows:
+        return BatchedFakeRows("q", [*ROWS, ROWS[0]], push=False, ending="Limit Reached")
+
+
+def test_an_answer_in_batches_is_that_in_rows() -> None:
+    body = {"sql": "SELECT * FROM orders EMIT CHANGES;", "ksql": "SELECT * FROM orders EMIT CHANGES;"}
+    with Server(BatchedEngine(), port=0) as server:
+        lines = httpx.post(f"{server.url}/query-stream", json=body, timeout=PATIENCE).text.split("\n")
+        array = httpx.post(f"{server.url}/query", json=body, timeout=PATIENCE).json()
+    shown = [[1, "a"], [2, None], [3, "ü\u2028"], [4, "NaN"], [1, "a"]]
+    assert [json.loads(line) for line in lines[1:] if line] == shown
+    assert [element["row"]["columns"] for element in array if "row" in element] == shown
+    assert array[2]["row"]["tombstone"] is True
+    assert array[-1] == {"finalMessage": "Limit Reached"}
