@@ -34,7 +34,7 @@ class PushClient:
 
     def __init__(self, server: ServerProcess, text: str, **properties: str) -> None:
         body = {"sql": text, "properties": LATEST | properties}
-        self._client = httpx.Client(timeout=25)
+        self._client = httpx.Client(timeout=PATIENCE)
         self._answer = self._client.stream("POST", f"{server.url}/query-stream", json=body)
         self._lines = self._answer.__enter__().iter_lines()
         self.header: dict[str, Any] = json.loads(next(self._lines))
@@ -144,19 +144,25 @@ def test_rows_and_log_are_those_of_a_query_of_its_own(server: ServerProcess, kaf
     rows = alone.rows(7)
     assert rows[-1][0] == 8
     assert shared.rows(7) == rows
-    info = httpx.get(f"{server.url}/info", timeout=PATIENCE).json()["KsqlServerInfo"]
-    log = f"{info['ksqlServiceId']}ksql_processing_log"
-    entries = {"push_": list[Any](), "transient_": list[Any]()}
-    for record in kafka.consume_all(log, kafka.ends(log)):
-        entry: Any = record.json
-        for kind, listed in entries.items():
-            if entry["logger"].startswith(f"processing.{kind}{name}"):
-                listed.append((entry["logger"].split(".", 2)[2], entry["message"]))
-    assert len(entries["push_"]) >= 4
-    assert entries["push_"] == entries["transient_"]
+    # The log is written in the background.
+    wait_for(lambda: len(logged(server, kafka, f"transient_{name}")) >= 4, "the entries of the query of its own")
+    wait_for(
+        lambda: logged(server, kafka, f"push_{name}") == logged(server, kafka, f"transient_{name}"),
+        "the same entries of the shared query",
+        seen=lambda: f"{logged(server, kafka, f'push_{name}')}",
+    )
     for client in (alone, shared):
         client.close()
     gone(server)
+
+
+def logged(server: ServerProcess, kafka: BrokerClient, query: str) -> list[tuple[str, Any]]:
+    """The place in the query and the message of each entry of the processing log about a query."""
+    info = httpx.get(f"{server.url}/info", timeout=PATIENCE).json()["KsqlServerInfo"]
+    log = f"{info['ksqlServiceId']}ksql_processing_log"
+    entries: list[Any] = [record.json for record in kafka.consume_all(log, kafka.ends(log))]
+    mine = [entry for entry in entries if entry["logger"].startswith(f"processing.{query}")]
+    return [(entry["logger"].split(".", 2)[2], entry["message"]) for entry in mine]
 
 
 def test_a_limit_ends_the_query(server: ServerProcess, kafka: BrokerClient) -> None:
