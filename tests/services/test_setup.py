@@ -10,8 +10,11 @@ NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 def asked() -> set[str]:
     project = tomllib.loads((HOME / "pyproject.toml").read_text())
-    expected = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    return {NAME.findall(requirement)[0].lower().replace("_", "-") for requirement in expected}
+    groups = project["dependency-groups"]
+    included = [group["include-group"] for group in groups["dev"] if isinstance(group, dict)]
+    expected = project["project"]["dependencies"] + groups["dev"] + [one for name in included for one in groups[name]]
+    names = [NAME.findall(requirement)[0] for requirement in expected if isinstance(requirement, str)]
+    return {name.lower().replace("_", "-") for name in names}
 
 
 def test_the_lock_has_what_the_project_asks_for() -> None:
