@@ -12,6 +12,7 @@ pytestmark = pytest.mark.live
 # Seconds; a machine may have other things to do.
 PATIENCE = 300
 KEYS = 20
+TWIN = "TWIN_"
 DECLARED = """
 CREATE STREAM {s} (id STRING KEY, v INT) WITH (kafka_topic='{s}', format='JSON');
 CREATE STREAM {o} (id STRING KEY, w INT) WITH (kafka_topic='{o}', format='JSON');
@@ -34,32 +35,69 @@ SHAPES = {
 def test_queries_go_on_with_other_numbers_of_tasks(server: EngineProcess, kafka: BrokerClient) -> None:
     """From one task to three, and to two: each query has the outputs of its twin, which always has one task."""
     topics = {name: kafka.create_topic(kafka.unique(name).replace("-", "_").upper()) for name in "sot"}
+    sinks = Sinks(kafka, kafka.unique("tasks").replace("-", "_").upper())
     move(kafka, topics, 0)
-    server.execute(DECLARED.format(**topics) + "SET 'millstream.tasks'='1';" + created("TWIN_", topics))
-    server.execute(created("", topics, tasks=1))
+    server.execute(DECLARED.format(**topics) + "SET 'millstream.tasks'='1';" + sinks.created(TWIN, topics))
+    server.execute(sinks.created("", topics, tasks=1))
     ids = {q["sinks"][0]: q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]}
-    rows(kafka, topics, 0)
+    rows(sinks, topics, 0)
     for number, tasks in enumerate((3, 2), 1):
-        altered = {shape: f"ALTER QUERY {ids[shape]} SET TASKS {tasks};" for shape in SHAPES}
+        altered = {shape: f"ALTER QUERY {ids[sinks.name(shape)]} SET TASKS {tasks};" for shape in SHAPES}
         if number == 2:
-            altered["COUNTED"] = created("", topics, tasks).split(";")[0].replace("CREATE", "CREATE OR REPLACE") + ";"
+            altered["COUNTED"] = (
+                sinks.created("", topics, tasks).split(";")[0].replace("CREATE", "CREATE OR REPLACE") + ";"
+            )
         server.execute("".join(altered.values()))
         move(kafka, topics, number)
-        rows(kafka, topics, number)
+        rows(sinks, topics, number)
     kafka.produce(topics["s"], '"late"', {"v": 0}, 200_000)
     for shape in SHAPES:
         wait_for(
-            lambda shape=shape: same(kafka, shape),  # type: ignore[misc]
+            lambda shape=shape: sinks.same(shape),  # type: ignore[misc]
             f"{shape} as its twin",
             PATIENCE,
-            lambda shape=shape: differences(kafka, shape),  # type: ignore[misc]
+            lambda shape=shape: sinks.differences(shape),  # type: ignore[misc]
         )
-    assert Counter(r.value for r in told(kafka, "CLOSED")) == {b'{"N":1}': 3 * KEYS, b'{"N":2}': 3 * KEYS}
+    assert Counter(r.value for r in sinks.records("CLOSED")) == {b'{"N":1}': 3 * KEYS, b'{"N":2}': 3 * KEYS}
 
 
-def created(prefix: str, topics: dict[str, str], tasks: int | None = None) -> str:
-    statements = "".join(f"CREATE {sql.format(prefix + name, **topics)}" for name, sql in SHAPES.items())
-    return statements.replace(" AS SELECT", f" WITH (tasks={tasks}) AS SELECT") if tasks else statements
+class Sinks:
+    """The sinks of the queries and of their twins; `own` is a prefix that no other test's topics have."""
+
+    def __init__(self, kafka: BrokerClient, own: str) -> None:
+        self._own, self.kafka = own, kafka
+
+    def name(self, shape: str) -> str:
+        """The name of a sink and of its topic."""
+        return f"{self._own}_{shape}"
+
+    def created(self, twin: str, topics: dict[str, str], tasks: int | None = None) -> str:
+        """The statements that create the queries, or with the prefix `twin` their twins."""
+        statements = "".join(f"CREATE {sql.format(self.name(twin + shape), **topics)}" for shape, sql in SHAPES.items())
+        return statements.replace(" AS SELECT", f" WITH (tasks={tasks}) AS SELECT") if tasks else statements
+
+    def records(self, shape: str) -> list[TopicRecord]:
+        """What a query has emitted."""
+        return self.kafka.consume_all(self.name(shape), self.kafka.ends(self.name(shape)))
+
+    def matches(self, shape: str, number: int) -> int:
+        """How many rows of a round were joined."""
+        return sum(record.json == {"V": number, "W": number} for record in self.records(shape))
+
+    def same(self, shape: str) -> bool:
+        """True if a query has emitted for each key what its twin has."""
+        one, other = (by_key(self.records(name)) for name in (shape, TWIN + shape))
+        if shape == "MATCHED":  # of two topics, whose rows may come in any order
+            one, other = ({k: sorted(v, key=str) for k, v in each.items()} for each in (one, other))
+        if shape == "REGROUPED":  # different tasks remove a row from its group and add it to another
+            one, other = ({k: v[-1:] for k, v in each.items()} for each in (one, other))
+        return one == other != {}
+
+    def differences(self, shape: str) -> str:
+        """The keys whose outputs are not those of the twin, with both."""
+        one, other = (by_key(self.records(name)) for name in (shape, TWIN + shape))
+        keys = [key for key in one | other if one.get(key) != other.get(key)]
+        return "\n".join(f"{key!r}: {one.get(key)} but the twin {other.get(key)}" for key in keys[:5])
 
 
 def move(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
@@ -70,9 +108,9 @@ def move(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
     kafka.flush()
 
 
-def rows(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
+def rows(sinks: Sinks, topics: dict[str, str], number: int) -> None:
     """Rows of 20 seconds of all keys, a match for every second key; waits until they are counted and named."""
-    base = 1_000 + 20_000 * number
+    base, kafka = 1_000 + 20_000 * number, sinks.kafka
     for key in range(0, KEYS, 2):
         kafka.send(topics["o"], f'"k{key}"', {"w": number}, base + 3_000)
     for at in (base, base + 10_000, base + 12_000):
@@ -80,36 +118,10 @@ def rows(kafka: BrokerClient, topics: dict[str, str], number: int) -> None:
             kafka.send(topics["s"], f'"k{key}"', {"v": number}, at)
     kafka.flush()
     for sink in ("COUNTED", "NAMED"):
-        wait_for(lambda sink=sink: len(told(kafka, sink)) >= 3 * KEYS * (number + 1), f"{sink} of a round", PATIENCE)  # type: ignore[misc]
+        wait_for(lambda sink=sink: len(sinks.records(sink)) >= 3 * KEYS * (number + 1), f"{sink} of a round", PATIENCE)  # type: ignore[misc]
     # Of two streams one may be read before the other; not by a round, after which a match would come too late.
-    for sink in ("MATCHED", "TWIN_MATCHED"):
-        wait_for(lambda sink=sink: matches(kafka, sink, number) == KEYS // 2, f"{sink} of a round", PATIENCE)  # type: ignore[misc]
-
-
-def matches(kafka: BrokerClient, sink: str, number: int) -> int:
-    """How many rows of a round were joined."""
-    return sum(record.json == {"V": number, "W": number} for record in told(kafka, sink))
-
-
-def told(kafka: BrokerClient, topic: str) -> list[TopicRecord]:
-    return kafka.consume_all(topic, kafka.ends(topic))
-
-
-def same(kafka: BrokerClient, shape: str) -> bool:
-    """True if a query has emitted for each key what its twin has."""
-    one, other = (by_key(told(kafka, name)) for name in (shape, f"TWIN_{shape}"))
-    if shape == "MATCHED":  # of two topics, whose rows may come in any order
-        one, other = ({k: sorted(v, key=str) for k, v in each.items()} for each in (one, other))
-    if shape == "REGROUPED":  # different tasks remove a row from its group and add it to another
-        one, other = ({k: v[-1:] for k, v in each.items()} for each in (one, other))
-    return one == other != {}
-
-
-def differences(kafka: BrokerClient, shape: str) -> str:
-    """The keys whose outputs are not those of the twin, with both."""
-    one, other = (by_key(told(kafka, name)) for name in (shape, f"TWIN_{shape}"))
-    keys = [key for key in one | other if one.get(key) != other.get(key)]
-    return "\n".join(f"{key!r}: {one.get(key)} but the twin {other.get(key)}" for key in keys[:5])
+    for sink in ("MATCHED", f"{TWIN}MATCHED"):
+        wait_for(lambda sink=sink: sinks.matches(sink, number) == KEYS // 2, f"{sink} of a round", PATIENCE)  # type: ignore[misc]
 
 
 def by_key(records: list[TopicRecord]) -> dict[bytes | None, list[object]]:
