@@ -67,3 +67,9 @@ def test_parts_are_written_as_they_come() -> None:
     first, second, end = written(CHUNKED, Body(1, b"ab"), Body(1, b"c"), EndBody(1))
     assert first.endswith(b"2\r\nab\r\n")
     assert (second, end) == (b"1\r\nc\r\n", b"0\r\n\r\n")
+
+
+def test_a_body_does_not_overtake_its_head() -> None:
+    """It is sent in the turn of the event loop in which the head's own write begins."""
+    first, *_ = written(CHUNKED, None, Body(1, b"ab"), EndBody(1))
+    assert first.startswith(b"HTTP/1.1 200")

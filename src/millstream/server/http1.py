@@ -34,10 +34,15 @@ class JoinedHttp1(H11Protocol):  # type: ignore[misc,unused-ignore]
             await self.send(RawData(data=data))
 
     def _write_soon(self) -> None:
-        """Write a head that nothing has followed."""
+        """Begin to write a head that nothing has followed."""
         if self._head:
-            data, self._head = self._head, b""
-            self._writing = asyncio.ensure_future(self.send(RawData(data=data)))
+            self._writing = asyncio.ensure_future(self._write_head())
+
+    async def _write_head(self) -> None:
+        # What was sent since `_write_soon` has taken the head with it: it never comes after its body.
+        data, self._head = self._head, b""
+        if data:
+            await self.send(RawData(data=data))
 
 
 def install() -> None:
