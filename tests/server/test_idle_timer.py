@@ -81,3 +81,20 @@ def test_a_connection_that_becomes_idle_while_the_server_stops() -> None:
         return await group.until_begun()
 
     assert asyncio.run(waited()) == 1
+
+
+def test_a_connection_that_has_ended_while_the_server_stops() -> None:
+    async def waited() -> int:
+        terminated, group = EventWrapper(), Group()
+        timer = IdleTimer(lambda: 0.0, terminated)
+        await timer.restart(group, action)  # type: ignore[arg-type]
+        await timer.end()
+        # The last request of the connection ends.
+        await timer.restart(group, action)  # type: ignore[arg-type]
+        await terminated.set()
+        await timer.until_terminated()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return group.begun
+
+    assert asyncio.run(waited()) == 0

@@ -94,10 +94,13 @@ class IdleTimer:
         self._patience, self._terminated = patience, terminated
         self._timer: asyncio.TimerHandle | None = None
         self._begin: Callable[[], None] = lambda: None
+        self._ended = False
 
     async def restart(self, group: TaskGroup, action: Callable[[], Awaitable[None]]) -> None:
         """Begin to wait anew; `action` will run in the group."""
         await self.stop()
+        if self._ended:
+            return
         self._begin = partial(group.spawn, action)
         wait = 0.0 if self._terminated.is_set() else self._patience()
         self._timer = asyncio.get_running_loop().call_later(wait, self._begin)
@@ -107,6 +110,11 @@ class IdleTimer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    async def end(self) -> None:
+        """Never run the action again: the client has left, and the group takes no more tasks once its last one ends."""
+        self._ended = True
+        await self.stop()
 
     async def until_terminated(self) -> None:
         """Wait until the server stops; then run the action at once if it is due at some time."""
@@ -157,6 +165,7 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
             while not self.reader.at_eof():
                 await self.protocol.handle(RawData(await self.reader.read(PIECE)))
                 await self._watch_header()
+        await self._idle.end()
         await self.protocol.handle(Closed())
 
     async def _watch_header(self) -> None:
