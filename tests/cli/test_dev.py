@@ -5,10 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from millstream.cli.client import ClientError, RestClient
@@ -44,7 +44,7 @@ def test_everything_starts_answers_and_stops(dev: subprocess.Popen[str]) -> None
     assert len(children) >= 3, "Kafka, Kafka Connect and Spark run beside it"
     dev.send_signal(signal.SIGTERM)
     assert dev.wait(PATIENCE) == 0
-    _gone(children)
+    _await_end(children)
 
 
 @pytest.mark.crash
@@ -54,7 +54,7 @@ def test_a_start_that_is_broken_off_leaves_nothing_behind(dev: subprocess.Popen[
     children = _descendants(dev.pid)
     dev.send_signal(signal.SIGINT)
     assert dev.wait(PATIENCE) == 130
-    _gone(children)
+    _await_end(children)
 
 
 def test_a_busy_port_is_reported_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,33 +85,22 @@ def _read_until(process: subprocess.Popen[str], word: str) -> str:
     raise AssertionError(f"it ended: {shown}")
 
 
-def _descendants(pid: int) -> list[int]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if parent == pid:
-            child = int(stat.parent.name)
-            found += [child, *_descendants(child)]
-    return found
+def _descendants(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
 
 
 def _spark_starts(pid: int) -> bool:
     """Whether the process has started Spark's JVM, which takes some seconds to answer."""
-    return any(b"SparkSubmit" in _command(child) for child in _descendants(pid))
+    return any("SparkSubmit" in " ".join(_arguments(child)) for child in _descendants(pid))
 
 
-def _command(pid: int) -> bytes:
+def _arguments(process: psutil.Process) -> list[str]:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
 
 
-def _gone(processes: list[int]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while left := [pid for pid in processes if Path(f"/proc/{pid}").exists()]:
-        assert time.monotonic() < deadline, f"left behind: {left}"
-        time.sleep(0.1)
+def _await_end(processes: list[psutil.Process]) -> None:
+    _, left = psutil.wait_procs(processes, PATIENCE)
+    assert not left, "left behind"
