@@ -34,7 +34,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
   @volatile private var order: Order = Continue
   @volatile private var isReading, isBatchOver = false
   private var batch = 0
-  private val batchEnded, stopped = new CountDownLatch(1)
+  private val started, batchEnded, stopped = new CountDownLatch(1)
   private val waiting = ConcurrentHashMap.newKeySet[Runnable]
   private val listeners = ConcurrentHashMap.newKeySet[Listener]
   private val batchListeners = ConcurrentHashMap.newKeySet[Runnable]
@@ -112,6 +112,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
    * Call `wake`, which interrupts a task's wait for records, when the batch is to end, unless it was removed before.
    */
   def onFinish(wake: Runnable): Unit = {
+    started.countDown()
     waiting.add(wake)
     if (order != Continue || isBatchOver) wake.run()
   }
@@ -119,6 +120,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
 
   /** Call `callback` with the next order whose rank is above `known`; at once if there already is one. */
   private[millstream] def onOrder(known: Int, callback: Order => Unit): Unit = synchronized {
+    started.countDown()
     val listener = Listener(known, callback)
     if (!listener.offer(order)) listeners.add(listener)
   }
@@ -136,12 +138,16 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     case Fail(reason) => throw new IllegalStateException(reason)
   }
 
+  /** On the driver: wait up to `ms` until a task of the run reads, or the run has ended; false if neither happened. */
+  def awaitStart(ms: Long): Boolean = started.await(ms, TimeUnit.MILLISECONDS)
+
   /** Wait up to `ms` for the last batch to be committed; false if it was not, or if the query has failed. */
   def awaitBatchEnd(ms: Long): Boolean = batchEnded.await(ms, TimeUnit.MILLISECONDS) && order == Finish(null)
 
   /** The query has ended, for whatever reason. */
   private[millstream] def stop(): Unit = {
     if (batchEnded.getCount > 0) obey(Stopped)
+    started.countDown()
     batchEnded.countDown()
     stopped.countDown()
     synchronized {
@@ -227,6 +233,9 @@ object QueryRuns {
 
   /** On the driver: let the batch of a run end; `awaitBatchEnd` waits for it. */
   def finish(id: String): Unit = Option(all.get(id)).foreach(_.finish())
+
+  /** On the driver: wait up to `ms` until a task of the run reads, or the run has ended; false if neither happened. */
+  def awaitStart(id: String, ms: Long): Boolean = Option(all.get(id)).forall(_.awaitStart(ms))
 
   /** On the driver: wait up to `ms` for the batch to be committed; true if it was. */
   def awaitBatchEnd(id: String, ms: Long): Boolean = Option(all.get(id)).exists(_.awaitBatchEnd(ms))

@@ -9,7 +9,7 @@ import pytest
 
 from engine.test_state import MADE, SOURCE, after
 from millstream.engine.state import DesiredQuery
-from millstream.engine.supervisor import CannotRun, QueryHealth, Supervisor
+from millstream.engine.supervisor import STARTS, CannotRun, QueryHealth, Supervisor
 from millstream.model.errors import StatementError
 from support.kafka import wait_for
 from support.patience import PATIENCE
@@ -205,6 +205,24 @@ def test_queries_start_side_by_side(supervisor: Supervisor, runner: FakeRunner) 
     runner.start = together  # type: ignore[method-assign]
     supervisor.set_desired(desired("CREATE STREAM other AS SELECT id, v FROM s;"))
     wait_for(lambda: len(runner.started) == 2, "two starts at once")
+
+
+def test_a_start_that_waits_for_its_turn_is_cancelled_by_a_stop(supervisor: Supervisor, runner: FakeRunner) -> None:
+    turns, start = threading.Semaphore(0), runner.start
+
+    def in_turn(query: DesiredQuery) -> FakeRunning:
+        assert turns.acquire(timeout=PATIENCE)
+        return start(query)
+
+    runner.start = in_turn  # type: ignore[method-assign]
+    many = [f"CREATE STREAM other{i} AS SELECT id, v FROM s;" for i in range(2 * STARTS)]
+    supervisor.set_desired(desired(*many))
+    stopping = threading.Thread(target=supervisor.abandon)
+    stopping.start()
+    turns.release(STARTS)
+    stopping.join(PATIENCE)
+    assert not stopping.is_alive()
+    assert [query.aborted for query in runner.started] == [True] * STARTS
 
 
 def test_a_query_is_stopped_while_something_is_done_with_its_checkpoint_and_starts_again(

@@ -178,6 +178,19 @@ def test_a_stream_of_committed_records_alone(kafka: BrokerClient, copying: Copyi
     assert copy.values() == [b"kept"]
 
 
+def test_a_start_is_awaited_until_a_task_reads_or_the_query_has_ended(
+    spark: SparkSession, kafka: BrokerClient, copying: Copying
+) -> None:
+    never = source.Run(spark, "never/1", source.ENDLESS)
+    assert not never.await_start(0.1)
+    never.end()
+    assert never.await_start(0)
+    copy = copying(kafka.create_topic(partitions=1))
+    copy.start()
+    assert copy.run.await_start(ENOUGH)
+    copy.finish()
+
+
 def test_a_stream_begins_where_it_is_told_and_else_with_the_first_record(kafka: BrokerClient, copying: Copying) -> None:
     topic = kafka.create_topic(partitions=2)
     for partition in (0, 1):

@@ -7,6 +7,7 @@ desired          {}            Q1 is stopped in an orderly way and its checkpoin
 """
 
 import logging
+import os
 import queue
 import time
 from collections.abc import Callable, Mapping
@@ -23,8 +24,11 @@ LOG = logging.getLogger(__name__)
 # A query that has run for so many seconds has recovered: its next failure counts as the first and is retried soon.
 HEALTHY_AFTER = 60.0
 PULSE = 0.5
-# The number of queries that start or stop at the same time: planning one takes about half a second of a core.
-AT_ONCE = 8
+# How many queries start at the same time. A start lasts until the query reads its topics and takes about a second of a
+# core in a new JVM; the more of them at once, the later the first one is done (docs/design/014-start.md).
+STARTS = 2 * (os.cpu_count() or 1)
+# How many queries stop at the same time, which is mostly waiting.
+STOPS = 8
 BACKOFF = "ksql.query.retry.backoff.initial.ms"
 BACKOFF_MAX = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
@@ -92,14 +96,16 @@ class QueryHealth:
 
 @dataclass(slots=True)
 class _SupervisedQuery:
-    """A desired query and its state; `starting` while a thread of the pool starts it, or uses its checkpoint.
+    """A desired query and its state; `starting` while a thread of a pool starts it, or uses its checkpoint.
 
-    Times are in seconds.
+    `cancellable`: it is to be started, and nothing else, so that the start may be cancelled while it waits for a
+    thread. Times are in seconds.
     """
 
     desired: DesiredQuery
     running: RunningQuery | None = None
     starting: Future[RunningQuery | Exception | None] | None = None
+    cancellable: bool = False
     since: float = 0.0
     tries: int = 0
     next_try: float = 0.0
@@ -107,7 +113,7 @@ class _SupervisedQuery:
 
 
 class Supervisor:
-    """Runs the desired queries. One thread decides, a pool starts and stops; any thread may call the methods."""
+    """Runs the desired queries. One thread decides, two pools start and stop them; any thread may call the methods."""
 
     def __init__(
         self,
@@ -119,7 +125,8 @@ class Supervisor:
         self._runner, self._may_start, self._clock = runner, may_start, clock
         self._queries: dict[str, _SupervisedQuery] = {}
         self._requests: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="query")
+        self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="query-start")
+        self._stops = ThreadPoolExecutor(STOPS, thread_name_prefix="query-stop")
         self.loop = Loop("supervisor", self._step, no_resource)
 
     def begin(self) -> None:
@@ -130,7 +137,8 @@ class Supervisor:
         """Stop all queries and the thread; checkpoints stay."""
         self._submit(lambda: self._stop(self._queries)).result()
         self.loop.stop()
-        self._pool.shutdown()
+        self._starts.shutdown()
+        self._stops.shutdown()
 
     def stop_others(self, desired: Mapping[str, DesiredQuery]) -> None:
         """Stop the queries that `desired` lacks or has in another version, and wait until they have stopped."""
@@ -205,10 +213,12 @@ class Supervisor:
     def _stop(self, queries: Mapping[str, _SupervisedQuery], orderly: bool = True) -> None:
         """Stop queries concurrently, and remove them from the list."""
         for query in queries.values():
+            _cancel_start(query)
+        for query in queries.values():
             _await_start(query)
             if orderly and query.running is not None:
                 attempt(f"finishing {query.desired.query.id}", query.running.finish, query.desired.query.id)
-        stopping = [self._pool.submit(_stop, query, orderly) for query in queries.values()]
+        stopping = [self._stops.submit(_stop, query, orderly) for query in queries.values()]
         for stopped in stopping:
             stopped.result()
         for id in list(queries):
@@ -219,9 +229,11 @@ class Supervisor:
         if query is None:
             done.set_exception(StatementError(f"this server does not run query {id} any more"))
             return
+        _cancel_start(query)
         _await_start(query)
         running, query.running = query.running, None
-        query.starting = self._pool.submit(self._act, query.desired, running, action, done)
+        query.cancellable = False
+        query.starting = self._stops.submit(self._act, query.desired, running, action, done)
 
     def _act(
         self,
@@ -247,7 +259,8 @@ class Supervisor:
             elif query.running is not None:
                 self._check_running(query, query.running)
             elif query.desired.running and self._clock() >= query.next_try and self._may_start():
-                query.starting = self._pool.submit(self._start, query.desired)
+                query.cancellable = True
+                query.starting = self._starts.submit(self._start, query.desired)
 
     def _start(self, desired: DesiredQuery) -> RunningQuery | Exception:
         try:
@@ -291,6 +304,12 @@ class Supervisor:
 def _limited(failures: tuple[QueryFailure, ...], limit: int) -> tuple[QueryFailure, ...]:
     """The first failure and the latest ones; `limit` in all, but at least two."""
     return (*failures[:1], *failures[1:][-max(limit - 1, 1) :])
+
+
+def _cancel_start(query: _SupervisedQuery) -> None:
+    """Cancel a start that still waits for a thread."""
+    if query.cancellable and query.starting is not None and query.starting.cancel():
+        query.starting = None
 
 
 def _await_start(query: _SupervisedQuery) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ LONGEST_BATCH = "7 days"
 # How long a new run's first batch lasts, in ms: a query that crashes soon after each start still makes progress.
 FIRST_BATCH = 3000
 TELLING = 600
+# Seconds to wait until a query reads, and between two looks whether it has ended.
+START, START_CHECK = 5.0, 0.25
 
 Starts = Mapping[str, Mapping[int, int]]
 Plan = Write | ClientOutput
@@ -92,6 +95,12 @@ class StartedQuery:
         self._failure = unwritten or _why(self._query.exception())
         _log_end(session, self.id, self._failure, bool(unwritten))
 
+    def await_start(self) -> None:
+        """Wait until its first batch reads, or it has ended, or START seconds have passed."""
+        deadline = time.monotonic() + START
+        while not self._run.await_start(START_CHECK) and self._query.isActive and time.monotonic() < deadline:
+            pass
+
     def finish(self) -> None:
         """Request the end of its batch; does not wait, `stop` does. To stop many queries, call it for all of them
         first."""
@@ -144,9 +153,14 @@ class RealTimeQueries:
         self.loop.start()
 
     def write(self, plan: Write, job: StreamingJob) -> StartedQuery:
-        """Start a query that writes its sink's topic. Raises QueryRefused."""
+        """Start a query that writes its sink's topic, and wait until it reads (`StartedQuery.await_start`).
+
+        Raises QueryRefused.
+        """
         rows = lambda run: pipeline.written(plan, self._stream(plan, job, run), job.id, live=True)  # noqa: E731
-        return self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
+        query = self._start(plan, rows, plan.sink.topic, {**self._client, **_producer(job.settings)}, job)
+        query.await_start()
+        return query
 
     def answer(self, plan: ClientOutput, topic: str, job: StreamingJob) -> StartedQuery:
         """Start a query that writes its rows, as `row_of` reads them, to a topic. Raises QueryRefused."""

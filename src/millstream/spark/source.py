@@ -71,6 +71,10 @@ class Run:
         """Request the end of the query's batch; no other begins. Does not wait."""
         self._runs.finish(self.id)
 
+    def await_start(self, seconds: float) -> bool:
+        """Wait until a task of the query reads its topic, or the query has ended; False if `seconds` pass before."""
+        return bool(self._runs.awaitStart(self.id, round(seconds * 1000)))
+
     def await_batch_end(self, seconds: float) -> bool:
         """Wait for the batch's commit; False if it did not happen within `seconds`, or the query has ended
         otherwise."""
