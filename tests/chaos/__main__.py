@@ -56,22 +56,24 @@ def main(words: Sequence[str]) -> int:
     table = report(_kept(options.results) if options.results else rounds)
     print(f"\n{table}")
     if options.write:
-        _write(table, f"`make chaos` with {options.rate} inputs a second:")
+        _write(table)
     return int(any(r.failed for r in rounds))
 
 
 def report(rounds: Sequence[Round]) -> str:
-    """A Markdown table with a line for each combination of guarantee, place and fault, summed over its rounds."""
+    """A Markdown table with a line for each combination of guarantee, place, rate and fault, summed over its rounds."""
     lines = [
-        "| guarantee | place | fault | rounds | lost | wrong | repeated | whole again: median | worst |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| guarantee | place | inputs/s | fault | rounds | lost | wrong | repeated | whole again: median | worst |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for guarantee, place, title in sorted({(r.guarantee, r.place, r.fault.title) for r in rounds}):
-        of = [r for r in rounds if (r.guarantee, r.place, r.fault.title) == (guarantee, place, title)]
+    groups: dict[tuple[str, str, int, str], list[Round]] = {}
+    for round_ in rounds:
+        groups.setdefault((round_.guarantee, round_.place, round_.rate, round_.fault.title), []).append(round_)
+    for (guarantee, place, rate, title), of in sorted(groups.items()):
         seconds = [r.seconds for r in of]
         lost, wrong, repeated = (sum(getattr(r.verdict, name) for r in of) for name in ("lost", "wrong", "repeated"))
         lines.append(
-            f"| {guarantee} | {place} | {title} | {len(of)} | {lost:,} | {wrong:,} | {repeated:,} "
+            f"| {guarantee} | {place} | {rate:,} | {title} | {len(of)} | {lost:,} | {wrong:,} | {repeated:,} "
             f"| {statistics.median(seconds):.1f} s | {max(seconds):.1f} s |"
         )
     return "\n".join(lines)
@@ -101,10 +103,10 @@ def _folder(keep: Path | None, name: str) -> AbstractContextManager[Path | str]:
     return nullcontext(folder)
 
 
-def _write(table: str, heading: str) -> None:
+def _write(table: str) -> None:
     text = PAGE.read_text()
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{heading}\n\n{table}\n{END}{after}")
+    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
 
 
 def _parser() -> argparse.ArgumentParser:

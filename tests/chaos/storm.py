@@ -76,7 +76,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The result of a round; `seconds` is the time from the fault's end until the outputs were complete.
+    """The result of a round with `rate` inputs a second.
+
+    `seconds` is the time from the fault's end until the outputs were complete.
 
     `worst` names the sinks with lost, wrong or repeated rows.
     """
@@ -84,6 +86,7 @@ class Round:
     fault: Fault
     guarantee: str
     place: str
+    rate: int
     inputs: int
     verdict: Verdict
     worst: str
@@ -175,6 +178,7 @@ def _round(
         fault,
         plan.guarantee,
         plan.place,
+        plan.rate,
         inputs,
         Verdict(verdict.lost, verdict.wrong, verdict.repeated - repeated_before),
         worst,

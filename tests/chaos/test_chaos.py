@@ -52,7 +52,7 @@ def test_a_count_of_another_querys_rows_may_be_too_high_where_rows_may_be_repeat
 
 
 def test_the_report_has_a_line_for_each_fault() -> None:
-    rounds = [Round(FAULTS["crash"], "at_least_once", "local", 900, Verdict(repeated=n), "", n) for n in (1, 3)]
+    rounds = [Round(FAULTS["crash"], "at_least_once", "local", 50, 900, Verdict(repeated=n), "", n) for n in (1, 3)]
     assert report(rounds).splitlines()[-1] == (
-        "| at_least_once | local | kill -9 of the server | 2 | 0 | 0 | 4 | 2.0 s | 3.0 s |"
+        "| at_least_once | local | 50 | kill -9 of the server | 2 | 0 | 0 | 4 | 2.0 s | 3.0 s |"
     )
