@@ -1,4 +1,4 @@
-"""Packages for a process of their own: pandas, IPython, clients that others wrote.
+"""Packages for a process of their own: pandas, IPython, the kernel of notebooks.
 
 Spark loads pandas and pyarrow into every process where they are installed, so they are not part of .venv:
 `install` puts what tests/support/apart.lock has into a folder, and `environment` has Python find it there.
@@ -16,11 +16,11 @@ LOCK = Path(__file__).with_name("apart.lock")
 FILES = ["test_frames.py", "test_magic.py", "test_magic_in_kernel.py", "test_page.py", "test_sqlalchemy.py"]
 
 
-def install(folder: Path) -> None:
-    """Install the locked packages into a folder."""
+def install(folder: Path, lock: Path = LOCK) -> None:
+    """Install the packages of a lock into a folder."""
     uv = Path(sys.executable).with_name("uv")
     options = ["--quiet", "--require-hashes", "--target", str(folder), "--python", sys.executable]
-    subprocess.run([uv, "pip", "install", *options, "-r", str(LOCK)], check=True)
+    subprocess.run([uv, "pip", "install", *options, "-r", str(lock)], check=True)
 
 
 def environment(folder: Path) -> dict[str, str]:

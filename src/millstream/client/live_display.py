@@ -40,7 +40,7 @@ class DisplayLimits:
     seconds: float | None = None
 
 
-class LiveRows:
+class DisplayedQuery:
     """The rows of a push query that have arrived; without `keep` only those that a table shows."""
 
     def __init__(self, answer: PushRows, limits: DisplayLimits, keep: bool) -> None:

@@ -18,7 +18,7 @@ from IPython.display import DisplayHandle, display
 
 from millstream.client.connection import Connection, connect
 from millstream.client.errors import MillstreamError
-from millstream.client.live_display import INTERRUPTED, DisplayLimits, LiveRows
+from millstream.client.live_display import INTERRUPTED, DisplayLimits, DisplayedQuery
 from millstream.client.rows import Row
 from millstream.client.script import ScriptPart, parts
 from millstream.client.tables import ResultTable, result_table, shown
@@ -146,7 +146,7 @@ class KsqlMagic:
         session: dict[str, Any] = {"properties": self._properties, "variables": self._variables}
         if statement.is_push:
             kept = returned or options.variable is not None
-            live = LiveRows(connection.push(text, **session), options.limits, kept)
+            live = DisplayedQuery(connection.push(text, **session), options.limits, kept)
             return live.follow(NotebookDisplay(returned) if hasattr(self._shell, "kernel") else TerminalDisplay())
         if statement.returns_rows:
             with connection.query(text, **session) as answer:
@@ -179,20 +179,21 @@ class KsqlMagic:
         self._shell.user_ns[variable] = answer
 
     def _connected_by(self, line: str) -> bool:
-        """True if `line` is a server's URL, or a variable with a Connection; then that is used from now on."""
+        """True if `line` is empty, a server's URL, or a variable with a Connection; then that is used from now on."""
         named = self._shell.user_ns.get(line.strip())
         if isinstance(named, Connection):
             self._use(named)
             return True
         url = URL.fullmatch(line)
-        if url:
-            self._connect(url[1])
-        return bool(url)
+        if url or not line.strip():
+            self._connect(url[1] if url else _default_url())
+            return True
+        return False
 
     def _connected(self) -> Connection:
-        """The connection; if there is none yet, to MILLSTREAM_URL or a server on this machine."""
+        """The connection; if there is none yet, that to the default URL."""
         if self._connection is None:
-            self._connection = connect(os.environ.get("MILLSTREAM_URL", DEFAULT_URL))
+            self._connection = connect(_default_url())
         return self._connection
 
     def _connect(self, url: str) -> None:
@@ -260,6 +261,11 @@ def marked(message: str, script: str) -> str:
         return message
     fact, newline, rest = message.partition("\n")
     return f"{fact}\n  {lines[int(place[1]) - 1]}\n  {' ' * (int(place[2]) - 1)}^{newline}{rest}"
+
+
+def _default_url() -> str:
+    """MILLSTREAM_URL, or that of a server on this machine."""
+    return os.environ.get("MILLSTREAM_URL", DEFAULT_URL)
 
 
 def _unquoted(text: str) -> str:
