@@ -41,7 +41,7 @@ class DisplayLimits:
 
 
 class DisplayedQuery:
-    """The rows of a push query that have arrived; without `keep` only those that a table shows."""
+    """A push query and those of its rows that have arrived; without `keep` only as many as a table shows."""
 
     def __init__(self, answer: PushRows, limits: DisplayLimits, keep: bool) -> None:
         self._answer, self._limits = answer, limits
@@ -97,13 +97,13 @@ class DisplayedQuery:
             return
 
     def _read(self) -> None:
-        """Put the rows, and at last the query's error or None, into the queue."""
+        """Put the rows, the query's error if there is one, and at last None into the queue."""
         try:
             for row in self._answer:
                 self._arrivals.put(row)
         except MillstreamError as error:
             self._arrivals.put(error)
-        else:
+        finally:
             self._arrivals.put(None)
 
     def _update(self, display: RowDisplay, table: ResultTable) -> None:

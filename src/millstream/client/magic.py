@@ -18,7 +18,7 @@ from IPython.display import DisplayHandle, display
 
 from millstream.client.connection import Connection, connect
 from millstream.client.errors import MillstreamError
-from millstream.client.live_display import INTERRUPTED, DisplayLimits, DisplayedQuery
+from millstream.client.live_display import INTERRUPTED, DisplayedQuery, DisplayLimits
 from millstream.client.rows import Row
 from millstream.client.script import ScriptPart, parts
 from millstream.client.tables import ResultTable, result_table, shown
