@@ -11,7 +11,7 @@ UNUSED := pandas numpy python-dateutil six tzdata
 .PHONY: help setup run cluster test test-clients test-fast check docs bench chaos attack lock clean
 
 help: ## say what each verb does
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup: $(READY) ## put Python packages and millstream itself into .venv
 
@@ -27,7 +27,7 @@ test: $(READY) ## run every test but test-clients', against real services; half 
 
 test-clients: $(READY) ## run clients that others wrote, and the notebook, against a real server; minutes
 	@$(BIN)/python -m millstream.spark.class_archive
-	@$(BIN)/python -m pytest -m clients tests/clients
+	@$(BIN)/python -m pytest -m clients
 
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
 	@$(BIN)/python -m pytest -m fast --numprocesses 2
