@@ -8,10 +8,10 @@ READY := .venv/.ready
 UNUSED := pandas numpy python-dateutil six tzdata
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run cluster test test-fast check docs bench chaos attack lock clean
+.PHONY: help setup run cluster test test-clients test-fast check docs bench chaos attack lock clean
 
 help: ## say what each verb does
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup: $(READY) ## put Python packages and millstream itself into .venv
 
@@ -21,9 +21,13 @@ run: $(READY) ## start Kafka, the engine, the shell; load the flights; watch row
 cluster: $(READY) ## the same, with the queries on a Spark cluster of two workers
 	@$(BIN)/millstream demo --cluster
 
-test: $(READY) ## run every test, against real services; half an hour
+test: $(READY) ## run every test but test-clients', against real services; half an hour
 	@$(BIN)/python -m millstream.spark.class_archive
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+	@$(BIN)/python -m pytest -m 'not clients' --numprocesses 3 --dist loadgroup
+
+test-clients: $(READY) ## run clients that others wrote, and the notebook, against a real server; minutes
+	@$(BIN)/python -m millstream.spark.class_archive
+	@$(BIN)/python -m pytest -m clients
 
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
 	@$(BIN)/python -m pytest -m fast --numprocesses 2

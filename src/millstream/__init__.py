@@ -13,3 +13,8 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return getattr(import_module("millstream.client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext millstream`: IPython calls this, and has the magics `%ksql` and `%%ksql` from then on."""
+    import_module("millstream.client.magic").register(shell)

@@ -11,11 +11,11 @@ from sqlalchemy.dialects import registry
 import millstream
 from millstream.client import Connection
 from millstream.server.run import Server
-from support import frames
+from support import apart
 from support.client_engine import ClientEngine
 from support.patience import PATIENCE
 
-collect_ignore = [] if find_spec("pandas") else frames.FILES
+collect_ignore = [] if find_spec("pandas") else apart.FILES
 # The entry point as the project declares it, whether or not the package was installed since.
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 ENTRY = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["entry-points"]["sqlalchemy.dialects"]

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,9 @@ def test_the_site_builds_and_stands_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > 45
+    notebook = (tmp_path / "notebook.html").read_text(encoding="utf-8")
+    assert "<td>kitchen</td>" in notebook
+    assert 'href="python-client.html#inserts"' in notebook
     assert [tag for page in pages for tag in LOADED.findall(page.read_text(encoding="utf-8"))] == []
 
 
@@ -37,6 +41,7 @@ def test_a_broken_link_and_a_page_outside_the_navigation_fail(tmp_path: Path) ->
     (tmp_path / "mkdocs.yml").write_text(
         text.partition("nav:\n  - millstream")[0] + "nav: [index.md]\n", encoding="utf-8"
     )
+    shutil.copy(ROOT / "mkdocs_notebook.py", tmp_path)
     pages = {"index.md": "[a](nowhere.md) [b](#nothing)\n", "lost.md": "# Lost\n"}
     (tmp_path / "docs").mkdir()
     for name, page in pages.items():

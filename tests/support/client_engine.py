@@ -77,7 +77,7 @@ class ClientEngine(FakeEngine):
                 return [{"@type": "connector_list", "statementText": text, "warnings": [], "connectors": []}]
             case ["drop", *_]:
                 return [_notice(text)]
-            case ["insert", "into", "orders", *_]:
+            case ["insert", "into", "orders", *_] | ["set" | "unset" | "define" | "undefine", *_]:
                 return []
         return super()._entities(text, done)
 

@@ -163,22 +163,32 @@ class AsyncConnection:
             raise transport_error(error, self.url) from error
         return dict(parsed(response)["KsqlServerInfo"])
 
-    async def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
+    async def execute(
+        self,
+        statements: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> list[Result]:
         """Execute statements other than queries; see Connection.execute. Raises StatementRefused."""
-        exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
+        exchange = statement_exchange(statements, self._session.plus(properties, variables), self._sequence)
         results = [result(entity) for entity in parsed(await self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
-    async def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPullRows:
+    async def query(
+        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+    ) -> AsyncPullRows:
         """The rows of a SELECT over the present data. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
+        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=False)
         lines = self._lines(exchange)
         return AsyncPullRows(lines, await _header(lines))
 
-    async def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> AsyncPushRows:
+    async def push(
+        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+    ) -> AsyncPushRows:
         """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
+        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=True)
         lines = self._lines(exchange)
         return AsyncPushRows(lines, await _header(lines), self.close_query)
 

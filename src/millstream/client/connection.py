@@ -86,25 +86,35 @@ class Connection:
             raise transport_error(error, self.url) from error
         return dict(parsed(response)["KsqlServerInfo"])
 
-    def execute(self, statements: str, *, properties: Mapping[str, Any] | None = None) -> list[Result]:
+    def execute(
+        self,
+        statements: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> list[Result]:
         """Execute statements other than queries, and return the answers of those that have one.
 
         Each call is a session: SET and DEFINE apply until its end. Raises StatementRefused for the first statement that
         is refused; those before it were executed.
         """
-        exchange = statement_exchange(statements, self._session.plus(properties), self._sequence)
+        exchange = statement_exchange(statements, self._session.plus(properties, variables), self._sequence)
         results = [result(entity) for entity in parsed(self._whole(exchange)) or ()]
         self._sequence = max(self._sequence, last_sequence(results))
         return results
 
-    def query(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PullRows:
+    def query(
+        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+    ) -> PullRows:
         """The rows of a SELECT over the present data. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
+        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=False)
         return PullRows(self._lines(exchange))
 
-    def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
+    def push(
+        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+    ) -> PushRows:
         """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
+        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=True)
         return PushRows(self._lines(exchange), self.close_query)
 
     def close_query(self, query_id: str) -> None:

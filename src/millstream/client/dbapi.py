@@ -3,7 +3,6 @@
 Every statement takes effect at once: there are no transactions, `commit` does nothing and `rollback` is refused.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
@@ -18,6 +17,7 @@ from millstream.client.errors import ConnectionFailed, MillstreamError, RequestT
 from millstream.client.literals import WrongParameters, bound
 from millstream.client.pull import PullRows, PushRows
 from millstream.client.results import ListResult, Result
+from millstream.client.script import INSERTS, PUSHES, ROWS_STATEMENT, TEXTS
 
 apilevel = "2.0"
 # Threads may share the module and connections, but not cursors.
@@ -28,11 +28,6 @@ STRING, BINARY, NUMBER, DATETIME, ROWID = "STRING", "BINARY", "NUMBER", "DATETIM
 KINDS = {"BYTES": BINARY, "DATE": DATETIME, "TIME": DATETIME, "TIMESTAMP": DATETIME}
 KINDS |= dict.fromkeys(("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "BOOLEAN"), NUMBER)
 Date, Time, Timestamp, Binary = date, time, datetime, bytes
-COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
-ROWS_STATEMENT = re.compile(rf"{COMMENTS}(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
-PUSHES = re.compile(r"\bEMIT\s+(?:CHANGES|FINAL)\b", re.IGNORECASE)
-INSERTS = re.compile(rf"{COMMENTS}INSERT\s+INTO\b(?!.*\bSELECT\b)", re.IGNORECASE | re.DOTALL)
-TEXTS = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 # The number of INSERTs of an executemany in one request.
 TOGETHER = 500
 

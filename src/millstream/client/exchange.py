@@ -75,9 +75,11 @@ class SessionSettings:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def plus(self, properties: Mapping[str, Any] | None) -> "SessionSettings":
+    def plus(
+        self, properties: Mapping[str, Any] | None, variables: Mapping[str, str] | None = None
+    ) -> "SessionSettings":
         """These settings, overridden by those of one request."""
-        return SessionSettings({**self.properties, **(properties or {})}, self.variables)
+        return SessionSettings({**self.properties, **(properties or {})}, {**self.variables, **(variables or {})})
 
 
 @dataclass(frozen=True, slots=True)
