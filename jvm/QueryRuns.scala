@@ -64,30 +64,31 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     if (number == batch && !isBatchOver) {
       isBatchOver = true
       waiting.forEach(_.run())
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
     }
   }
 
   /** End the current batch. */
   def endBatch(): Unit = synchronized(endBatch(batch))
 
-  /** Called on the driver before each batch, by each source of the query. */
-  def beginBatch(): Unit = begin(batchNumber + 1)
+  /** Begin the next batch: called on the driver, by each source of the query. */
+  def beginBatch(): Unit = beginBatch(batchNumber + 1)
 
-  /** Called by a task: in an executor, its first task of a batch begins the batch there. */
-  def enter(number: Int): Unit = if (number > batchNumber) begin(number)
-
-  def batchNumber: Int = synchronized(batch)
-
-  private def begin(number: Int): Unit = synchronized {
+  /** Begin a batch, unless it or a later one has begun: called by each task, the first of which begins it in its JVM. */
+  def beginBatch(number: Int): Unit = synchronized {
     if (number > batch) {
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
       batch = number
       isReading = false
       isBatchOver = false
       driver.begun(this, number)
     }
   }
+
+  def batchNumber: Int = synchronized(batch)
+
+  /** Call each callback of `onBatchEnd` once. The caller holds the lock. */
+  private def callBatchListeners(): Unit = batchListeners.removeIf { listener => listener.run(); true }
 
   /** Call `callback` when a batch has ended; at once if it has. */
   private[millstream] def onBatchEnd(number: Int, callback: Runnable): Unit = synchronized {
@@ -146,7 +147,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     stopped.countDown()
     synchronized {
       listeners.removeIf(_.offer(Stopped))
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
     }
   }
 }

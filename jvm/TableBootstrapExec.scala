@@ -40,7 +40,7 @@ final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, runId: Strin
   private val run = QueryRuns.of(runId)
   private var released = false
   // The scan creates its reader, which does this too, when it is asked for its first row.
-  run.enter(batch)
+  run.beginBatch(batch)
   override def hasNext: Boolean = {
     if (!released) {
       barrier.await(() => run.isFinishing)
