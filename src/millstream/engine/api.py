@@ -104,7 +104,10 @@ class Engine(Protocol):
         ...
 
     def is_print(self, request: Request) -> bool:
-        """True if the text's only statement is a PRINT. Raises RequestFailed if it does not parse."""
+        """True if the text's only statement is a PRINT.
+
+        Raises RequestFailed if it neither parses nor begins with SELECT, whose errors `query` raises.
+        """
         ...
 
     def close_query(self, query_id: str) -> bool:
