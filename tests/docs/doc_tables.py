@@ -8,7 +8,8 @@ import security_table
 
 from millstream.formats.base import Format
 from millstream.formats.registry import FORMATS
-from millstream.model.settings import SETTINGS, Setting, SettingScope
+from millstream.model.setting import Setting, SettingScope
+from millstream.model.setting_table import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACE = re.compile(r"(<!-- table: \S+ .*? -->\n).*?(<!-- end -->)", re.DOTALL)

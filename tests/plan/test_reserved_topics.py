@@ -6,7 +6,8 @@ from millstream.analysis.reserved_topics import check_readable, check_writable, 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
-from millstream.model.settings import SETTINGS, effective
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import effective
 from millstream.plan.statements import outcome
 from millstream.plan.steps import DeleteTopic
 from millstream.syntax import parser

@@ -16,7 +16,7 @@ from millstream.engine.entities.types import columns
 from millstream.engine.supervisor import QueryFailure, QueryHealth
 from millstream.functions.declare import Function, Signature
 from millstream.model.schema import Column, RecordPart, Schema
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.model.types import BIGINT
 
 VERSION = "millstream"

@@ -9,7 +9,8 @@ from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
 from millstream.model.secrets import HIDDEN, shown
-from millstream.model.settings import SETTINGS, Setting
+from millstream.model.setting import Setting
+from millstream.model.setting_table import SETTINGS
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
