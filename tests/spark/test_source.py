@@ -350,9 +350,7 @@ def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: Broke
     copy.finish()
     for start in range(2):
         copy.start()
-        kafka.delete_topic(topic)
-        wait_for(lambda: topic not in kafka.topics(), "the deletion")
-        kafka.create_topic(topic)
+        kafka.recreate_topic(topic)
         put(kafka, topic, numbers(9, 100))
         wait_for(copy.ended, f"the failure of start {start}")
         assert "was deleted and created again" in copy.failure()
