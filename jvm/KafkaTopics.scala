@@ -38,8 +38,8 @@ final class Topics private (admin: Admin) {
   def beginnings(topic: String, partitions: Iterable[Int]): Map[Int, Long] =
     if (partitions.isEmpty) Map.empty
     else {
-      val asked = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
-      retry(MetadataDelay)(admin.listOffsets(asked.asJava).all, missing(topic))
+      val earliest = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
+      retry(MetadataDelay)(admin.listOffsets(earliest.asJava).all, missing(topic))
         .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
     }
 

@@ -173,7 +173,7 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   override def begun(run: QueryRun, batch: Int): Unit = ()
 }
 
-/** On an executor: the driver is asked. */
+/** On an executor: first records and batch ends are requested of the driver, whose timer ends the batch. */
 private object RemoteBatches extends BatchDriver {
   override def firstRecord(run: QueryRun, batch: Int): Unit =
     DriverEndpoint.onAnswer[Boolean]("record", run.id, batch)(answer => if (answer.isEmpty) run.notReported(batch))
@@ -185,9 +185,13 @@ private object RemoteBatches extends BatchDriver {
 object QueryRun {
   /** What a run is to do; of two orders the one with the higher rank is obeyed. */
   sealed abstract class Order(val rank: Int)
+  /** Read on; batches end by their timer. */
   case object Continue extends Order(0)
+  /** End the batch in an orderly way; then fail with `reason`, or wait to be stopped (null). */
   final case class Finish(reason: String) extends Order(1)
+  /** Fail at once with `reason`. */
   final case class Fail(reason: String) extends Order(2)
+  /** The query has ended. */
   case object Stopped extends Order(3)
 
   /** An order in the form that is sent to an executor (DriverEndpoint), and back. */

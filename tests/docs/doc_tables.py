@@ -47,7 +47,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def written(page: str) -> str:
     """The text of a page with its tables as they should be."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    return PLACE.sub(lambda found: f"{found[1]}\n{PAGES[page]()}\n{found[2]}", text)
+    return PLACE.sub(lambda match: f"{match[1]}\n{PAGES[page]()}\n{match[2]}", text)
 
 
 def _format(f: Format) -> tuple[str, ...]:

@@ -62,10 +62,10 @@ def runner() -> FakeRunner:
 
 @pytest.fixture
 def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
-    made = Supervisor(runner, clock=lambda: runner.now)
-    made.begin()
-    yield made
-    made.end()
+    supervisor = Supervisor(runner, clock=lambda: runner.now)
+    supervisor.begin()
+    yield supervisor
+    supervisor.end()
 
 
 def desired(*more: str) -> dict[str, DesiredQuery]:
@@ -107,11 +107,11 @@ def test_a_paused_query_is_stopped_and_keeps_its_checkpoint(supervisor: Supervis
 
 
 def test_nothing_starts_while_another_server_may_run_it(runner: FakeRunner) -> None:
-    allowed, asked = threading.Event(), threading.Event()
-    supervisor = Supervisor(runner, lambda: asked.set() or allowed.is_set())
+    allowed, requested = threading.Event(), threading.Event()
+    supervisor = Supervisor(runner, lambda: requested.set() or allowed.is_set())
     supervisor.begin()
     supervisor.set_desired(desired())
-    assert asked.wait(PATIENCE)
+    assert requested.wait(PATIENCE)
     assert not runner.started
     allowed.set()
     wait_for(lambda: runner.started, "the start")

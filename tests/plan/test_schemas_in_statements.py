@@ -55,14 +55,14 @@ def test_columns_come_from_the_latest_schemas() -> None:
 
 
 def test_with_an_id_names_keep_their_case() -> None:
-    made = source("CREATE STREAM S (id INT KEY) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);")
-    assert str(made.schema) == "ID INTEGER KEY, `item` STRING, `count` BIGINT, `kind` STRING"
-    assert made.value.schema == PhysicalSchema("", "t-value", ORDER.schema, "", 7)
+    stream = source("CREATE STREAM S (id INT KEY) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);")
+    assert str(stream.schema) == "ID INTEGER KEY, `item` STRING, `count` BIGINT, `kind` STRING"
+    assert stream.value.schema == PhysicalSchema("", "t-value", ORDER.schema, "", 7)
 
 
 def test_a_bare_value_is_rowval() -> None:
-    made = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
-    assert str(made.schema) == "ROWVAL INTEGER"
+    stream = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
+    assert str(stream.schema) == "ROWVAL INTEGER"
 
 
 REFUSED = [
@@ -148,17 +148,17 @@ def test_create_as_gives_each_field_that_the_schema_of_an_id_requires(
 
 
 def test_create_as_with_an_id_writes_that_schema() -> None:
-    made = planned(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
-    assert made.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)
-    assert [s.physical.id for s in made.steps if isinstance(s, RegisterSchema)] == [7]
+    result = planned(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
+    assert result.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)
+    assert [s.physical.id for s in result.steps if isinstance(s, RegisterSchema)] == [7]
 
 
 def test_create_registers_where_there_is_no_schema_yet_and_create_as_always() -> None:
     assert [s.physical.subject for s in planned(DECLARED).steps if isinstance(s, RegisterSchema)] == ["other-value"]
     known = replace(FACTS, latest={**FACTS.latest, "other-value": ORDER, "O-value": ORDER})
     assert not [s for s in planned(DECLARED, known).steps if isinstance(s, RegisterSchema)]
-    made = planned(f"{DECLARED} CREATE STREAM O AS SELECT * FROM S;", known)
-    assert [s.physical.subject for s in made.steps if isinstance(s, RegisterSchema)] == ["O-value"]
+    result = planned(f"{DECLARED} CREATE STREAM O AS SELECT * FROM S;", known)
+    assert [s.physical.subject for s in result.steps if isinstance(s, RegisterSchema)] == ["O-value"]
 
 
 def test_drop_with_its_topic_deletes_the_subjects() -> None:

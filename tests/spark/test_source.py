@@ -92,14 +92,14 @@ Copying = Callable[..., Copy]
 @pytest.fixture
 def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
     """Makes copies that end with the test."""
-    made: list[Copy] = []
+    copies: list[Copy] = []
 
     def make(topic: str, **client: str) -> Copy:
-        made.append(Copy(spark, kafka, tmp_path / f"{len(made)}", topic, **client))
-        return made[-1]
+        copies.append(Copy(spark, kafka, tmp_path / f"{len(copies)}", topic, **client))
+        return copies[-1]
 
     yield make
-    for one in made:
+    for one in copies:
         one.abort()
 
 
