@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.test_state import MADE, SOURCE, after
+from engine.test_state import QUERY, SOURCE, after
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import CannotRun, QueryHealth, Supervisor
 from millstream.model.errors import StatementError
@@ -69,7 +69,7 @@ def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
 
 
 def desired(*more: str) -> dict[str, DesiredQuery]:
-    return dict(after(SOURCE, MADE, *more).desired)
+    return dict(after(SOURCE, QUERY, *more).desired)
 
 
 ID = "CSAS_BIG_0"
