@@ -80,9 +80,9 @@ class Count:
 
 @pytest.fixture
 def counting(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Count]:
-    counting = Count(spark, kafka, tmp_path / "checkpoint")
-    yield counting
-    counting.stop()
+    count = Count(spark, kafka, tmp_path / "checkpoint")
+    yield count
+    count.stop()
     spark.conf.set("spark.sql.shuffle.partitions", 2)
 
 
