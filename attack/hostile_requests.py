@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from attack.grammar import Grammar
 
 POSTED = ("/query", "/query-stream", "/close-query", "/inserts-stream", "/ksql/terminate")
-ASKED = (
+GET_PATHS = (
     *("/info", "/healthcheck", "/status", "/status/stream/X/create", "/is_valid_property/%00", "/nowhere"),
     *("/ws/query", "//ksql", "/ksql/", "/%2e%2e/ksql", "/clusterStatus", "/v1/metadata", "/chc/ready"),
     *(
@@ -86,8 +86,8 @@ class HostileRequests:
     def next(self) -> HostileRequest:
         """The next request."""
         chance = self._chance
-        paths = chance.choices((("/ksql",), POSTED, ASKED), (6, 3, 1))[0]
-        path, method = chance.choice(paths), "GET" if paths is ASKED else "POST"
+        paths = chance.choices((("/ksql",), POSTED, GET_PATHS), (6, 3, 1))[0]
+        path, method = chance.choice(paths), "GET" if paths is GET_PATHS else "POST"
         method = chance.choice(METHODS) if chance.random() < 0.05 else method
         pairs = [("Content-Type", chance.choice(TYPES[:2]) if chance.random() < 0.9 else chance.choice(TYPES))]
         pairs += [("Accept", chance.choice(ACCEPTS))] if chance.random() < 0.3 else []

@@ -84,18 +84,18 @@ def _random_requests(url: str, count: int, seed: int, report: Report) -> None:
 def _one(url: str, request: HostileRequest) -> tuple[int, str]:
     """The status of an answer (0 = none), and what is wrong with it."""
     headers = [(name.encode(), value.encode("latin-1")) for name, value in request.headers]
-    told = f"{request.method} {request.path} {request.headers} {request.body[:300]!r}"
+    described = f"{request.method} {request.path} {request.headers} {request.body[:300]!r}"
     try:
         with httpx.stream(
             request.method, url + request.path, headers=headers, content=request.body, timeout=PATIENCE
         ) as answer:
             if answer.status_code == 500:
-                return 500, f"500: {told}: {answer.read()[:300]!r}"
+                return 500, f"500: {described}: {answer.read()[:300]!r}"
             return answer.status_code, ""
     except httpx.TimeoutException:
-        return 0, f"no answer in {PATIENCE:g} s: {told}"
+        return 0, f"no answer in {PATIENCE:g} s: {described}"
     except httpx.TransportError as error:
-        return 0, f"{type(error).__name__} {error}: {told}"
+        return 0, f"{type(error).__name__} {error}: {described}"
 
 
 @contextmanager

@@ -71,8 +71,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
         rows += rate_rows(rates, [engine.name for engine in engines])
     if "latency" in options.measure:
         prompt = [dataclasses.replace(e, linger=0) if isinstance(e, Peer) else e for e in engines]
-        found = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
-        rows += latency_rows(found)
+        latencies = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
+        rows += latency_rows(latencies)
     if "idle" in options.measure and options.engine != "kafka streams":
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
     if "restart" in options.measure and options.engine != "kafka streams":
@@ -96,12 +96,12 @@ def rate_rows(rates: list[Rate], names: list[str]) -> list[Row]:
     return rows
 
 
-def latency_rows(found: list[Latency]) -> list[Row]:
+def latency_rows(latencies: list[Latency]) -> list[Row]:
     """One row an engine."""
-    for one in found:
+    for one in latencies:
         say(dataclasses.asdict(one))
-    what = f"latency, {found[0].workload}, {found[0].rate}/s"
-    return [(what, one.engine, f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms") for one in found]
+    what = f"latency, {latencies[0].workload}, {latencies[0].rate}/s"
+    return [(what, one.engine, f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms") for one in latencies]
 
 
 def idle_rows(one: Idle) -> list[Row]:

@@ -98,7 +98,7 @@ class Peer:
         """Run the workload while the block runs."""
         settings = {**PEER_SETTINGS, "producer.linger.ms": str(self.linger), "state.dir": str(self.folder / "state")}
         settings |= {"processing.guarantee": ONCE, "commit.interval.ms": COMMIT_INTERVAL} if self.once else {}
-        given = [topics.bootstrap, topics.source, topics.sink, topics.other]
+        arguments = [topics.bootstrap, topics.source, topics.sink, topics.other]
         settled = [f"{name}={value}" for name, value in settings.items()]
         command: list[str | Path] = [
             java(),
@@ -107,7 +107,7 @@ class Peer:
             self._classpath(),
             "StreamsPeer",
             workload,
-            *given,
+            *arguments,
             *settled,
         ]
         with _process(command, self.folder / "peer.log") as process:

@@ -50,11 +50,11 @@ def main() -> None:
         fill(topics, options.records)
         with Millstream(Path(folder)).server(broker.bootstrap) as (running, ask):
             ask(SOURCE.format(source=topics.source))
-            found = {name: [one_pass(name, topics, options.records, running.alive, ask)] for name in WORKLOADS}
+            rates = {name: [one_pass(name, topics, options.records, running.alive, ask)] for name in WORKLOADS}
             for _ in range(options.rounds):  # the first passes above warm the engine up
                 for name in WORKLOADS:
-                    found[name].append(one_pass(name, topics, options.records, running.alive, ask))
-    plain, calls = (median(found[name][1:]) for name in WORKLOADS)
+                    rates[name].append(one_pass(name, topics, options.records, running.alive, ask))
+    plain, calls = (median(rates[name][1:]) for name in WORKLOADS)
     print(json.dumps({"ratio": round(calls / plain, 2)}))
 
 
@@ -73,10 +73,10 @@ def one_pass(name: str, topics: BenchTopics, records: int, alive: Callable[[], b
     """Records a second of one query over the whole backlog; RuntimeError where answers are missing."""
     into = topics.with_new_sink()
     ask(SINK.format(sink=into.sink, projected=WORKLOADS[name]))
-    found = wait_for_records(into, records, PATIENCE, alive)
+    written = wait_for_records(into, records, PATIENCE, alive)
     ask(CLEAR)
-    if found < records:
-        raise RuntimeError(f"{found} of {records} answers of {name}")
+    if written < records:
+        raise RuntimeError(f"{written} of {records} answers of {name}")
     rate = records / appended_between(into)
     print(json.dumps({"workload": name, "records": records, "per_second": round(rate)}), flush=True)
     return rate

@@ -161,12 +161,12 @@ def held(session: SparkSession) -> int:
 def targets(session: SparkSession, format: str, chance: random.Random) -> list[Target]:
     """Every way to read the format: one column of each type bare and wrapped, and all of them in one record."""
     single = [(c,) for c in columns(*hostile.SCALARS, *hostile.NESTED)]
-    found = []
+    result = []
     for held in (columns(*hostile.SCALARS), columns(*hostile.SCALARS, *hostile.NESTED), *single):
         for wrap in (None, False) if len(held) == 1 and FORMATS[format].unwraps else (None,):
             if FORMATS[format].refusal("VALUE", held) is None:
-                found.append(target(session, format, held, wrap, chance))
-    return found
+                result.append(target(session, format, held, wrap, chance))
+    return result
 
 
 def columns(*types: SqlType) -> tuple[Column, ...]:
@@ -189,8 +189,8 @@ def target(
         ids = [known.register(f"other{i}", SchemaText(kind, text)) for i, text in enumerate(others)]
         heads = [b"\0" + id.to_bytes(4, "big") for id in (*ids, 99, 2**31)] + [b"\1\0\0\0\1", b"\0\0"]
     one = OneRecord(session, codec.spec(serde, held), held)
-    made = one.encode_all([hostile.row(held, chance) for _ in range(60)])
-    return Target(codec.spec(serde, held), held, [b for b in made if isinstance(b, bytes)], heads, len(heads[0]))
+    encoded = one.encode_all([hostile.row(held, chance) for _ in range(60)])
+    return Target(codec.spec(serde, held), held, [b for b in encoded if isinstance(b, bytes)], heads, len(heads[0]))
 
 
 if __name__ == "__main__":

@@ -120,14 +120,14 @@ def _value(type: SqlType, chance: random.Random) -> Any:
             return {_text(chance): _value(element, chance) for _ in range(chance.randrange(4))}
         case Struct(fields):
             return {f.name: _value(f.type, chance) for f in fields}
-    return _MADE[type](chance)
+    return _RANDOM_VALUE[type](chance)
 
 
 def _text(chance: random.Random) -> str:
     return "".join(chance.choice('aZ0 ,"\\{é😀\n') for _ in range(chance.randrange(12)))
 
 
-_MADE: dict[SqlType, Callable[[random.Random], Any]] = {
+_RANDOM_VALUE: dict[SqlType, Callable[[random.Random], Any]] = {
     BOOLEAN: lambda c: c.random() < 0.5,
     INTEGER: lambda c: c.randrange(-(2**31), 2**31),
     BIGINT: lambda c: c.randrange(-(2**63), 2**63),

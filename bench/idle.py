@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from bench.engines import Millstream
 from bench.topics import create, reader
 
-TICKS = os.sysconf("SC_CLK_TCK")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SETTLE = 60.0
 SOURCE = "CREATE STREAM S{i} (K STRING KEY, A BIGINT, B STRING) WITH (kafka_topic='idle-in-{i}', value_format='JSON');"
@@ -56,9 +56,9 @@ def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, statefu
         time.sleep(seconds)
         percent = (_cpu_seconds(running.process.pid) - before) / seconds * 100
         resident = sum(_resident(number) for number in family(running.process.pid))
-        taken = sorted(answers(bootstrap, queries, patience=10))
+        latencies = sorted(answers(bootstrap, queries, patience=10))
         ask("TERMINATE ALL;")
-    return Idle(queries, round(percent, 1), resident >> 20, taken[len(taken) // 2], taken[-1])
+    return Idle(queries, round(percent, 1), resident >> 20, latencies[len(latencies) // 2], latencies[-1])
 
 
 def answers(bootstrap: str, queries: int, patience: float) -> list[float]:
@@ -91,15 +91,15 @@ def _answer(producer: Producer, consumer: Consumer, i: int, patience: float) -> 
 def family(process: int) -> list[int]:
     """A process and all that descend from it."""
     parents = {int(path.name): _stat(path)[1] for path in Path("/proc").iterdir() if path.name.isdigit()}
-    found = [process]
-    for member in found:
-        found += [number for number, parent in parents.items() if parent == str(member)]
-    return found
+    members = [process]
+    for member in members:
+        members += [number for number, parent in parents.items() if parent == str(member)]
+    return members
 
 
 def _cpu_seconds(process: int) -> float:
     stats = [_stat(Path(f"/proc/{number}")) for number in family(process)]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS_PER_SECOND
 
 
 def _resident(process: int) -> int:

@@ -134,8 +134,8 @@ def _summary(
     begun: dict[bytes, deque[float]] = defaultdict(deque)
     for key, at in sent:
         begun[key].append(at)
-    taken = sorted((at - begun[key].popleft()) * 1000 for key, at in seen if begun.get(key))
-    if len(taken) < len(sent):
-        raise RuntimeError(f"{engine} answered {len(taken)} of {len(sent)} records")
-    p50, p90, p99 = (round(taken[len(taken) * q // 100], 2) for q in (50, 90, 99))
-    return Latency(engine, workload, rate, len(sent), len(taken), p50, p90, p99, round(taken[-1], 2))
+    latencies = sorted((at - begun[key].popleft()) * 1000 for key, at in seen if begun.get(key))
+    if len(latencies) < len(sent):
+        raise RuntimeError(f"{engine} answered {len(latencies)} of {len(sent)} records")
+    p50, p90, p99 = (round(latencies[len(latencies) * q // 100], 2) for q in (50, 90, 99))
+    return Latency(engine, workload, rate, len(sent), len(latencies), p50, p90, p99, round(latencies[-1], 2))

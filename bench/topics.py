@@ -125,9 +125,9 @@ def wait_for_committed(
 def _end_offsets(admin: AdminClient, topic: str, level: IsolationLevel) -> list[int]:
     """The end of each partition for readers of that level; zeros while the topic is not there."""
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    asked = admin.list_offsets({TopicPartition(topic, p): latest for p in range(PARTITIONS)}, isolation_level=level)
+    requested = admin.list_offsets({TopicPartition(topic, p): latest for p in range(PARTITIONS)}, isolation_level=level)
     try:
-        return [answer.result().offset for answer in asked.values()]
+        return [answer.result().offset for answer in requested.values()]
     except KafkaException:
         return [0] * PARTITIONS
 
@@ -160,9 +160,9 @@ def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive:
     consumer, seen, moved = reader(topics.bootstrap), 0, time.monotonic()
     try:
         while seen < expected and time.monotonic() - moved < patience and alive():
-            found = _records(consumer, topics.sink, seen)
-            if found != seen:
-                seen, moved = found, time.monotonic()
+            number = _records(consumer, topics.sink, seen)
+            if number != seen:
+                seen, moved = number, time.monotonic()
             time.sleep(0.05)
     finally:
         consumer.close()
@@ -190,8 +190,8 @@ def appended_between(topics: BenchTopics) -> float:
 
 
 def _ends(consumer: Consumer, topic: str) -> list[tuple[int, int]]:
-    found = [(p, *consumer.get_watermark_offsets(TopicPartition(topic, p))) for p in range(PARTITIONS)]
-    return [(p, offset) for p, low, high in found if high > low for offset in (low, high - 1)]
+    bounds = [(p, *consumer.get_watermark_offsets(TopicPartition(topic, p))) for p in range(PARTITIONS)]
+    return [(p, offset) for p, low, high in bounds if high > low for offset in (low, high - 1)]
 
 
 def _timestamp(consumer: Consumer, topic: str, partition: int, offset: int) -> int:
@@ -207,8 +207,8 @@ def sample(topics: BenchTopics, records: int) -> list[tuple[bytes, dict[str, Any
     consumer = reader(topics.bootstrap)
     try:
         consumer.assign([TopicPartition(topics.sink, p, 0) for p in range(PARTITIONS)])
-        found = consumer.consume(records, 10)
-        return [(raw(message.key()), json.loads(raw(message.value()))) for message in found]
+        messages = consumer.consume(records, 10)
+        return [(raw(message.key()), json.loads(raw(message.value()))) for message in messages]
     finally:
         consumer.close()
 

@@ -69,7 +69,10 @@ object Codec {
   def encode(row: Column, spec: String): Column = column(Encode(expression(row), Spec.of(spec)))
 }
 
+/** Reads every payload of the format NONE as null: a side without columns has no value. */
 class NoneReader extends Reader { override def read(bytes: Array[Byte]): InternalRow = null }
+
+/** Writes a null payload, whatever the row. */
 class NoneWriter extends Writer { override def write(row: InternalRow): Array[Byte] = null }
 
 /** One codec call, used by generated code and by the interpreter; a failure is returned as a value, not thrown. */
@@ -100,11 +103,14 @@ abstract class Transcode extends UnaryExpression with Serializable {
 }
 
 object Transcode {
+  /** From a payload or a row (null: none) to struct<result, error>, one of which at least is null. Not thread-safe. */
   abstract class CodecCall extends Serializable { def apply(in: Any): InternalRow }
 
+  /** The struct of a result or of an error's text. */
   def outcome(value: Any, error: String): InternalRow =
     new GenericInternalRow(Array[Any](value, if (error == null) null else UTF8String.fromString(error)))
 
+  /** The struct for a null input. */
   val Nothing: InternalRow = outcome(null, null)
 
   /** An exception that no codec expects (a bug, or too deep nesting): the record is bad, and the query goes on. */
@@ -116,6 +122,7 @@ object Transcode {
   }
 }
 
+/** A payload to struct<value: struct<V0…>, error: string>. */
 case class Decode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("value", spec.columns.spark).add("error", StringType)
   override def call: Transcode.CodecCall = new DecodeCall(spec)
@@ -124,6 +131,7 @@ case class Decode(child: Expression, spec: Spec) extends Transcode {
   override protected def withNewChildInternal(child: Expression): Decode = copy(child = child)
 }
 
+/** A struct of columns to struct<bytes: binary, error: string>. */
 case class Encode(child: Expression, spec: Spec) extends Transcode {
   override def dataType: DataType = new StructType().add("bytes", BinaryType).add("error", StringType)
   override def call: Transcode.CodecCall = new EncodeCall(spec)
@@ -132,6 +140,7 @@ case class Encode(child: Expression, spec: Spec) extends Transcode {
   override protected def withNewChildInternal(child: Expression): Encode = copy(child = child)
 }
 
+/** One payload to a row; a task creates its reader at the first call. */
 class DecodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val reader = Codec.reader(spec)
 
@@ -142,6 +151,7 @@ class DecodeCall(spec: Spec) extends Transcode.CodecCall {
       catch { case e: Throwable => Transcode.unforeseen(e) }
 }
 
+/** One row to a payload; a task creates its writer at the first call. */
 class EncodeCall(spec: Spec) extends Transcode.CodecCall {
   @transient private lazy val writer = Codec.writer(spec)
 

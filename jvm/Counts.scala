@@ -1,6 +1,6 @@
 package org.apache.spark.sql.millstream
 
-import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ScheduledFuture, TimeUnit}
 import java.util.concurrent.atomic.{AtomicLong, AtomicLongArray, LongAdder}
 
 import scala.jdk.CollectionConverters._
@@ -32,7 +32,6 @@ final class PartitionProgress {
  * is thread-safe.
  */
 final class Counts(query: String) {
-  import Counts.Seconds
   private val written, bytes, failed, late = new LongAdder
   private val latency = new LatencyHistogram
   private val partitions = new ConcurrentHashMap[String, PartitionProgress]
@@ -40,11 +39,7 @@ final class Counts(query: String) {
   private var silent = 0
   @volatile private var last, committed, stateRows, stateBytes = 0L
   @volatile private[millstream] var failure: Throwable = _
-  // A ring of counters, one a second: the records written in that second, and which second the counter belongs to.
-  private val inSecond, second = new AtomicLongArray(Seconds)
-  // A ring of samples, one a second: how many records had been read by then.
-  private val readBy = new AtomicLongArray(Seconds)
-  @volatile private var samples = 0
+  private val readRate, writeRate = new MinuteRate
 
   /** The progress in a partition; always the same object for the same partition. */
   def partition(topic: String, number: Int): PartitionProgress = partitions.computeIfAbsent(s"$topic/$number",
@@ -62,9 +57,6 @@ final class Counts(query: String) {
     last = now
     written.add(records)
     bytes.add(size)
-    val place = (now / 1000 % Seconds).toInt
-    if (second.getAndSet(place, now / 1000) != now / 1000) inSecond.set(place, 0)
-    inSecond.addAndGet(place, records)
   }
 
   /** Count a record with a processing log entry: it was late, or (a part of) it could not be computed. */
@@ -103,7 +95,7 @@ final class Counts(query: String) {
     val news = now.since(reported)
     reported = now
     silent = if (news.isEmpty) silent + 1 else 0
-    if (silent % Seconds == 0) {
+    if (silent % Counts.SilentReports == 0) {
       val arguments = Seq("counts", query, news.sums, last, news.latency, news.partitions, news.next, news.read)
       DriverEndpoint.onAnswer[Boolean](arguments: _*)(known => if (known.contains(false)) Counts.forget(query))
     }
@@ -123,26 +115,19 @@ final class Counts(query: String) {
     }
   }
 
-  private def perSecond: Double = {
-    val since = System.currentTimeMillis / 1000 - Seconds
-    (0 until Seconds).filter(second.get(_) > since).map(inSecond.get).sum.toDouble / Seconds
-  }
-
   private def read: Long = partitions.values.asScala.map(_.read.get).sum
 
-  /** Called once a second. */
+  /** On the driver, once a second: take the samples from which the rates are computed. */
   private def sample(): Unit = {
-    readBy.set(samples % Seconds, read)
-    samples += 1
+    readRate.sample(read)
+    writeRate.sample(written.sum)
   }
-
-  private def readPerSecond: Double =
-    (read - (if (samples < Seconds) 0L else readBy.get(samples % Seconds))).toDouble / Seconds
 
   private def json: ObjectNode = {
     val root = Counts.mapper.createObjectNode
     root.put("read", read).put("written", written.sum).put("bytes", bytes.sum)
-    root.put("perSecond", perSecond).put("readPerSecond", readPerSecond).put("last", last).put("failed", failed.sum).put("late", late.sum)
+    root.put("perSecond", writeRate.perSecond(written.sum)).put("readPerSecond", readRate.perSecond(read))
+    root.put("last", last).put("failed", failed.sum).put("late", late.sum)
     root.put("stateRows", stateRows).put("stateBytes", stateBytes).put("committed", committed)
     val latencies = root.putArray("latency")
     latency.snapshot.foreach(latencies.add)
@@ -152,6 +137,27 @@ final class Counts(query: String) {
     }
     root
   }
+}
+
+/** How many records a second a counter has counted in the last minute: a ring of its values, one a second. */
+private final class MinuteRate {
+  import MinuteRate.Seconds
+  private val values = new AtomicLongArray(Seconds)
+  @volatile private var samples = 0
+
+  /** Called once a second by one thread, with the counter's value. */
+  def sample(value: Long): Unit = {
+    values.set(samples % Seconds, value)
+    samples += 1
+  }
+
+  /** The rate up to the counter's current value; it counts from 0 where the counter is younger than a minute. */
+  def perSecond(value: Long): Double =
+    (value - (if (samples < Seconds) 0L else values.get(samples % Seconds))).toDouble / Seconds
+}
+
+private object MinuteRate {
+  private val Seconds = 60
 }
 
 /**
@@ -180,17 +186,21 @@ private[millstream] object CountsReport {
 }
 
 object Counts {
-  private val Seconds = 60
+  /** An executor reports every so many seconds, even if there is nothing new. */
+  private val SilentReports = 60
   private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[String, Counts]
 
-  private lazy val reports = ThreadUtils.newDaemonSingleThreadScheduledExecutor("counts").scheduleWithFixedDelay(
-    () => all.values.forEach(_.report()), 1, 1, TimeUnit.SECONDS)
-  private lazy val sampling = ThreadUtils.newDaemonSingleThreadScheduledExecutor("rates").scheduleWithFixedDelay(
-    () => all.values.forEach(_.sample()), 1, 1, TimeUnit.SECONDS)
+  private lazy val reports = everySecond("counts")(_.report())
+  private lazy val sampling = everySecond("rates")(_.sample())
+
+  /** Start a thread of that name, which calls `action` with the counters of each query once a second. */
+  private def everySecond(thread: String)(action: Counts => Unit): ScheduledFuture[_] =
+    ThreadUtils.newDaemonSingleThreadScheduledExecutor(thread).scheduleWithFixedDelay(
+      () => all.values.forEach(action(_)), 1, 1, TimeUnit.SECONDS)
 
   /** A write failure on an executor, of which the driver has only the text. */
-  private final class ToldFailure(text: String) extends Exception(text) { override def toString: String = text }
+  private final class ReportedFailure(text: String) extends Exception(text) { override def toString: String = text }
 
   /** The counters of a query, created at its first use in this JVM. This starts the samples of rates; on an
    * executor, the reports. */
@@ -221,7 +231,7 @@ object Counts {
   }
 
   /** On the driver: record why a query's first write on an executor failed. */
-  def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ToldFailure(why)))
+  def reportFailure(query: String, why: String): Unit = running(query).foreach(_.fail(new ReportedFailure(why)))
 
   /** Count a record with a processing log entry, for a query that has counters (pull queries have none). */
   def recordFailed(query: String, isLate: Boolean): Unit = {

@@ -21,8 +21,8 @@ final class Expiration(val time: Long, val order: Array[Byte], val partition: In
 final class ExpirationQueue {
   private val partitions = new JavaHashMap[Int, TreeMap[java.lang.Long, ArrayList[Array[Byte]]]]
 
-  /** The time at which the keys of the last `take` were queued. */
-  var taken = 0L
+  /** The due time, in ms of stream time, under which the keys of the last `take` were queued. */
+  var takenAt = 0L
 
   def add(one: Expiration): Unit =
     partitions.computeIfAbsent(one.partition, _ => new TreeMap)
@@ -34,7 +34,7 @@ final class ExpirationQueue {
     if (byTime == null || byTime.isEmpty || byTime.firstKey > now) null
     else {
       val first = byTime.pollFirstEntry()
-      taken = first.getKey
+      takenAt = first.getKey
       first.getValue
     }
   }

@@ -59,9 +59,9 @@ final class ExecutorFence(ask: (Option[Double] => Unit) => Unit) extends Fence {
 
   override protected def renew(): Unit =
     if (System.nanoTime - renewAt >= 0 && asking.compareAndSet(false, true)) {
-      val asked = System.nanoTime
+      val requestedAt = System.nanoTime
       ask { answer =>
-        answer.foreach(extendFrom(asked, _))
+        answer.foreach(extendFrom(requestedAt, _))
         // Ask again soon if writing is not allowed now.
         val pause = Math.max(ExecutorFence.Soon, Math.min(ExecutorFence.Period, answer.getOrElse(0.0) / 2))
         renewAt = System.nanoTime + (pause * 1e9).toLong

@@ -175,7 +175,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
   private def expire(in: UnsafeRow, partition: Int, now: Long, outs: mutable.ArrayBuffer[UnsafeRow]): Unit = {
     var keys = queue.take(partition, now)
     while (keys != null) {
-      val reached = dueBy(partition, queue.taken, keys)
+      val reached = dueBy(partition, queue.takenAt, keys)
       reached.sort(null)
       var last: Expiration = null
       reached.forEach { one =>

@@ -80,6 +80,7 @@ object JsonRequired {
 /** One column: whether it is required (`must`), and what is required inside it (null: nothing). */
 class JsonRequiredField(val name: String, val must: Boolean, val inner: JsonRequired)
 
+/** The required fields of a struct. `check` throws BadRecord, with the path of the field, if one of them is null. */
 class JsonRequiredFields(shape: SqlType.Struct, fields: Array[JsonRequiredField]) {
   def check(row: SpecializedGetters): Unit = {
     var i = 0

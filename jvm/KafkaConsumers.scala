@@ -125,11 +125,11 @@ object Consumers {
 
   /** Take a consumer for the task of this number. */
   def take(place: KafkaPlace, task: Long): PartitionConsumer = {
-    var taken: PartitionConsumer = null
-    free.computeIfPresent(place, (_, all) => { taken = all.head; if (all.tail.isEmpty) null else all.tail })
-    if (taken == null) taken = new PartitionConsumer(place)
-    reading.put(task, taken)
-    taken
+    var consumer: PartitionConsumer = null
+    free.computeIfPresent(place, (_, all) => { consumer = all.head; if (all.tail.isEmpty) null else all.tail })
+    if (consumer == null) consumer = new PartitionConsumer(place)
+    reading.put(task, consumer)
+    consumer
   }
 
   /** The task has ended; its consumer's progress is no longer reported. */

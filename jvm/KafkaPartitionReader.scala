@@ -34,7 +34,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   SparkInternals.setBatchClock()
   consumer.seek(range.from)
   progress.begin(range.from)
-  run.enter(range.batch)
+  run.beginBatch(range.batch)
   run.onFinish(wake)
 
   override def nextWithTimeout(timeoutMs: java.lang.Long): RecordStatus =

@@ -36,9 +36,9 @@ object KafkaOffset {
 private final case class KafkaPartitionOffset(partition: Int, next: Long) extends PartitionOffset
 
 /**
- * What a task reads: a partition from an offset up to another one (Long.MaxValue: no end), in a batch of its run (0: in
- * none). In a cluster it prefers the
- * same executor in each batch of a run, because that executor has a consumer for it.
+ * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
+ * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches). In a
+ * cluster it prefers the same executor in each batch of a run, because that executor has a consumer for it.
  */
 final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int) extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
@@ -51,40 +51,39 @@ final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long,
 private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {
   private[millstream] val run = QueryRuns.of(options.run)
   private lazy val topics = Topics.of(options.conf)
-  private var topic: KafkaTopic = _
+  /** The topic of the run, with the number of its partitions in the current batch; null before the first batch. */
   private var watched: WatchedTopic = _
-  private var partitions = 0
 
   /** Called before each batch: throws if the run is finishing, or if the topic was replaced by another one. */
   override def latestOffset(): Offset = {
     run.awaitStop()
     run.beginBatch()
-    val (now, count) = topics.describe(options.topic)
-    if (topic == null) watched = TopicWatch.add(topics, now, run)
-    else if (topic != now) throw Topics.replaced(topic.name)
-    topic = now
-    partitions = count
-    watched.partitions = count
+    val (topic, partitions) = topics.describe(options.topic)
+    if (watched == null) watched = TopicWatch.add(topics, topic, run)
+    else if (watched.topic != topic) throw Topics.replaced(topic.name)
+    watched.partitions = partitions
     KafkaOffset(topic, Map.empty)
   }
 
-  override lazy val initialOffset: Offset = KafkaOffset(topic, complete(options.starts))
+  override lazy val initialOffset: Offset = KafkaOffset(watched.topic, complete(options.starts))
 
   /** The offsets of all partitions; a new partition begins with its first record. */
   private def complete(known: Map[Int, Long]): Map[Int, Long] =
-    known ++ topics.beginnings(topic.name, (0 until partitions).filterNot(known.contains))
+    known ++ topics.beginnings(watched.topic.name, (0 until watched.partitions).filterNot(known.contains))
 
   override def planInputPartitions(start: Offset): Array[InputPartition] = {
     val known = start.asInstanceOf[KafkaOffset]
-    val replaced = known.topic.id.nonEmpty && known.topic.id != topic.id
-    if (replaced || known.next.keys.exists(_ >= partitions)) throw Topics.replaced(topic.name)
+    val topic = watched.topic
+    val isReplaced = known.topic.id.nonEmpty && known.topic.id != topic.id
+    if (isReplaced || known.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
     complete(known.next).toArray.sorted.map { case (partition, from) =>
       KafkaInputPartition(KafkaPlace(run.id, options.conf, topic, partition), from, Long.MaxValue, run.batchNumber)
     }
   }
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = {
-    val end = KafkaOffset(topic, offsets.map { case KafkaPartitionOffset(partition, next) => partition -> next }.toMap)
+    val next = offsets.map { case KafkaPartitionOffset(partition, offset) => partition -> offset }.toMap
+    val end = KafkaOffset(watched.topic, next)
     Transactions.reached(run.id, end)
     end
   }

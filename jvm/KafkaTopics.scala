@@ -5,7 +5,7 @@ import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
@@ -25,8 +25,7 @@ final class Topics private (admin: Admin) {
   /** A topic's id and its number of partitions. Throws TopicReplaced if there is no such topic. */
   def describe(name: String): (KafkaTopic, Int) = {
     // A broker may learn of a new topic later than the client that created it.
-    val about = retry(MetadataDelay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name))
-    (KafkaTopic(name, about.topicId.toString), about.partitions.size)
+    identified(retry(MetadataDelay)(admin.describeTopics(Collections.singleton(name)).topicNameValues.get(name), missing(name)))
   }
 
   /** Throws TopicReplaced unless the topic still exists with the same id. */
@@ -39,8 +38,8 @@ final class Topics private (admin: Admin) {
   def beginnings(topic: String, partitions: Iterable[Int]): Map[Int, Long] =
     if (partitions.isEmpty) Map.empty
     else {
-      val asked = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
-      retry(MetadataDelay)(admin.listOffsets(asked.asJava).all, missing(topic))
+      val earliest = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
+      retry(MetadataDelay)(admin.listOffsets(earliest.asJava).all, missing(topic))
         .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
     }
 
@@ -61,14 +60,14 @@ final class Topics private (admin: Admin) {
     if (ids.nonEmpty) admin.fenceProducers(ids.asJavaCollection).all.get()
   }
 
-  /** The topics as they are now, with their numbers of partitions; None for one that does not exist. Empty if Kafka does
-   * not answer. */
+  /**
+   * The id and the number of partitions of each topic at the time of the call, by its name; None for a topic that does
+   * not exist. A topic for which Kafka returns another error is left out.
+   */
   private[millstream] def current(names: Set[String]): Map[String, Option[(KafkaTopic, Int)]] =
     admin.describeTopics(names.asJavaCollection).topicNameValues.asScala.toMap.flatMap { case (name, answer) =>
-      try {
-        val about = answer.get()
-        Some(name -> Some((KafkaTopic(name, about.topicId.toString), about.partitions.size)))
-      } catch { case e: ExecutionException => if (missing(e)) Some(name -> None) else None }
+      try Some(name -> Some(identified(answer.get())))
+      catch { case e: ExecutionException => if (missing(e)) Some(name -> None) else None }
     }
 }
 
@@ -93,6 +92,9 @@ object Topics {
 
   def replaced(name: String): TopicReplaced = new TopicReplaced(
     s"topic $name was deleted and created again: the records that the query has read are not in it; create the query again")
+
+  private def identified(description: TopicDescription): (KafkaTopic, Int) =
+    (KafkaTopic(description.name, description.topicId.toString), description.partitions.size)
 
   private def missing(e: ExecutionException) = e.getCause.isInstanceOf[UnknownTopicOrPartitionException]
 

@@ -10,10 +10,10 @@ final class LatencyHistogram {
 
   /** Count a record with a latency in ms; a negative one (a timestamp in the future) counts as 0. */
   def add(ms: Long): Unit = {
-    val taken = Math.max(ms, 0)
-    val place = java.util.Arrays.binarySearch(Bounds, taken)
+    val latency = Math.max(ms, 0)
+    val place = java.util.Arrays.binarySearch(Bounds, latency)
     counts(if (place < 0) -place - 1 else place).increment()
-    total.add(taken)
+    total.add(latency)
   }
 
   /** The number of records in each bucket (the last one is above all bounds), then the sum of the latencies in ms. */

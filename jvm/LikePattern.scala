@@ -37,9 +37,9 @@ final class LikePattern(pattern: String, escape: String) extends Serializable {
         at += Character.charCount(character)
         place += 1
       } else {
-        val taken = if (many < 0) '\n'.toInt else Character.codePointAt(text, from)
-        if (endsLine(taken)) return false
-        from += Character.charCount(taken)
+        val skipped = if (many < 0) '\n'.toInt else Character.codePointAt(text, from)
+        if (endsLine(skipped)) return false
+        from += Character.charCount(skipped)
         at = from
         place = many + 1
       }

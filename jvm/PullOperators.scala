@@ -124,7 +124,7 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
     val key = sides.leftKey(row)
     val candidates = if (key.anyNull) null else table.get(key)
     val joined = new JoinedRow
-    var (i, found) = (0, false)
+    var (i, isMatched) = (0, false)
     new AdvancingRows {
       override protected def advance(): InternalRow = {
         while (candidates != null && i < candidates.size) {
@@ -133,14 +133,14 @@ final class JoinOperator(left: PullOperator, right: PullOperator, sides: JoinSid
           run.step()
           joined(row, built.row)
           if (sides.matches(joined)) {
-            found = true
+            isMatched = true
             built.matched = true
             return joined
           }
         }
-        if (found || !leftOuter) null
+        if (isMatched || !leftOuter) null
         else {
-          found = true
+          isMatched = true
           joined(row, sides.noRight)
         }
       }

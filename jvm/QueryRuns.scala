@@ -64,30 +64,31 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     if (number == batch && !isBatchOver) {
       isBatchOver = true
       waiting.forEach(_.run())
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
     }
   }
 
   /** End the current batch. */
   def endBatch(): Unit = synchronized(endBatch(batch))
 
-  /** Called on the driver before each batch, by each source of the query. */
-  def beginBatch(): Unit = begin(batchNumber + 1)
+  /** Begin the next batch: called on the driver, by each source of the query. */
+  def beginBatch(): Unit = beginBatch(batchNumber + 1)
 
-  /** Called by a task: in an executor, its first task of a batch begins the batch there. */
-  def enter(number: Int): Unit = if (number > batchNumber) begin(number)
-
-  def batchNumber: Int = synchronized(batch)
-
-  private def begin(number: Int): Unit = synchronized {
+  /** Begin a batch, unless it or a later one has begun: called by each task, the first of which begins it in its JVM. */
+  def beginBatch(number: Int): Unit = synchronized {
     if (number > batch) {
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
       batch = number
       isReading = false
       isBatchOver = false
       driver.begun(this, number)
     }
   }
+
+  def batchNumber: Int = synchronized(batch)
+
+  /** Call each callback of `onBatchEnd` once. The caller holds the lock. */
+  private def callBatchListeners(): Unit = batchListeners.removeIf { listener => listener.run(); true }
 
   /** Call `callback` when a batch has ended; at once if it has. */
   private[millstream] def onBatchEnd(number: Int, callback: Runnable): Unit = synchronized {
@@ -152,7 +153,7 @@ final class QueryRun(val id: String, driver: BatchDriver) {
     stopped.countDown()
     synchronized {
       listeners.removeIf(_.offer(Stopped))
-      batchListeners.removeIf { listener => listener.run(); true }
+      callBatchListeners()
     }
   }
 }
@@ -178,7 +179,7 @@ private[millstream] final class BatchTimer(pace: BatchPace) extends BatchDriver 
   override def begun(run: QueryRun, batch: Int): Unit = ()
 }
 
-/** On an executor: the driver is asked. */
+/** On an executor: first records and batch ends are requested of the driver, whose timer ends the batch. */
 private object RemoteBatches extends BatchDriver {
   override def firstRecord(run: QueryRun, batch: Int): Unit =
     DriverEndpoint.onAnswer[Boolean]("record", run.id, batch)(answer => if (answer.isEmpty) run.notReported(batch))
@@ -190,9 +191,13 @@ private object RemoteBatches extends BatchDriver {
 object QueryRun {
   /** What a run is to do; of two orders the one with the higher rank is obeyed. */
   sealed abstract class Order(val rank: Int)
+  /** Read on; batches end by their timer. */
   case object Continue extends Order(0)
+  /** End the batch in an orderly way; then fail with `reason`, or wait to be stopped (null). */
   final case class Finish(reason: String) extends Order(1)
+  /** Fail at once with `reason`. */
   final case class Fail(reason: String) extends Order(2)
+  /** The query has ended. */
   case object Stopped extends Order(3)
 
   /** An order in the form that is sent to an executor (DriverEndpoint), and back. */

@@ -34,8 +34,8 @@ class SchemaRegistry(url: String, settings: Map[String, String]) {
     val known = schemas.get(id)
     if (known != null) known
     else {
-      val asked = unknown.getOrDefault(id, Long.MinValue)
-      if (asked + Forgotten > System.nanoTime) throw noSchema(id)
+      val requestedAt = unknown.getOrDefault(id, Long.MinValue)
+      if (requestedAt + Forgotten > System.nanoTime) throw noSchema(id)
       schemas.computeIfAbsent(id, _ => requested(id))
     }
   }

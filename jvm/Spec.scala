@@ -22,6 +22,7 @@ sealed trait SqlType {
   }
 }
 
+/** Each SQL type with the Spark type that stands for it inside the module; names are SQL's or, in short, Java's. */
 object SqlType {
   case object Bool extends SqlType { val spark: DataType = BooleanType }
   case object Int extends SqlType { val spark: DataType = IntegerType }
@@ -29,6 +30,8 @@ object SqlType {
   case object Double extends SqlType { val spark: DataType = DoubleType }
   case object Text extends SqlType { val spark: DataType = StringType }
   case object Bytes extends SqlType { val spark: DataType = BinaryType }
+
+  /** Days since 1970-01-01. */
   case object Date extends SqlType { val spark: DataType = DateType }
 
   /** Milliseconds of the day. */
@@ -36,11 +39,15 @@ object SqlType {
 
   /** Microseconds in Spark, milliseconds outside. */
   case object Timestamp extends SqlType { val spark: DataType = TimestampType }
+
+  /** At most 38 digits, `scale` of them after the point. */
   case class Decimal(precision: scala.Int, scale: scala.Int) extends SqlType {
     val spark: DataType = DecimalType(precision, scale)
   }
   case class Array(element: SqlType) extends SqlType { val spark: DataType = ArrayType(element.spark) }
   case class Map(key: SqlType, value: SqlType) extends SqlType { val spark: DataType = MapType(key.spark, value.spark) }
+
+  /** Fields by their SQL names; in Spark they are named by `prefix` and their index. */
   case class Struct(names: Seq[String], shapes: Seq[SqlType], prefix: String) extends SqlType {
     val spark: StructType = StructType(shapes.zipWithIndex.map { case (s, i) => StructField(prefix + i, s.spark) })
   }

@@ -13,10 +13,10 @@ import org.apache.spark.util.Clock
 object SteadyClock extends Clock {
   /** The offset of this clock from this JVM's nanoTime, in ms. An executor requests the driver's time once. */
   private lazy val base: Long = {
-    val asked = System.nanoTime
+    val requestedAt = System.nanoTime
     val time = if (DriverEndpoint.isRemote) DriverEndpoint.ask[Long]("time") else System.currentTimeMillis
     // The driver's time is that of the middle of the round trip.
-    time - (asked + (System.nanoTime - asked) / 2) / NanosInMs
+    time - (requestedAt + (System.nanoTime - requestedAt) / 2) / NanosInMs
   }
   private val NanosInMs = 1000000L
 

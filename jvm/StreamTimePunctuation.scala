@@ -14,9 +14,8 @@ import org.apache.spark.sql.types._
  * a row that moves stream time over a boundary, it adds a punctuation for each other task: a row without group, whose
  * column `punctuation` is a number that the exchange hashes to that task.
  *
- *
  *   boundaries 10, 20, … ms, two tasks
- *   row (group, clock)   given for it: group, clock, punctuation → task
+ *   row (group, clock)   output (group, clock, punctuation → task)
  *   a, 4                 a, 4, null → 0
  *   b, 12                b, 12, null → 1    null, 12, 7 → 0: what is due at 10 in task 0 expires
  *   a, 15                a, 15, null → 0

@@ -35,12 +35,13 @@ case class BarrierHoldExec(query: String, child: SparkPlan) extends SourceExec {
   override protected def withNewChildInternal(child: SparkPlan): BarrierHoldExec = copy(child = child)
 }
 
+/** The input rows of a task. The first one is read when the barrier is lifted, or when the run finishes. */
 final class HeldRows(rows: Iterator[InternalRow], barrier: Barrier, runId: String, batch: Int)
     extends Iterator[InternalRow] {
   private val run = QueryRuns.of(runId)
   private var released = false
-  // The scan creates its reader, which does this too, when it is asked for its first row.
-  run.enter(batch)
+  // The scan's reader begins the batch too, but the scan creates it only when its first row is read.
+  run.beginBatch(batch)
   override def hasNext: Boolean = {
     if (!released) {
       barrier.await(() => run.isFinishing)

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 
 from chaos.shapes import BASE, KEYS, STEP_MS, key_of
 
-TICK = 0.02
+SEND_EVERY = 0.02
 
 
 class Load:
@@ -17,7 +17,7 @@ class Load:
 
     def __init__(self, bootstrap: str, rate: int) -> None:
         self.written = 0
-        self._each = max(1, round(rate * TICK))
+        self._each = max(1, round(rate * SEND_EVERY))
         self._on, self._closed, self._failures = threading.Event(), threading.Event(), list[str]()
         # Idempotent, so that retries keep the order and write no duplicates; the timeout exceeds the longest outage.
         self._producer = Producer(
@@ -51,7 +51,7 @@ class Load:
         unacknowledged record twice after the broker's restart (observed with librdkafka 2.16).
         """
         self._on.clear()
-        time.sleep(3 * TICK)
+        time.sleep(3 * SEND_EVERY)
         self._flush()
 
     def pause(self) -> int:
@@ -72,7 +72,7 @@ class Load:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._closed.wait(TICK):
+        while not self._closed.wait(SEND_EVERY):
             self._on.wait()
             for _ in range(self._each if self._on.is_set() else 0):
                 v = self.written

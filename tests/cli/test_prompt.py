@@ -153,8 +153,8 @@ KNOWN = KnownNames(
 def test_completion(typed: str, first: list[str]) -> None:
     words = SqlCompleter(lambda: RestClient(""))
     words.known = KNOWN
-    found = words.get_completions(Document(typed), CompleteEvent())
-    assert [completion.text for completion in found][: len(first)] == first
+    completions = words.get_completions(Document(typed), CompleteEvent())
+    assert [completion.text for completion in completions][: len(first)] == first
 
 
 @pytest.mark.parametrize(

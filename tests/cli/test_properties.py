@@ -12,7 +12,7 @@ from millstream.services.errors import SetupError
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "properties"),
     [
         ("a=b", {"a": "b"}),
         ("# no\n! no\n\n  a.b : c d  \nx\n", {"a.b": "c d  ", "x": ""}),
@@ -22,10 +22,10 @@ from millstream.services.errors import SetupError
         ("a=b\r\nc=d\r\n", {"a": "b", "c": "d"}),
     ],
 )
-def test_properties(text: str, found: dict[str, str], tmp_path: Path) -> None:
+def test_properties(text: str, properties: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_bytes(text.encode())
-    assert read_properties(file) == found
+    assert read_properties(file) == properties
 
 
 @pytest.mark.parametrize(("content", "fact"), [(b"a=\\u12", "u12"), (b"a=\xff", "decode"), (None, "No such file")])

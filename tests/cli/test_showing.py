@@ -29,7 +29,7 @@ def _shown(entity: dict[str, object]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("message", "text", "told"),
+    ("message", "text", "report"),
     [
         (
             "line 2:3: there is no column AMOUT\n  hint: did you mean AMOUNT?",
@@ -42,9 +42,9 @@ def _shown(entity: dict[str, object]) -> str:
         ("line 1:151: far", f"SELECT {'x' * 143} y;", f"error: line 1:151: far\n  …{'x' * 50} y;\n   {' ' * 50}^"),
     ],
 )
-def test_errors(message: str, text: str, told: str) -> None:
+def test_errors(message: str, text: str, report: str) -> None:
     (statement,) = split(text)
-    assert trouble(ClientError(message), statement).text == told
+    assert trouble(ClientError(message), statement).text == report
 
 
 def test_an_error_of_the_server_may_have_no_reason() -> None:
@@ -52,7 +52,7 @@ def test_an_error_of_the_server_may_have_no_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("natural", "room", "given"),
+    ("natural", "room", "widths"),
     [
         ([3, 5], 20, [3, 5]),
         ([3, 50, 5], 28, [3, 20, 5]),
@@ -61,8 +61,8 @@ def test_an_error_of_the_server_may_have_no_reason() -> None:
         ([], 10, []),
     ],
 )
-def test_widths(natural: list[int], room: int, given: list[int]) -> None:
-    assert fitted(natural, room) == given
+def test_widths(natural: list[int], room: int, widths: list[int]) -> None:
+    assert fitted(natural, room) == widths
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_control_characters_are_shown_and_not_obeyed() -> None:
 
 
 def test_words_have_colours() -> None:
-    found = {text: kind for kind, text in SqlLexer().get_tokens("select UCASE(name) from s where a = 'b''c'")}
-    assert (found["select"], found["UCASE"], found["name"]) == (Keyword, Name.Function, Name)
-    assert found["'b''c'"] is String.Single
-    found = {text: kind for kind, text in SqlLexer().get_tokens("f AS $$ if; $x $$ as")}
-    assert (found[" if; "], found["as"]) == (String.Other, Keyword)
+    kinds = {text: kind for kind, text in SqlLexer().get_tokens("select UCASE(name) from s where a = 'b''c'")}
+    assert (kinds["select"], kinds["UCASE"], kinds["name"]) == (Keyword, Name.Function, Name)
+    assert kinds["'b''c'"] is String.Single
+    kinds = {text: kind for kind, text in SqlLexer().get_tokens("f AS $$ if; $x $$ as")}
+    assert (kinds[" if; "], kinds["as"]) == (String.Other, Keyword)
 
 
 def test_a_block_of_python_is_not_over_at_its_semicolon() -> None:

@@ -162,8 +162,8 @@ def sent_by(connection: Connection) -> httpx.Request:
 
 def test_logins() -> None:
     basic = "Basic " + "YWxpY2U6c2VjcmV0"
-    given = millstream.connect("https://host:1", user="alice", password="secret")
-    assert sent_by(given).headers["Authorization"] == basic
+    connection = millstream.connect("https://host:1", user="alice", password="secret")
+    assert sent_by(connection).headers["Authorization"] == basic
     assert sent_by(millstream.connect("http://alice:secret@host:1")).headers["Authorization"] == basic
     assert sent_by(millstream.connect("host:1", token="t0")).headers["Authorization"] == "Bearer t0"
     assert "Authorization" not in sent_by(millstream.connect("host:1")).headers

@@ -8,7 +8,8 @@ import security_table
 
 from millstream.formats.base import Format
 from millstream.formats.registry import FORMATS
-from millstream.model.settings import SETTINGS, Setting, SettingScope
+from millstream.model.setting import Setting, SettingScope
+from millstream.model.setting_table import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLACE = re.compile(r"(<!-- table: \S+ .*? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -46,7 +47,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def written(page: str) -> str:
     """The text of a page with its tables as they should be."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    return PLACE.sub(lambda found: f"{found[1]}\n{PAGES[page]()}\n{found[2]}", text)
+    return PLACE.sub(lambda match: f"{match[1]}\n{PAGES[page]()}\n{match[2]}", text)
 
 
 def _format(f: Format) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import doc_tables
 import pytest
 
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.syntax.parser import split
 
 ROOT = Path(__file__).parents[2]

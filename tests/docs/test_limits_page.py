@@ -12,6 +12,7 @@ from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.statements import outcome
 from millstream.syntax.parser import split
+from support.statements import catalog_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
 SOURCES, *REFUSED = re.findall(r"```sql\n(.*?)\n\n(.*?)```", PAGE, re.DOTALL)[0]
@@ -20,10 +21,7 @@ SOURCES, *REFUSED = re.findall(r"```sql\n(.*?)\n\n(.*?)```", PAGE, re.DOTALL)[0]
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     """What the page declares first."""
-    catalog = Catalog()
-    for parsed in split(SOURCES):
-        catalog = outcome(parsed.statement, parsed.text, catalog, Facts(), effective({}, {})).catalog
-    return catalog
+    return catalog_of(SOURCES, Facts())
 
 
 def statements() -> Iterator[str]:

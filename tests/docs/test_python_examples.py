@@ -38,10 +38,10 @@ def test_calls_give_their_answers(spark: SparkSession) -> None:
     for text in texts():
         (parsed,) = split(text)
         catalog = outcome(parsed.statement, text, catalog, Facts(), effective({}, {})).catalog
-    told = EXAMPLE.findall(PAGE)
-    given = answers([call for call, _ in told], spark, NameScope(functions=library(catalog.functions)))
-    assert {call: a.text for (call, _), a in zip(told, given, strict=True)} == dict(told)
-    assert len(told) >= 7
+    examples = EXAMPLE.findall(PAGE)
+    computed = answers([call for call, _ in examples], spark, NameScope(functions=library(catalog.functions)))
+    assert {call: a.text for (call, _), a in zip(examples, computed, strict=True)} == dict(examples)
+    assert len(examples) >= 7
 
 
 def test_aggregates_give_their_answers(spark: SparkSession) -> None:

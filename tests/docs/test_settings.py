@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from millstream.model.settings import ACCEPTED, SETTINGS
+from millstream.model.setting_table import ACCEPTED, SETTINGS
 
 ROOT = Path(__file__).parents[2]
-DECLARATIONS = ("_session", "_server", "_secret", "_most")
+DECLARATIONS = ("_session", "_server", "_secret", "_most", "_limit")
 # Where code puts a name together of a prefix and a rest, each is a text of its own.
 PREFIXES = (
     "ksql.schema.registry.",

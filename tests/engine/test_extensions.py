@@ -20,8 +20,8 @@ def test_each_file_declares_its_functions(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(FILE.format("two"))
     (tmp_path / "c.jar").write_bytes(b"\xff")
     (tmp_path / "d.py").write_text("this is not Python, and not ours")
-    found = functions(settings(tmp_path))
-    assert {name: f.file for name, f in found.items()} == {"ONE": f"{tmp_path}/a.py", "TWO": f"{tmp_path}/b.py"}
+    loaded = functions(settings(tmp_path))
+    assert {name: f.file for name, f in loaded.items()} == {"ONE": f"{tmp_path}/a.py", "TWO": f"{tmp_path}/b.py"}
 
 
 def test_no_folder_and_switched_off(tmp_path: Path) -> None:

@@ -15,12 +15,9 @@ from millstream.engine.lookups import PlannedLookup, PlannedLookups, shape_of
 from millstream.engine.state import EngineState
 from millstream.engine.transient import planned_pull
 from millstream.model.errors import StatementError
-from millstream.model.settings import effective
 from millstream.plan.pull_queries import KeyLookup
-from millstream.plan.statements import outcome
-from millstream.syntax import parser
+from support.statements import catalog_of
 
-SETTINGS = effective({}, {})
 WITH = "WITH (kafka_topic='a', value_format='JSON', key_format='{}')"
 CATALOG = "".join(
     (
@@ -72,10 +69,7 @@ class Planning:
 
 
 def catalog() -> Catalog:
-    result, facts = Catalog(), Facts({"a": TopicFacts(2)})
-    for parsed in parser.split(CATALOG):
-        result = outcome(parsed.statement, parsed.text, result, facts, SETTINGS).catalog
-    return result
+    return catalog_of(CATALOG, Facts({"a": TopicFacts(2)}))
 
 
 @pytest.fixture

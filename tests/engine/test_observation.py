@@ -32,10 +32,10 @@ class FakeKafka:
     """Tells the ends of a topic; or does not answer."""
 
     def __init__(self) -> None:
-        self.asked, self.is_away = 0, False
+        self.requests, self.is_away = 0, False
 
     def ends_of(self, topics: set[str], seconds: float) -> dict[str, dict[int, int]]:
-        self.asked += 1
+        self.requests += 1
         if self.is_away:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         return {"in": {0: 10, 1: 2}}
@@ -70,7 +70,7 @@ def test_lag_is_what_is_left_to_read_of_topics_that_are_there() -> None:
     places = list(lags(FIGURES["positions"], {"in": {0: 10, 1: 2}}))
     assert places == [
         {"topic": "in", "partition": 0, "position": 7, "lag": 3},
-        # The end was asked for before the last records were read.
+        # The end was read before the last records were read.
         {"topic": "in", "partition": 1, "position": 3, "lag": 0},
     ]
 
@@ -104,8 +104,8 @@ def test_a_kafka_that_is_away_is_not_asked_again_at_once(engine: Any, monkeypatc
     monkeypatch.setattr(observation, "ENDS_FRESH", 0)
     engine.kafka.is_away, observer = True, Observer(engine)
     assert [observer.observe(nothing)["queries"][0]["lag"] for _ in range(3)] == [[], [], []]
-    assert engine.kafka.asked == 1
+    assert engine.kafka.requests == 1
     engine.kafka.is_away, other = False, Observer(engine)
     for _ in range(3):
         assert other.observe(nothing)["queries"][0]["lag"]
-    assert engine.kafka.asked == 4
+    assert engine.kafka.requests == 4

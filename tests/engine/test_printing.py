@@ -24,9 +24,9 @@ from millstream.syntax import tree
     ],
 )
 def test_the_formats_that_bytes_may_be_in(data: bytes, formats: dict[str, str | None]) -> None:
-    found = candidates(data)
-    assert set(found) == set(formats)
-    assert all(text is None or found[name] == text for name, text in formats.items())
+    texts = candidates(data)
+    assert set(texts) == set(formats)
+    assert all(text is None or texts[name] == text for name, text in formats.items())
 
 
 def test_the_likeliest_format_comes_first() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.test_state import MADE, SOURCE, after
+from engine.test_state import QUERY, SOURCE, after
 from millstream.engine.slots import check_slots
 from millstream.model.errors import StatementError
 
@@ -10,9 +10,9 @@ SETTINGS = {"millstream.slots": "8"}
 
 
 def test_what_is_free_can_be_had() -> None:
-    check_slots(after(SOURCE, MADE), elsewhere=2, needed=3, settings=SETTINGS)
+    check_slots(after(SOURCE, QUERY), elsewhere=2, needed=3, settings=SETTINGS)
 
 
 def test_more_is_refused_with_numbers() -> None:
     with pytest.raises(StatementError, match=r"needs 4 task slots.* 3 of 8 are free"):
-        check_slots(after(SOURCE, MADE), elsewhere=2, needed=4, settings=SETTINGS)
+        check_slots(after(SOURCE, QUERY), elsewhere=2, needed=4, settings=SETTINGS)

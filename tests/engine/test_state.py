@@ -15,10 +15,10 @@ from millstream.plan.steps import CreateTopic, DeleteTopic
 
 TOPICS = {"s": TopicFacts(3)}
 SOURCE = "CREATE STREAM s (id INT KEY, v STRING) WITH (kafka_topic='s', value_format='JSON');"
-MADE = "CREATE STREAM big AS SELECT id, UCASE(v) AS u FROM s WHERE id > 1;"
+QUERY = "CREATE STREAM big AS SELECT id, UCASE(v) AS u FROM s WHERE id > 1;"
 
 
-def said(text: str, topics: Mapping[str, TopicFacts] = TOPICS, **settings: str) -> Command:
+def logged(text: str, topics: Mapping[str, TopicFacts] = TOPICS, **settings: str) -> Command:
     """A command as a server would log it."""
     return commands.new("server", "path", text, effective(settings), Facts(topics), {"s": {0: 5}})
 
@@ -27,7 +27,7 @@ def after(*texts: str) -> EngineState:
     """The state after statements, each of which must be valid."""
     state = EngineState()
     for offset, text in enumerate(texts):
-        done = applied(state, offset, said(text))
+        done = applied(state, offset, logged(text))
         assert done.failure is None, done.failure
         state = done.state
     return state
@@ -35,7 +35,7 @@ def after(*texts: str) -> EngineState:
 
 def last(*texts: str) -> AppliedCommand:
     """The outcome of the last statement."""
-    return applied(after(*texts[:-1]), len(texts) - 1, said(texts[-1]))
+    return applied(after(*texts[:-1]), len(texts) - 1, logged(texts[-1]))
 
 
 def test_a_declared_source_is_in_the_catalog() -> None:
@@ -46,14 +46,14 @@ def test_a_declared_source_is_in_the_catalog() -> None:
 
 
 def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
-    state = after(SOURCE, MADE)
+    state = after(SOURCE, QUERY)
     (desired,) = state.desired.values()
     assert (desired.query.id, desired.starts, desired.slots, desired.running) == ("CSAS_BIG_0", {"s": {0: 5}}, 3, True)
     assert state.slots == 3
 
 
 def test_tasks_share_the_state_of_a_query_that_has_one() -> None:
-    grouped, projected = after(SOURCE, COUNTED), after(SOURCE, MADE)
+    grouped, projected = after(SOURCE, COUNTED), after(SOURCE, QUERY)
     assert [d.sharing_tasks for d in grouped.desired.values()] == [d.tasks for d in grouped.desired.values()] != [None]
     assert [d.sharing_tasks for d in projected.desired.values()] == [None]
 
@@ -65,7 +65,7 @@ def tasks(partitions: int, cores: int, **settings: str) -> tuple[int, int]:
     """The number of tasks that share the groups of a query over so many partitions, and the number of slots it
     takes."""
     topics = {"s": TopicFacts(partitions)}
-    command = replace(said(COUNTED, topics, **settings), cores=cores)
+    command = replace(logged(COUNTED, topics, **settings), cores=cores)
     before = after(SOURCE)
     command = with_default_tasks(command, understood(command, before.catalog))
     state = applied(before, 1, commands.load(commands.dump(command))).state
@@ -93,8 +93,8 @@ def test_groups_have_as_many_tasks_as_there_are_partitions_at_most_one_a_core() 
 def test_a_query_keeps_its_tasks_until_a_statement_says_another_number(
     statement: str, setting: str, shared: int
 ) -> None:
-    state = applied(after(SOURCE), 1, said(COUNTED, **{"millstream.tasks": "5"})).state
-    (query,) = applied(state, 2, said(statement, **{"millstream.tasks": setting})).state.desired.values()
+    state = applied(after(SOURCE), 1, logged(COUNTED, **{"millstream.tasks": "5"})).state
+    (query,) = applied(state, 2, logged(statement, **{"millstream.tasks": setting})).state.desired.values()
     assert (query.tasks, query.slots) == (shared, 3 + shared)
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_number_of_tasks() -> None:
 def test_queries_of_earlier_versions_keep_the_tasks_that_they_had(
     absent: tuple[str, ...], partitions: int, shared: int
 ) -> None:
-    body = json.loads(commands.dump(replace(said(COUNTED, {"s": TopicFacts(partitions)}), cores=8)))
+    body = json.loads(commands.dump(replace(logged(COUNTED, {"s": TopicFacts(partitions)}), cores=8)))
     earlier = {name: value for name, value in body.items() if name not in absent}
     loaded = commands.load(json.dumps(earlier).encode())
     (query,) = applied(after(SOURCE), 1, loaded).state.desired.values()
@@ -119,21 +119,21 @@ def test_queries_of_earlier_versions_keep_the_tasks_that_they_had(
 
 
 def test_topics_are_made_and_deleted_by_steps() -> None:
-    (create,) = last(SOURCE, MADE).topics
+    (create,) = last(SOURCE, QUERY).topics
     assert isinstance(create, CreateTopic)
     assert (create.name, create.partitions) == ("BIG", 3)
-    assert last(SOURCE, MADE, "DROP STREAM big DELETE TOPIC;").topics == (DeleteTopic("BIG"),)
+    assert last(SOURCE, QUERY, "DROP STREAM big DELETE TOPIC;").topics == (DeleteTopic("BIG"),)
 
 
 def test_pause_takes_no_slots_and_resume_takes_them_again() -> None:
-    paused = after(SOURCE, MADE, "PAUSE CSAS_BIG_0;")
+    paused = after(SOURCE, QUERY, "PAUSE CSAS_BIG_0;")
     assert not paused.desired["CSAS_BIG_0"].running
     assert paused.slots == 0
-    assert after(SOURCE, MADE, "PAUSE ALL;", "RESUME ALL;").slots == 3
+    assert after(SOURCE, QUERY, "PAUSE ALL;", "RESUME ALL;").slots == 3
 
 
 def test_a_terminated_query_is_gone_and_its_sink_stays() -> None:
-    state = after(SOURCE, MADE, "TERMINATE CSAS_BIG_0;")
+    state = after(SOURCE, QUERY, "TERMINATE CSAS_BIG_0;")
     assert not state.desired
     assert "BIG" in state.catalog.sources
 
@@ -144,8 +144,10 @@ def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on
     one = after(SOURCE, other, insert).desired["MINE"]
     two = after(SOURCE, other, insert, "TERMINATE mine;", insert).desired["MINE"]
     assert one.birth != two.birth
-    before = after(SOURCE, MADE)
-    replaced = applied(before, 2, said(MADE.replace("CREATE STREAM", "CREATE OR REPLACE STREAM").replace("> 1", "> 2")))
+    before = after(SOURCE, QUERY)
+    replaced = applied(
+        before, 2, logged(QUERY.replace("CREATE STREAM", "CREATE OR REPLACE STREAM").replace("> 1", "> 2"))
+    )
     assert replaced.failure is None
     (old,), (new,) = before.desired.values(), replaced.state.desired.values()
     assert (new.birth, new.starts, new.running) == (old.birth, old.starts, True)
@@ -154,7 +156,7 @@ def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on
 
 def test_a_command_that_makes_no_sense_changes_its_status_only() -> None:
     state = after(SOURCE)
-    done = applied(state, 1, said("DROP STREAM nowhere;"))
+    done = applied(state, 1, logged("DROP STREAM nowhere;"))
     assert done.failure is not None
     assert (done.state.catalog, done.state.position) == (state.catalog, 2)
     assert done.state.statuses["path"].state == "ERROR"
@@ -162,14 +164,14 @@ def test_a_command_that_makes_no_sense_changes_its_status_only() -> None:
 
 
 def test_the_same_log_gives_the_same_state() -> None:
-    texts = (SOURCE, MADE, "CREATE TYPE pair AS STRUCT<a INT>;", "PAUSE ALL;")
+    texts = (SOURCE, QUERY, "CREATE TYPE pair AS STRUCT<a INT>;", "PAUSE ALL;")
     one, two = after(*texts), after(*texts)
     assert one.catalog == two.catalog
     assert list(one.desired) == list(two.desired)
 
 
 def test_a_command_survives_its_record() -> None:
-    command = said(MADE, **{"auto.offset.reset": "earliest", "bootstrap.servers": "secret:9092"})
+    command = logged(QUERY, **{"auto.offset.reset": "earliest", "bootstrap.servers": "secret:9092"})
     record = commands.dump(command)
     assert commands.load(record) == command
     assert command.settings == {"auto.offset.reset": "earliest"}
@@ -178,21 +180,21 @@ def test_a_command_survives_its_record() -> None:
 
 
 def test_a_query_knows_how_its_sinks_topic_is_made_if_it_made_it() -> None:
-    made = after(SOURCE, MADE).desired["CSAS_BIG_0"].topic
-    assert made == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
-    there = applied(after(SOURCE), 1, said(MADE, {**TOPICS, "BIG": TopicFacts(1)})).state.desired["CSAS_BIG_0"].topic
+    topic = after(SOURCE, QUERY).desired["CSAS_BIG_0"].topic
+    assert topic == CreateTopic("BIG", 3, 1, {"cleanup.policy": "delete"})
+    there = applied(after(SOURCE), 1, logged(QUERY, {**TOPICS, "BIG": TopicFacts(1)})).state.desired["CSAS_BIG_0"].topic
     assert there is None
 
 
 def test_a_command_whose_setting_is_wrong_is_skipped_and_those_after_it_are_not() -> None:
-    poisoned = said(MADE, **{"linger.ms": "²"})
+    poisoned = logged(QUERY, **{"linger.ms": "²"})
     done = applied(after(SOURCE), 1, poisoned)
     assert done.failure is not None
     assert "'²' is not a valid value" in done.state.statuses["path"].message
     assert not done.state.desired
-    assert applied(done.state, 2, said(MADE)).state.desired
+    assert applied(done.state, 2, logged(QUERY)).state.desired
 
 
 def test_a_setting_that_this_version_does_not_have_is_left_out() -> None:
-    command = replace(said(MADE), settings={"millstream.of.another.version": "x"})
+    command = replace(logged(QUERY), settings={"millstream.of.another.version": "x"})
     assert applied(after(SOURCE), 1, command).failure is None

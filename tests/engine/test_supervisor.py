@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.test_state import MADE, SOURCE, after
+from engine.test_state import QUERY, SOURCE, after
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import STARTS, CannotRun, QueryHealth, Supervisor
 from millstream.model.errors import StatementError
@@ -62,14 +62,14 @@ def runner() -> FakeRunner:
 
 @pytest.fixture
 def supervisor(runner: FakeRunner) -> Iterator[Supervisor]:
-    made = Supervisor(runner, clock=lambda: runner.now)
-    made.begin()
-    yield made
-    made.end()
+    supervisor = Supervisor(runner, clock=lambda: runner.now)
+    supervisor.begin()
+    yield supervisor
+    supervisor.end()
 
 
 def desired(*more: str) -> dict[str, DesiredQuery]:
-    return dict(after(SOURCE, MADE, *more).desired)
+    return dict(after(SOURCE, QUERY, *more).desired)
 
 
 ID = "CSAS_BIG_0"
@@ -107,11 +107,11 @@ def test_a_paused_query_is_stopped_and_keeps_its_checkpoint(supervisor: Supervis
 
 
 def test_nothing_starts_while_another_server_may_run_it(runner: FakeRunner) -> None:
-    allowed, asked = threading.Event(), threading.Event()
-    supervisor = Supervisor(runner, lambda: asked.set() or allowed.is_set())
+    allowed, requested = threading.Event(), threading.Event()
+    supervisor = Supervisor(runner, lambda: requested.set() or allowed.is_set())
     supervisor.begin()
     supervisor.set_desired(desired())
-    assert asked.wait(PATIENCE)
+    assert requested.wait(PATIENCE)
     assert not runner.started
     allowed.set()
     wait_for(lambda: runner.started, "the start")

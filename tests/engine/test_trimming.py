@@ -19,14 +19,14 @@ WINDOWED = (
 HOUR = 3_600_000
 
 
-def made(statement: str) -> DesiredQuery:
+def query_of(statement: str) -> DesiredQuery:
     """The query that a statement makes over the stream s."""
     (query,) = after(SOURCE, statement).desired.values()
     return query
 
 
 def topic(statement: str) -> CreateTopic:
-    step = made(statement).topic
+    step = query_of(statement).topic
     assert step is not None
     return step
 

@@ -57,7 +57,7 @@ def test_formats_are_found_in_any_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "asked", "wrapped"),
+    ("name", "count", "configured", "wrapped"),
     [
         ("JSON", 1, None, True),
         ("JSON", 1, False, False),
@@ -68,8 +68,8 @@ def test_formats_are_found_in_any_case() -> None:
         ("PROTOBUF_NOSR", 1, False, False),
     ],
 )
-def test_wrapping(name: str, count: int, asked: bool | None, wrapped: bool) -> None:
-    assert FORMATS[name].wrapped(count, asked) is wrapped
+def test_wrapping(name: str, count: int, configured: bool | None, wrapped: bool) -> None:
+    assert FORMATS[name].wrapped(count, configured) is wrapped
 
 
 def test_the_document_of_a_side() -> None:

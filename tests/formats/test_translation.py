@@ -25,21 +25,21 @@ def declared(text: str) -> list[Column]:
 
 
 def shown(format: str, schema: SchemaText, **how: bool | str) -> str:
-    given = {"side": "VALUE", "wrapped": True, "exact": False, "message": "", **how}
-    return ", ".join(f"{c.name} {c.type}" for c in columns(format, schema, **given))  # type: ignore[arg-type]
+    arguments = {"side": "VALUE", "wrapped": True, "exact": False, "message": "", **how}
+    return ", ".join(f"{c.name} {c.type}" for c in columns(format, schema, **arguments))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
 def test_every_type_comes_back_from_its_own_schema(format: str) -> None:
-    made, translator = declared(EVERY), TRANSLATORS[format]
-    text = translator.text(made, True, "com.acme.R" if format == "AVRO" else "", None)
-    assert columns(format, SchemaText(translator.kind, text), "VALUE", True, False, "") == made
+    schema, translator = declared(EVERY), TRANSLATORS[format]
+    text = translator.text(schema, True, "com.acme.R" if format == "AVRO" else "", None)
+    assert columns(format, SchemaText(translator.kind, text), "VALUE", True, False, "") == schema
 
 
 def test_the_avro_schema_of_a_value() -> None:
-    made = json.loads(TRANSLATORS["AVRO"].text(declared("a INT, m MAP<STRING, DOUBLE>"), True, "n.R", None))
-    a, m = made["fields"]
-    assert (made["name"], made["namespace"], made["connect.name"]) == ("R", "n", "n.R")
+    schema = json.loads(TRANSLATORS["AVRO"].text(declared("a INT, m MAP<STRING, DOUBLE>"), True, "n.R", None))
+    a, m = schema["fields"]
+    assert (schema["name"], schema["namespace"], schema["connect.name"]) == ("R", "n", "n.R")
     assert a == {"name": "A", "type": ["null", "int"], "default": None}
     assert m["type"][1]["items"]["name"] == "R_M"
     assert m["type"][1]["items"]["connect.internal.type"] == "MapEntry"

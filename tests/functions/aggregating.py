@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from functions.calling import meant, shown
+from functions.calling import shown, typed_call
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import NameScope, ScopeColumn
 from millstream.functions.declare import NEWER, OLDER, STATE, argument
@@ -28,17 +28,23 @@ class Aggregated:
 
     def __init__(self, text: str) -> None:
         call, _, columns = text.partition(OVER)
-        arrays = {name: meant(f"ARRAY[{values}]") for name, values in (c.split(" = ", 1) for c in columns.split("; "))}
-        made = meant(call, NameScope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items()))))
-        assert isinstance(made, typed.TypedCall)
-        assert made.type is not None
-        self.call, self.type = made, made.type
-        signature = made.resolved.signature
-        self.arguments = [to_sql(a) for a in made.arguments[: len(made.arguments) - signature.constants]]
+        arrays = {
+            name: typed_call(f"ARRAY[{values}]") for name, values in (c.split(" = ", 1) for c in columns.split("; "))
+        }
+        typed_aggregate = typed_call(
+            call, NameScope(tuple(_column(i, name, a) for i, (name, a) in enumerate(arrays.items())))
+        )
+        assert isinstance(typed_aggregate, typed.TypedCall)
+        assert typed_aggregate.type is not None
+        self.call, self.type = typed_aggregate, typed_aggregate.type
+        signature = typed_aggregate.resolved.signature
+        self.arguments = [
+            to_sql(a) for a in typed_aggregate.arguments[: len(typed_aggregate.arguments) - signature.constants]
+        ]
         self.rows = _rows(list(arrays.values()))
         assert signature.accumulating is not None
-        types = [a.type or STRING for a in made.arguments]
-        constants = [a.value if isinstance(a, typed.Constant) else None for a in made.arguments]
+        types = [a.type or STRING for a in typed_aggregate.arguments]
+        constants = [a.value if isinstance(a, typed.Constant) else None for a in typed_aggregate.arguments]
         self.how = signature.accumulating(types, constants, SETTINGS)
 
     def added(self) -> str:

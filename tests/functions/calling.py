@@ -38,11 +38,11 @@ def answers(calls: Sequence[str], spark: SparkSession, scope: NameScope = NOTHIN
     return computed([(t, shown(t, text)) for t, text in (lowered_call(call, scope) for call in calls)], spark)
 
 
-def computed(made: Sequence[tuple[SqlType, str]], spark: SparkSession) -> list[Answer]:
+def computed(lowered: Sequence[tuple[SqlType, str]], spark: SparkSession) -> list[Answer]:
     """The values of guarded Spark SQL texts; evaluated in small groups, since long projections plan slowly."""
-    texts = [text for _, text in made]
+    texts = [text for _, text in lowered]
     row = [value for i in range(0, len(texts), _FEW) for value in _row(texts[i : i + _FEW], spark)]
-    return [Answer(t, FAILED if given is None else given) for (t, _), given in zip(made, row, strict=True)]
+    return [Answer(t, FAILED if value is None else value) for (t, _), value in zip(lowered, row, strict=True)]
 
 
 def _row(texts: Sequence[str], spark: SparkSession) -> Sequence[str | None]:
@@ -55,7 +55,7 @@ def shown(t: SqlType, text: str) -> str:
     return f"ms_guard(coalesce({cast(text, t, STRING)}, 'NULL'), 'test', partition, offset)"
 
 
-def asked(path: Path) -> list[tuple[str, str]]:
+def cases_in(path: Path) -> list[tuple[str, str]]:
     """The calls of a file and what they give; comments begin with #."""
     texts = (line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
     return [(call, expected) for call, expected in (text.rsplit(" => ", 1) for text in texts)]
@@ -63,14 +63,14 @@ def asked(path: Path) -> list[tuple[str, str]]:
 
 def lowered_call(call: str, scope: NameScope = NOTHING, label: str | None = None) -> tuple[SqlType, str]:
     """The type and the Spark SQL text; of a table function, those of the array of its rows. `label`: see to_sql."""
-    made = meant(call, scope)
-    assert made.type is not None
-    if isinstance(made, typed.TypedCall) and made.resolved.function.kind is FunctionKind.TABLE:
-        return Array(made.type), to_sql(made, label)
-    return made.type, to_sql(made, label)
+    expression = typed_call(call, scope)
+    assert expression.type is not None
+    if isinstance(expression, typed.TypedCall) and expression.resolved.function.kind is FunctionKind.TABLE:
+        return Array(expression.type), to_sql(expression, label)
+    return expression.type, to_sql(expression, label)
 
 
-def meant(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
+def typed_call(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
     """What a call means, of any kind of function."""
     expression = parse_expression(call)
     function = lookup(expression.name) if isinstance(expression, tree.Call) else None
@@ -80,6 +80,6 @@ def meant(call: str, scope: NameScope = NOTHING) -> typed.TypedExpression:
     return type_expression(expression, scope)
 
 
-def calls_in(made: typed.TypedExpression) -> Iterator[typed.TypedCall]:
+def calls_in(expression: typed.TypedExpression) -> Iterator[typed.TypedCall]:
     """The calls in an expression, those inside others too."""
-    return (part for part in made.walk() if isinstance(part, typed.TypedCall))
+    return (part for part in expression.walk() if isinstance(part, typed.TypedCall))

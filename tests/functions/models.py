@@ -59,9 +59,9 @@ def fitting(make: Callable[[Decimal], Decimal | int]) -> Model:
     """A function to DECIMALs of eight digits before the point; what has more of them fails."""
 
     def model(value: Decimal) -> Decimal | int:
-        made = make(value)
-        insist(abs(made) < 10**8)
-        return made
+        result = make(value)
+        insist(abs(result) < 10**8)
+        return result
 
     return model
 
@@ -118,10 +118,10 @@ def instr(text: str | None, part: str | None, position: int = 1, nth: int = 1) -
     """The nth from a position on; from a negative one backwards."""
     if text is None or part is None or position == 0 or nth < 1:
         return 0
-    found = [i for i in range(len(text) + 1) if text.startswith(part, i)]
+    starts = [i for i in range(len(text) + 1) if text.startswith(part, i)]
     start = position - 1 if position > 0 else len(text) + position
     start = start if part else min(start, len(text))
-    hits = [i for i in found if i >= start] if position > 0 else [i for i in reversed(found) if i <= start]
+    hits = [i for i in starts if i >= start] if position > 0 else [i for i in reversed(starts) if i <= start]
     return hits[nth - 1] + 1 if nth <= len(hits) else 0
 
 
@@ -172,8 +172,8 @@ def part_masked(keep: bool, left: bool) -> Model:
 
 
 def matched(pattern: str, text: str, group: int = 0) -> str | None:
-    found = re.search(pattern, text)
-    return found[group] if found and group <= re.compile(pattern).groups else None
+    match = re.search(pattern, text)
+    return match[group] if match and group <= re.compile(pattern).groups else None
 
 
 def all_matched(pattern: str, text: str, group: int) -> list[str | None] | None:
@@ -293,7 +293,7 @@ def cut(values: Sequence[Any] | None, start: int | None, end: int | None) -> Seq
 
 
 def best(choose: Callable[[list[Any]], Any]) -> Model:
-    return lambda *values: choose(found) if (found := [v for v in values if v is not None]) else None
+    return lambda *values: choose(present) if (present := [v for v in values if v is not None]) else None
 
 
 def best_element(choose: Callable[[list[Any]], Any]) -> Model:

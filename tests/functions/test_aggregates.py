@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from functions.aggregating import Aggregated
-from functions.calling import asked, computed
+from functions.calling import cases_in, computed
 
 PATH = Path(__file__).parent / "aggregates.txt"
 # A full TOPK list has dropped values that it would need after a row is removed.
@@ -30,11 +30,11 @@ def undoable(one: Aggregated) -> bool:
 def test_what_aggregates_give(
     how: Callable[[Aggregated], str], takes: Callable[[Aggregated], bool], spark: SparkSession
 ) -> None:
-    lines = [(text, one, expected) for text, expected in asked(PATH) if takes(one := Aggregated(text))]
-    given = computed([(one.type, how(one)) for _, one, _ in lines], spark)
+    lines = [(text, one, expected) for text, expected in cases_in(PATH) if takes(one := Aggregated(text))]
+    answers = computed([(one.type, how(one)) for _, one, _ in lines], spark)
     wrong = [
         f"{text} => {a}, not {expected}"
-        for (text, _, expected), a in zip(lines, given, strict=True)
+        for (text, _, expected), a in zip(lines, answers, strict=True)
         if str(a) != expected
     ]
     assert wrong == []

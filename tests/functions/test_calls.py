@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from functions.calling import answers, asked
+from functions.calling import answers, cases_in
 from support.spark import configured
 
 FOLDING = ",".join(
@@ -26,7 +26,7 @@ def session(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Spa
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_what_calls_give(path: Path, session: SparkSession) -> None:
-    lines = asked(path)
+    lines = cases_in(path)
     results = answers([call for call, _ in lines], session)
     wrong = [
         f"{call} => {result}, not {expected}"

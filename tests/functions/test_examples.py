@@ -13,19 +13,19 @@ def lowered(function: Function) -> tuple[SqlType, str]:
     if function.kind is FunctionKind.AGGREGATE:
         one = Aggregated(function.example)
         return one.type, one.added()
-    made, text = lowered_call(function.example)
-    return made, shown(made, text)
+    type, text = lowered_call(function.example)
+    return type, shown(type, text)
 
 
 def test_each_example_gives_its_answer(spark: SparkSession) -> None:
-    given = computed(list(map(lowered, FUNCTIONS.values())), spark)
-    pairs = zip(FUNCTIONS.values(), given, strict=True)
+    answers = computed(list(map(lowered, FUNCTIONS.values())), spark)
+    pairs = zip(FUNCTIONS.values(), answers, strict=True)
     assert {f.example: (a.text, f.answer) for f, a in pairs if a.text != f.answer} == {}
 
 
 def test_each_function_is_documented() -> None:
     texts = {f.name: (f.description, f.category, f.example) for f in FUNCTIONS.values()}
-    assert [name for name, said in texts.items() if not all(said)] == []
+    assert [name for name, entry in texts.items() if not all(entry)] == []
     assert {f.name: f.example for f in FUNCTIONS.values() if f.name not in f.example} == {}
 
 

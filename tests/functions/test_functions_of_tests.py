@@ -11,5 +11,5 @@ def test_the_product_does_not_have_them() -> None:
 
 
 def test_a_catalog_that_has_them_calls_them() -> None:
-    found = library(OF_TESTS)
-    assert {name for name in OF_TESTS if found.lookup(name) is None} == set()
+    functions = library(OF_TESTS)
+    assert {name for name in OF_TESTS if functions.lookup(name) is None} == set()

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from pyspark.sql import SparkSession
 
-from functions.calling import calls_in, meant
+from functions.calling import calls_in, typed_call
 from functions.modelled import LENIENT, STRICT
 from functions.models import Fails, Model
 from millstream.analysis import typed_expressions as typed
@@ -108,16 +108,16 @@ class Calls:
         value = ", ".join(f"'V{i}', {name}" for i, name in enumerate(NAMES))
         rows = leaf(self._session, list(zip(NAMES, TYPES, strict=True)))
         rows = rows.selectExpr(f"named_struct({value}) as value", "0 as partition", "0L as offset")
-        made = [meant(call, SCOPE) for call in calls]
-        frame = rows.selectExpr(*(f"{guarded(one, 'test')} as c{i}" for i, one in enumerate(made)))
-        return Evaluator(frame, TYPES, [t for one in made if (t := one.type) is not None])
+        expressions = [typed_call(call, SCOPE) for call in calls]
+        frame = rows.selectExpr(*(f"{guarded(one, 'test')} as c{i}" for i, one in enumerate(expressions)))
+        return Evaluator(frame, TYPES, [t for one in expressions if (t := one.type) is not None])
 
     def __call__(self, rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
         """What each call gives for each row."""
         answers: dict[str, list[Any]] = {}
         for calls, evaluate in self.evaluators:
-            made = [group[0] for group in evaluate(rows)]
-            answers |= {call: [row[i] for row in made] for i, call in enumerate(calls)}
+            results = [group[0] for group in evaluate(rows)]
+            answers |= {call: [row[i] for row in results] for i, call in enumerate(calls)}
         return answers
 
 
@@ -130,7 +130,7 @@ def columns_of(call: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"\b[A-Z]\d\b", call)))
 
 
-def told(model: Model, arguments: Sequence[Any], strict: bool) -> Any:
+def modelled(model: Model, arguments: Sequence[Any], strict: bool) -> Any:
     if strict and None in arguments:
         return None
     try:
@@ -161,10 +161,14 @@ def test_functions_are_their_models(calls: Calls, rows: list[tuple[Any, ...]]) -
     wrong: list[str] = []
     for models, strict in ((STRICT, True), (LENIENT, False)):
         for call, model in models.items():
-            asked = [[row[NAMES.index(name)] for name in columns_of(call)] for row in rows]
-            expected = [told(model, arguments, strict) for arguments in asked]
-            pairs = zip(asked, map(_plain(call), answers[call]), expected, strict=True)
-            wrong += [f"{call} of {of} gives {got!r}, not {want!r}" for of, got, want in pairs if not same(got, want)]
+            inputs = [[row[NAMES.index(name)] for name in columns_of(call)] for row in rows]
+            expected = [modelled(model, arguments, strict) for arguments in inputs]
+            pairs = zip(inputs, map(_plain(call), answers[call]), expected, strict=True)
+            wrong += [
+                f"{call} of {of} gives {actual!r}, not {value!r}"
+                for of, actual, value in pairs
+                if not same(actual, value)
+            ]
     assert wrong == []
 
 
@@ -173,5 +177,5 @@ def _plain(call: str) -> Callable[[Any], Any]:
 
 
 def test_many_functions_have_models() -> None:
-    named = {c.resolved.function.name for call in (*STRICT, *LENIENT) for c in calls_in(meant(call, SCOPE))}
+    named = {c.resolved.function.name for call in (*STRICT, *LENIENT) for c in calls_in(typed_call(call, SCOPE))}
     assert len(named) >= 100, sorted(named)

@@ -7,7 +7,7 @@ from millstream.model.errors import StatementError
 from support.golden import check
 
 
-def said(call: str) -> str:
+def refusal(call: str) -> str:
     try:
         lowered_call(call)
     except StatementError as error:
@@ -16,4 +16,4 @@ def said(call: str) -> str:
 
 
 def test_refusals() -> None:
-    check(Path(__file__).parent / "refused.txt", said)
+    check(Path(__file__).parent / "refused.txt", refusal)

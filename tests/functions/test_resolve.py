@@ -44,7 +44,7 @@ def chosen(function: Function, *arguments: SqlType | None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("signatures", "arguments", "meant"),
+    ("signatures", "arguments", "best"),
     [
         (["(a INTEGER) -> STRING", "(a BIGINT) -> STRING"], [INTEGER], "F(a INTEGER)"),
         (["(a STRING) -> STRING", "(a DOUBLE) -> STRING"], [INTEGER], "F(a DOUBLE)"),
@@ -68,9 +68,9 @@ def chosen(function: Function, *arguments: SqlType | None) -> str:
         (["(a DATE) -> STRING"], [STRING], "F(a DATE)"),
     ],
 )
-def test_the_best_of_what_fits(signatures: list[str], arguments: Sequence[SqlType | None], meant: str | None) -> None:
+def test_the_best_of_what_fits(signatures: list[str], arguments: Sequence[SqlType | None], best: str | None) -> None:
     function = made_up(*signatures)
-    assert chosen(function, *arguments) == (meant or call_text("F", function.signatures[0]))
+    assert chosen(function, *arguments) == (best or call_text("F", function.signatures[0]))
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_the_common_type_of_decimals_has_room_for_both() -> None:
 
 
 def test_a_lambda_is_typed_by_the_arguments_before_it() -> None:
-    asked: list[tuple[int, tuple[SqlType, ...]]] = []
+    typed: list[tuple[int, tuple[SqlType, ...]]] = []
 
     def typer(index: int, parameters: tuple[SqlType, ...]) -> SqlType:
-        asked.append((index, parameters))
+        typed.append((index, parameters))
         return (STRING, DOUBLE)[index - 1]
 
     two = LambdaArgument(2)
     call = resolve("TRANSFORM", [Map(STRING, INTEGER), two, two], typer, HERE)
-    assert asked == [(1, (STRING, INTEGER)), (2, (STRING, INTEGER))]
+    assert typed == [(1, (STRING, INTEGER)), (2, (STRING, INTEGER))]
     assert call.returns == Map(STRING, DOUBLE)
     assert call.arguments == (None, LambdaType((STRING, INTEGER), STRING), LambdaType((STRING, INTEGER), DOUBLE))
 

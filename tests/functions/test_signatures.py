@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from functions.aggregating import OVER, SETTINGS, Aggregated
-from functions.calling import asked, calls_in, meant
+from functions.calling import calls_in, cases_in, typed_call
 from functions.samples import NESTED, PLAIN, bound, is_generic
 from millstream.analysis import typed_expressions as typed
 from millstream.functions import FUNCTIONS
@@ -25,9 +25,9 @@ def examples() -> Iterator[typed.TypedCall]:
     """Each call in the documentation and in the files of calls, with those inside it."""
     texts = [f.example for f in FUNCTIONS.values()]
     for path in (*sorted((HERE / "calls").glob("*.txt")), HERE / "aggregates.txt"):
-        texts += [text for text, _ in asked(path)]
+        texts += [text for text, _ in cases_in(path)]
     for text in texts:
-        yield from calls_in(Aggregated(text).call if OVER in text else meant(text))
+        yield from calls_in(Aggregated(text).call if OVER in text else typed_call(text))
 
 
 @pytest.fixture(scope="module")
@@ -69,23 +69,23 @@ def _ways(signature: Signature) -> dict[str, SqlType]:
     """The Spark SQL texts that a signature can be, and a type for its generics that makes it so."""
     if not _is_varied(signature):
         return {}
-    found: dict[str, SqlType] = {}
+    types_by_text: dict[str, SqlType] = {}
     for t in (*PLAIN, *NESTED):
         types, returns = [bound(p.type, t) for p in signature.parameters], signature.returns
         try:
             result = returns(types) if callable(returns) else bound(returns, t)
-            found.setdefault(_way(signature, types, result), t)
+            types_by_text.setdefault(_way(signature, types, result), t)
         except StatementError:
             continue  # a type that the signature's rule refuses
-    return found
+    return types_by_text
 
 
 def _is_varied(signature: Signature) -> bool:
     """True if the text depends on the type that replaces a generic."""
     own = [p.type for p in signature.parameters]
-    made = callable(signature.spark) or signature.accumulating is not None
+    computed = callable(signature.spark) or signature.accumulating is not None
     fixed = signature.variadic is not None or any(isinstance(t, LambdaType) for t in own)
-    return made and not fixed and any(map(is_generic, own))
+    return computed and not fixed and any(map(is_generic, own))
 
 
 def _of_call(call: typed.TypedCall) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from functions.calling import FAILED, asked, computed, lowered_call, shown
+from functions.calling import FAILED, cases_in, computed, lowered_call, shown
 from millstream.analysis.scope import NameScope
 from millstream.model.errors import StatementError
 from millstream.model.types import SqlType
@@ -16,22 +16,22 @@ REFUSED = "refused: "
 def lowered(call: str) -> tuple[SqlType, str] | StatementError:
     """Type and Spark SQL text, guarded as in a projection; or why there are none."""
     try:
-        made, text = lowered_call(call, label="test")
+        type, text = lowered_call(call, label="test")
     except StatementError as error:
         return error
-    return made, shown(made, text)
+    return type, shown(type, text)
 
 
 def test_each_surprise(spark: SparkSession) -> None:
-    lines = [(call, expected, lowered(call)) for call, expected in asked(PATH)]
-    run = {call: made for call, _, made in lines if not isinstance(made, StatementError)}
+    lines = [(call, expected, lowered(call)) for call, expected in cases_in(PATH)]
+    run = {call: result for call, _, result in lines if not isinstance(result, StatementError)}
     answers = dict(zip(run, map(str, computed(list(run.values()), spark)), strict=True))
     wrong = []
-    for call, expected, made in lines:
-        given = answers.get(call, f"{REFUSED}{made}")
+    for call, expected, result in lines:
+        answer = answers.get(call, f"{REFUSED}{result}")
         refused = call not in answers and expected.startswith(REFUSED)
-        right = expected.removeprefix(REFUSED) in given if refused else given == expected
-        wrong += [] if right else [f"{call} => {given}, not {expected}"]
+        right = expected.removeprefix(REFUSED) in answer if refused else answer == expected
+        wrong += [] if right else [f"{call} => {answer}, not {expected}"]
     assert wrong == []
 
 
@@ -47,13 +47,13 @@ def test_a_whole_constructor_may_fail_with_its_element(spark: SparkSession) -> N
     """The rule: "Errors inside nested constructors null just the element when `ksql.nested.error.set.null` is true"."""
     scope = NameScope(settings={"ksql.nested.error.set.null": "false", "ksql.cast.strings.preserve.nulls": "true"})
     calls = ("ARRAY[1, 1 / 0]", "STRUCT(a := 1 / 0)", "MAP('a' := ARRAY[1 / 0])", "ARRAY[1, CAST(NULL AS INT)]")
-    made = [lowered_call(call, scope, "test") for call in calls]
-    given = [a.text for a in computed([(t, shown(t, text)) for t, text in made], spark)]
-    assert given == [FAILED, FAILED, FAILED, "[1, null]"]
+    lowered_calls = [lowered_call(call, scope, "test") for call in calls]
+    answers = [a.text for a in computed([(t, shown(t, text)) for t, text in lowered_calls], spark)]
+    assert answers == [FAILED, FAILED, FAILED, "[1, null]"]
 
 
 def test_null_as_text(spark: SparkSession) -> None:
     """The rule: "`ksql.cast.strings.preserve.nulls=true` (false yields the text "null")"."""
     scope = NameScope(settings={"ksql.cast.strings.preserve.nulls": "false"})
-    made, text = lowered_call("CONCAT('a', CAST(CAST(NULL AS INT) AS STRING))", scope)
-    assert computed([(made, shown(made, text))], spark)[0].text == "anull"
+    type, text = lowered_call("CONCAT('a', CAST(CAST(NULL AS INT) AS STRING))", scope)
+    assert computed([(type, shown(type, text))], spark)[0].text == "anull"

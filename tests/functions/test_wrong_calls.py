@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from functions.calling import meant
+from functions.calling import typed_call
 from functions.samples import bound, is_generic
 from millstream.analysis import typed_expressions as typed
 from millstream.analysis.scope import NameScope, ScopeColumn
@@ -28,7 +28,7 @@ def refusal(name: str, arguments: Sequence[SqlType | str]) -> StatementError:
     ]
     texts = [t if isinstance(t, str) else f"C{i}" for i, t in enumerate(arguments)]
     with pytest.raises(StatementError) as raised:
-        meant(f"{name}({', '.join(texts)})", NameScope(tuple(columns)))
+        typed_call(f"{name}({', '.join(texts)})", NameScope(tuple(columns)))
     return raised.value
 
 
@@ -69,18 +69,18 @@ def test_an_argument_of_another_type(function: Function) -> None:
     for signature in function.signatures:
         for i, parameter in enumerate(signature.parameters):
             if not is_generic(parameter.type) or isinstance(parameter.type, LambdaType):
-                given = right(signature)
-                given[i] = ROW
-                assert is_refused(refusal(function.name, given), function), (signature, i)
+                arguments = right(signature)
+                arguments[i] = ROW
+                assert is_refused(refusal(function.name, arguments), function), (signature, i)
 
 
 @each_function
 def test_a_lambda_where_none_fits(function: Function) -> None:
     for signature in function.signatures:
         for i in range(len(signature.parameters)):
-            given = right(signature)
-            given[i] = LAMBDA
-            assert is_refused(refusal(function.name, given), function), (signature, i)
+            arguments = right(signature)
+            arguments[i] = LAMBDA
+            assert is_refused(refusal(function.name, arguments), function), (signature, i)
 
 
 @each_function

@@ -45,9 +45,9 @@ def test_a_table_takes_its_old_row_back(server: EngineProcess, kafka: BrokerClie
     server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {name} GROUP BY g;")
     rows = [("1", {"g": "a", "v": 1}), ("2", {"g": "a", "v": 2}), ("1", {"g": "b", "v": 5}), ("2", None)]
     # Rows of different keys take different ways to their group: each waits for what the last one gave.
-    for (key, row), told in zip(rows, (1, 2, 4, 5), strict=True):
+    for (key, row), count in zip(rows, (1, 2, 4, 5), strict=True):
         kafka.produce(topic, key, row)
-        records = kafka.consume_all(f"{name}_T", told)
+        records = kafka.consume_all(f"{name}_T", count)
     assert changes(records, b'"a"') == [{"N": 1, "S": 1}, {"N": 2, "S": 3}, {"N": 1, "S": 2}, {"N": 0, "S": 0}]
     assert changes(records, b'"b"') == [{"N": 1, "S": 5}]
 
@@ -103,6 +103,6 @@ def test_a_killed_server_goes_on_counting(begin: Begin, kafka: BrokerClient) -> 
     server.kill()
     begin("counting", **{"ksql.service.id": service})
     kafka.produce(topic, "1", {"g": "a", "v": 1})
-    found = lambda: [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]  # noqa: E731
-    wait_for(lambda: {"N": 4} in found(), "the fourth row counted")
-    assert {"N": 5} not in found()
+    rows_so_far = lambda: [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]  # noqa: E731
+    wait_for(lambda: {"N": 4} in rows_so_far(), "the fourth row counted")
+    assert {"N": 5} not in rows_so_far()

@@ -27,18 +27,18 @@ def declare(server: EngineProcess, kafka: BrokerClient, kind: str, partitions: i
 
 def rows(kafka: BrokerClient, topic: str, count: int) -> list[tuple[Any, ...]]:
     """The first records: key, the values in order (None: a tombstone), time."""
-    found = kafka.consume_all(topic, count)
-    return [(r.key, None if r.json is None else tuple(r.json.values()), r.timestamp) for r in found]
+    records = kafka.consume_all(topic, count)
+    return [(r.key, None if r.json is None else tuple(r.json.values()), r.timestamp) for r in records]
 
 
 def put_until(kafka: BrokerClient, topic: str, put: Callable[[], None]) -> None:
     """Write rows until one is joined: a table joins rows that arrive after it was read."""
 
-    def told() -> bool:
+    def is_joined() -> bool:
         put()
         return kafka.ends(topic) > 0
 
-    wait_for(told, f"a row in {topic}")
+    wait_for(is_joined, f"a row in {topic}")
 
 
 def test_a_stream_looks_up_the_tables_row_of_the_moment(server: EngineProcess, kafka: BrokerClient) -> None:
@@ -92,9 +92,9 @@ def test_a_foreign_key_is_followed_and_both_tables_tell(server: EngineProcess, k
     two(8, "eight", 5)
     one(1, "b", 20, g=8)
     wait_for(lambda: rows(kafka, f"{left}_J", kafka.ends(f"{left}_J"))[-1][1] == ("b", "eight"), "the other row")
-    told = kafka.ends(f"{left}_J")
+    end = kafka.ends(f"{left}_J")
     one(1, None, 30)
-    assert rows(kafka, f"{left}_J", told + 1)[-1] == (b"1", None, 30)
+    assert rows(kafka, f"{left}_J", end + 1)[-1] == (b"1", None, 30)
 
 
 def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: BrokerClient) -> None:
@@ -107,5 +107,5 @@ def test_a_chain_of_joins_and_a_group_after_it(server: EngineProcess, kafka: Bro
     row(7, "seven")
     one(1, "a", 1_000)
     put_until(kafka, f"{first}_J", lambda: two(1, "b", 2_000, g=7))
-    (found, *_) = rows(kafka, f"{first}_J", 1)
-    assert found == (b'"seven"', (1,), 2_000)
+    (row_of_seven, *_) = rows(kafka, f"{first}_J", 1)
+    assert row_of_seven == (b'"seven"', (1,), 2_000)

@@ -71,21 +71,25 @@ def test_figures_are_those_of_what_went_through(server: ServerProcess, kafka: Br
     wait_for(lambda: scraped(server).get(f"query_records_written_total {third}") == GOOD + LATE, "commits", PATIENCE)
     # The marker of the transaction that wrote them stands behind them, and is nothing to read.
     wait_for(lambda: scraped(server).get(f"query_lag_records {third} 0") == 0, "the marker to be passed", PATIENCE)
-    found = scraped(server)
+    metrics = scraped(server)
     for query in (big, counted):
-        assert found[f"query_records_read_total {query}"] == GOOD + BAD + LATE
-        assert found[f"query_records_failed_total {query}"] == BAD
-        assert found[f"query_lag_records {query} 0"] == 0
-        assert found[f"query_state {query} RUNNING"] == 1
-        assert found[f"query_restarts_total {query}"] == 0
-        assert found[f"query_checkpoint_age_seconds {query}"] >= 0
-    assert found[f"query_records_late_total {big}"] == 0
-    assert found[f"query_state_bytes {counted}"] > 0
-    assert found[f"query_latency_seconds_count {big}"] == GOOD + LATE
+        assert metrics[f"query_records_read_total {query}"] == GOOD + BAD + LATE
+        assert metrics[f"query_records_failed_total {query}"] == BAD
+        assert metrics[f"query_lag_records {query} 0"] == 0
+        assert metrics[f"query_state {query} RUNNING"] == 1
+        assert metrics[f"query_restarts_total {query}"] == 0
+        assert metrics[f"query_checkpoint_age_seconds {query}"] >= 0
+    assert metrics[f"query_records_late_total {big}"] == 0
+    assert metrics[f"query_state_bytes {counted}"] > 0
+    assert metrics[f"query_latency_seconds_count {big}"] == GOOD + LATE
     # The late ones are a minute old when they come.
-    assert found[f"query_latency_seconds_bucket {big} 60.0"] <= GOOD < found[f"query_latency_seconds_bucket {big} +Inf"]
-    assert found[f"query_latency_seconds_sum {big}"] >= 60 * LATE
-    assert found["lease_held"] == 1
+    assert (
+        metrics[f"query_latency_seconds_bucket {big} 60.0"]
+        <= GOOD
+        < metrics[f"query_latency_seconds_bucket {big} +Inf"]
+    )
+    assert metrics[f"query_latency_seconds_sum {big}"] >= 60 * LATE
+    assert metrics["lease_held"] == 1
 
 
 def test_a_query_is_paused_and_its_series_go_with_it(server: ServerProcess, kafka: BrokerClient) -> None:

@@ -75,7 +75,7 @@ QUERIES = {
             TABLE.format("r"),
             "CREATE TABLE o AS SELECT ROWKEY AS id, l.v AS l, r.v AS r FROM l FULL JOIN r ON l.id = r.id;",
         ),
-        naive.met,
+        naive.full_joined,
         tombstones=True,
         topics=("l", "r"),
     ),

@@ -118,12 +118,12 @@ def test_a_function_does_no_more_than_the_server_says(
     succeed."""
     properties = tmp_path / "server.properties"
     properties.write_text("sasl.password=hush\n")
-    said = in_force(sys.executable, ConfinementOptions())
-    assert running.execute("DESCRIBE FUNCTION intrude;")[0]["confinement"] == said.sentence
+    confinement = in_force(sys.executable, ConfinementOptions())
+    assert running.execute("DESCRIBE FUNCTION intrude;")[0]["confinement"] == confinement.sentence
     for id, way in enumerate([*WAYS, "none"]):
         kafka.produce("py-ways", "1", {"WAY": way, "PLACE": str(properties)}, id)
     rows = {r.json["WAY"]: r.json["RESULT"] for r in kafka.consume_all("INTRUSIONS", len(WAYS) + 1)}
-    refused = [way for way, part in WAYS.items() if not part or getattr(said, part)]
+    refused = [way for way, part in WAYS.items() if not part or getattr(confinement, part)]
     assert [way for way in WAYS if rows[way] is None] == refused
     assert rows["none"] == "done"
     assert properties.read_text() == "sasl.password=hush\n"

@@ -21,8 +21,8 @@ def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> 
 
 def derive(server: EngineProcess, name: str, select: str) -> str:
     """Create a stream from another one; returns the id of its query."""
-    made = server.execute(f"CREATE STREAM {name} AS {select};")
-    id = made[0]["commandStatus"]["queryId"]
+    entities = server.execute(f"CREATE STREAM {name} AS {select};")
+    id = entities[0]["commandStatus"]["queryId"]
     assert isinstance(id, str)
     return id
 

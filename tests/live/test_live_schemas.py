@@ -133,8 +133,8 @@ def test_confluents_libraries_and_the_engine_read_each_other(
     server.execute(f"CREATE STREAM {name}_OUT AS SELECT k, item, count + 1 AS more, tags FROM {name} EMIT CHANGES;")
     (record,) = kafka.consume_all(f"{name}_OUT", 1)
     assert record.value is not None
-    made = codec.read(record.value, SerializationContext(f"{name}_OUT", MessageField.VALUE))
-    assert {**made, "MORE": int(made["MORE"])} == {"ITEM": "nut", "MORE": 4, "TAGS": ["a", "b"]}
+    decoded = codec.read(record.value, SerializationContext(f"{name}_OUT", MessageField.VALUE))
+    assert {**decoded, "MORE": int(decoded["MORE"])} == {"ITEM": "nut", "MORE": 4, "TAGS": ["a", "b"]}
 
 
 def test_all_types_of_avro_are_what_confluents_reader_takes_them_for(
@@ -183,11 +183,11 @@ def test_a_new_writer_schema_in_the_middle_of_a_topic(
     server.execute(f"CREATE STREAM {name}_OUT WITH (value_format='JSON') AS SELECT * FROM {name} EMIT CHANGES;")
     kafka.produce(topic, "2", AvroSerializer(client, second)({"a": 2, "b": 5, "z": "new"}, at))
     kafka.produce(topic, "3", AvroSerializer(client, first)({"a": 3}, at))
-    made = [r.json for r in kafka.consume_all(f"{name}_OUT", 3)]
-    assert made == [{"A": 1, "B": None}, {"A": 2, "B": 5}, {"A": 3, "B": None}]
+    rows = [r.json for r in kafka.consume_all(f"{name}_OUT", 3)]
+    assert rows == [{"A": 1, "B": None}, {"A": 2, "B": 5}, {"A": 3, "B": None}]
 
 
-def test_bytes_that_are_none_of_ours_are_told_and_passed(
+def test_bytes_that_no_schema_wrote_are_logged_and_skipped(
     server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient
 ) -> None:
     topic = kafka.create_topic()
@@ -201,10 +201,10 @@ def test_bytes_that_are_none_of_ours_are_told_and_passed(
     assert [r.key for r in kafka.consume_all(f"{name}_OUT", 1)] == [b"good"]
     log = server.processing_log
 
-    def told() -> int:
+    def entries() -> int:
         return sum(topic in json.dumps(r.json) for r in kafka.consume_all(log, kafka.ends(log)))
 
-    wait_for(lambda: told() >= 4, "four entries in the processing log")
+    wait_for(lambda: entries() >= 4, "four entries in the processing log")
 
 
 def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: SchemaRegistryClient) -> None:
@@ -212,8 +212,8 @@ def test_assert_schema(server: EngineProcess, kafka: BrokerClient, client: Schem
     with pytest.raises(RequestFailed, match=f"Schema with subject name {subject} does not exist"):
         server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' TIMEOUT 100 MILLISECONDS;")
     id = client.register_schema(subject, Schema(AVRO, "AVRO"))
-    (told,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 240 SECONDS;")
-    assert (told["subject"], told["id"], told["exists"]) == (subject, id, True)
+    (entity,) = server.execute(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 240 SECONDS;")
+    assert (entity["subject"], entity["id"], entity["exists"]) == (subject, id, True)
     server.execute("ASSERT NOT EXISTS SCHEMA ID 987654 TIMEOUT 240 SECONDS;")
     with pytest.raises(RequestFailed, match=f"id {id} exists"):
         server.execute(f"ASSERT NOT EXISTS SCHEMA SUBJECT '{subject}' ID {id} TIMEOUT 100 MILLISECONDS;")

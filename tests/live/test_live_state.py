@@ -18,8 +18,8 @@ def described(server: EngineProcess, name: str) -> dict[str, Any]:
 
 def figure(server: EngineProcess, name: str, what: str) -> float:
     """A figure of the query that writes a source; -1 where there is none yet."""
-    found = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"].endswith(f" {what}")]
-    return float(found[0]) if found else -1
+    figures = [s["value"] for s in described(server, name)["clusterStatistics"] if s["name"].endswith(f" {what}")]
+    return float(figures[0]) if figures else -1
 
 
 def test_state_ends_with_its_windows(server: EngineProcess, kafka: BrokerClient) -> None:

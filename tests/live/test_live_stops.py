@@ -34,12 +34,12 @@ def steady(kafka: BrokerClient, topic: str) -> SteadyLoad:
 @pytest.fixture
 def name(kafka: BrokerClient) -> str:
     """A stream's name and topic; its names' topic has a name for each key."""
-    made = kafka.create_topic(kafka.unique("stops").replace("-", "_").upper(), partitions=2)
-    names = kafka.create_topic(f"{made}_NAMES", partitions=2)
+    topic = kafka.create_topic(kafka.unique("stops").replace("-", "_").upper(), partitions=2)
+    names = kafka.create_topic(f"{topic}_NAMES", partitions=2)
     for key in range(KEYS):
         kafka.send(names, f'"k{key}"', {"name": f"name{key}"}, 1)
     kafka.flush()
-    return made
+    return topic
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def check(kafka: BrokerClient, name: str, written: int) -> None:
     for record in kafka.consume_all(f"{name}_COUNT", kafka.ends(f"{name}_COUNT")):
         counts[record.key].append(record.json["N"])  # type: ignore[index]
     assert len(counts) == KEYS
-    assert all(told == list(range(1, len(told) + 1)) for told in counts.values())
+    assert all(counted == list(range(1, len(counted) + 1)) for counted in counts.values())
     assert sum(map(len, counts.values())) == written
     named = [r.json for r in kafka.consume_all(f"{name}_NAMED", kafka.ends(f"{name}_NAMED"))]
     assert sorted((row["V"], row["NAME"]) for row in named) == [(v, f"name{v % KEYS}") for v in range(written)]  # type: ignore[index]
@@ -120,11 +120,11 @@ def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
         wait_for(lambda: kafka.ends(f"{name}_R") >= reached + 300, "rows of the new query", PATIENCE)
     inputs = kafka.consume_all(name, load.written)
     wait_for(lambda: max(values(kafka, f"{name}_R")) >= load.written - 2, "the last row", PATIENCE)
-    said = values(kafka, f"{name}_R")
-    assert len(said) == len(set(said)), "a row was said again"
+    results = values(kafka, f"{name}_R")
+    assert len(results) == len(set(results)), "a row was said again"
     for partition in range(2):
         read = [r.json["v"] for r in inputs if r.partition == partition]  # type: ignore[index]
-        kept = [v in set(said) for v in read]
+        kept = [v in set(results) for v in read]
         old = [v for v, is_said in zip(read, kept, strict=True) if is_said and v % 2 == 0]
         place = read.index(old[-1]) + 1 if old else 0
         # Odd numbers right behind the last even one may still be of the old query, which left them out.

@@ -44,7 +44,7 @@ def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> 
     numbers = range(first, first + ROWS)
     put(kafka, topics["stream"], ((str(i % ROWS), {"a": i}) for i in numbers))
     put(kafka, topics["rooms"], ((str(i), {"room": f"room{i}"}) for i in numbers))
-    put(kafka, topics["names"], ((str(i % ROWS), {"name": said}) for said in ("old", name) for i in numbers))
+    put(kafka, topics["names"], ((str(i % ROWS), {"name": value}) for value in ("old", name) for i in numbers))
     # The last row of a partition may be one that the table leaves out.
     put(kafka, topics["names"], ((None, {"name": "nobody"}) for _ in range(10)))
 
@@ -52,15 +52,15 @@ def fill(kafka: BrokerClient, topics: dict[str, str], first: int, name: str) -> 
 def answers(kafka: BrokerClient, topic: str, expected: int) -> dict[int, Any]:
     """The joined rows by number, the last one of each, when there are as many as expected."""
     wait_for(lambda: kafka.ends(topic) >= expected, f"{expected} rows in {topic}", PATIENCE)
-    found: dict[int, Any] = {}
+    joined: dict[int, Any] = {}
     for record in kafka.consume_all(topic, kafka.ends(topic)):
         row: Any = record.json
-        found[int(record.key or b"")] = (row["NAME"], row["ROOM"])
-    return found
+        joined[int(record.key or b"")] = (row["NAME"], row["ROOM"])
+    return joined
 
 
-def all_named(found: dict[int, Any], first: int, name: str) -> bool:
-    return all(found[i] == (name, f"room{i}") for i in range(first, first + ROWS))
+def all_named(joined: dict[int, Any], first: int, name: str) -> bool:
+    return all(joined[i] == (name, f"room{i}") for i in range(first, first + ROWS))
 
 
 def test_what_was_there_first_is_joined(
@@ -71,8 +71,8 @@ def test_what_was_there_first_is_joined(
     server.execute(DECLARED.format(**topics))
     server.execute(JOINED.format(**topics))
     assert all_named(answers(kafka, out, ROWS), 0, "first")
-    asked = "SELECT s.id, n.name FROM {stream} s JOIN {names} n ON s.id = n.id EMIT CHANGES;".format(**topics)
-    assert {name for _, name in server.rows(asked, 1000)} == {"first"}
+    push_query = "SELECT s.id, n.name FROM {stream} s JOIN {names} n ON s.id = n.id EMIT CHANGES;".format(**topics)
+    assert {name for _, name in server.rows(push_query, 1000)} == {"first"}
     server.close()
     fill(kafka, topics, ROWS, "second")
     begin("barrier")

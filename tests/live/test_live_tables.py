@@ -71,9 +71,9 @@ def test_relational_queries_over_tables_that_change(server: EngineProcess, kafka
 def test_windows(server: EngineProcess, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     server.execute(f"CREATE STREAM clicks (id STRING KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
-    made = "SELECT id, COUNT(*) AS n FROM clicks WINDOW {} GROUP BY id;"
-    server.execute("CREATE TABLE tumbled AS " + made.format("TUMBLING (SIZE 1 SECOND)"))
-    server.execute("CREATE TABLE sessions AS " + made.format("SESSION (1 SECOND)"))
+    select = "SELECT id, COUNT(*) AS n FROM clicks WINDOW {} GROUP BY id;"
+    server.execute("CREATE TABLE tumbled AS " + select.format("TUMBLING (SIZE 1 SECOND)"))
+    server.execute("CREATE TABLE sessions AS " + select.format("SESSION (1 SECOND)"))
     for time in (10_100, 10_900, 11_200, 15_000):
         kafka.produce(topic, "a", {"v": 1}, time)
     first, second, third = ["a", 10_000, 11_000, 2], ["a", 11_000, 12_000, 1], ["a", 15_000, 16_000, 1]

@@ -7,7 +7,7 @@ import pytest
 from millstream.analysis import properties
 from millstream.engine.api import RequestFailed
 from millstream.model.secrets import HIDDEN, is_secret, masked, shown, without_values
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from support import golden
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from millstream.formats.registry import FORMATS
-from millstream.model.settings import SETTINGS, SettingRefused, check, checked
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import SettingRefused, check, checked
 from support import golden
 
 

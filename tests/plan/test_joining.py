@@ -7,20 +7,19 @@ import pytest
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
-from millstream.model.settings import effective
 from millstream.plan.explain import explain
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
-from millstream.plan.steps import Outcome, StartQuery
+from millstream.plan.steps import StartQuery
 from millstream.syntax import parser, tree
 from support import golden
+from support.statements import SETTINGS, catalog_of
 
 FACTS = Facts(
     {name: TopicFacts(2) for name in ("a", "b", "k", "n", "w", "x", "t", "u", "e", "m")}
     | {"far": TopicFacts(5), "c": TopicFacts(5)}
 )
-SETTINGS = effective({}, {})
-GIVEN = """
+SOURCES = """
 CREATE STREAM a (id INT KEY, x INT, v STRING) WITH (kafka_topic='a', format='JSON');
 CREATE STREAM b (id INT KEY, y INT, v STRING, tags MAP<STRING, INT>) WITH (kafka_topic='b', format='JSON');
 CREATE STREAM k (id INT KEY, v STRING) WITH (kafka_topic='k', value_format='KAFKA');
@@ -39,23 +38,20 @@ CREATE TABLE far (id INT PRIMARY KEY, name STRING) WITH (kafka_topic='far', form
 
 @pytest.fixture(scope="module")
 def known() -> Catalog:
-    made = Outcome(Catalog(), (), "", "")
-    for parsed in parser.split(GIVEN):
-        made = outcome(parsed.statement, parsed.text, made.catalog, FACTS, SETTINGS)
-    return made.catalog
+    return catalog_of(SOURCES, FACTS)
 
 
 def test_joins(known: Catalog) -> None:
-    golden.check(Path(__file__).parent / "texts" / "joins.sql", lambda text: _told(text, known))
+    golden.check(Path(__file__).parent / "texts" / "joins.sql", lambda text: _described(text, known))
 
 
-def _told(text: str, known: Catalog) -> str:
+def _described(text: str, known: Catalog) -> str:
     (parsed,) = parser.split(text)
     try:
         if isinstance(parsed.statement, tree.QueryStatement):
             return explain(plan_transient(parsed.statement, known, SETTINGS).plan)
-        made = outcome(parsed.statement, parsed.text, known, FACTS, SETTINGS)
+        after = outcome(parsed.statement, parsed.text, known, FACTS, SETTINGS)
     except StatementError as error:
         return str(error)
-    (step,) = (s for s in made.steps if isinstance(s, StartQuery))
+    (step,) = (s for s in after.steps if isinstance(s, StartQuery))
     return f"{step.plan.sink.kind.value} ({step.plan.sink.schema})\n{explain(step.plan.source)}"

@@ -9,18 +9,16 @@ from millstream.analysis.typed_expressions import Constant, TypedExpression
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
-from millstream.model.settings import effective
 from millstream.plan.explain import explain_pull
 from millstream.plan.nodes import Filter
-from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange, plan_pull
+from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange
 from millstream.plan.queries import plan_transient
-from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
 from support import golden
+from support.statements import SETTINGS, catalog_of, pull_plan
 
 FACTS = Facts({name: TopicFacts(2) for name in ("a", "t", "j")})
-SETTINGS = effective({}, {})
-GIVEN = """
+SOURCES = """
 CREATE STREAM a (id INT KEY, s STRING, v INT) WITH (kafka_topic='a', format='JSON');
 CREATE TABLE declared (id INT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
 CREATE SOURCE TABLE src (id BIGINT PRIMARY KEY, v INT) WITH (kafka_topic='t', value_format='JSON');
@@ -35,41 +33,36 @@ CREATE TABLE wtxt AS SELECT s, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR
 
 @pytest.fixture(scope="module")
 def known() -> Catalog:
-    catalog = Catalog()
-    for parsed in parser.split(GIVEN):
-        catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
-    return catalog
+    return catalog_of(SOURCES, FACTS)
 
 
 def test_pull_queries(known: Catalog) -> None:
-    def told(text: str) -> str:
-        without = _told(text, known, replaced := {**SETTINGS, TABLE_SCAN: "false"})
+    def described(text: str) -> str:
+        without = _accesses(text, known, replaced := {**SETTINGS, TABLE_SCAN: "false"})
         assert replaced != SETTINGS
-        return f"{_told(text, known, SETTINGS)}\nwithout scans: {without}"
+        return f"{_accesses(text, known, SETTINGS)}\nwithout scans: {without}"
 
-    golden.check(Path(__file__).parent / "texts" / "pulls.sql", told)
+    golden.check(Path(__file__).parent / "texts" / "pulls.sql", described)
 
 
-def _told(text: str, known: Catalog, settings: dict[str, str]) -> str:
-    (parsed,) = parser.split(text)
-    assert isinstance(parsed.statement, tree.QueryStatement)
+def _accesses(text: str, known: Catalog, settings: dict[str, str]) -> str:
     try:
-        made = plan_pull(plan_transient(parsed.statement, known, settings), settings, parsed.statement.span)
+        plan = pull_plan(text, known, settings)
     except StatementError as error:
         return str(error)
-    rest = ", each row asked" if isinstance(made.plan.source, Filter) else ""
-    return "; ".join(map(_access, made.accesses)) + rest
+    rest = ", each row asked" if isinstance(plan.plan.source, Filter) else ""
+    return "; ".join(map(_access, plan.accesses)) + rest
 
 
 def test_relational_pull_queries(known: Catalog) -> None:
     """Data file: the algebra that pull queries beyond a look-up become, and which are refused."""
 
-    def told(text: str) -> str:
+    def described(text: str) -> str:
         without = _algebra(text, known, {**SETTINGS, TABLE_SCAN: "false"})
         allowed = _algebra(text, known, SETTINGS)
         return allowed if without == allowed else f"{allowed}\nwithout scans: {without}"
 
-    golden.check(Path(__file__).parent / "texts" / "relational.sql", told)
+    golden.check(Path(__file__).parent / "texts" / "relational.sql", described)
 
 
 def _algebra(text: str, known: Catalog, settings: dict[str, str]) -> str:
@@ -103,11 +96,7 @@ def _text(meaning: TypedExpression) -> str:
 
 def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> None:
     """The driver prepares a plan once; a lookup by another key must not need another."""
-    plans = []
-    for key in (1, 2):
-        (parsed,) = parser.split(f"SELECT n FROM one WHERE id = {key};")
-        assert isinstance(parsed.statement, tree.QueryStatement)
-        plans.append(plan_pull(plan_transient(parsed.statement, known, SETTINGS), SETTINGS, parsed.statement.span).plan)
+    plans = [pull_plan(f"SELECT n FROM one WHERE id = {key};", known).plan for key in (1, 2)]
     assert plans[0] == replace(plans[1])
     assert hash(plans[0]) == hash(plans[1])
 

@@ -6,10 +6,12 @@ from millstream.analysis.reserved_topics import check_readable, check_writable, 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
-from millstream.model.settings import SETTINGS, effective
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import effective
 from millstream.plan.statements import outcome
 from millstream.plan.steps import DeleteTopic
 from millstream.syntax import parser
+from support.statements import catalog_of
 
 NAMES = ("orders", "_schemas", "__consumer_offsets", "_confluent-x", "_millstream-a_command_topic", "_own", "secret-1")
 FACTS = Facts({name: TopicFacts(1) for name in NAMES})
@@ -22,10 +24,7 @@ NONE = dict.fromkeys(PATTERNS, "")
 
 def after(*texts: str, **settings: str) -> Catalog:
     """The catalog after statements. Raises StatementError."""
-    catalog = Catalog()
-    for parsed in parser.split("".join(texts)):
-        catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, effective(settings)).catalog
-    return catalog
+    return catalog_of("".join(texts), FACTS, effective(settings))
 
 
 @pytest.mark.parametrize("topic", NAMES[1:5])

@@ -7,15 +7,12 @@ from types import ModuleType
 import pytest
 
 from millstream.analysis import expressions
-from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.functions import resolve, signatures
-from millstream.model.settings import effective
 from millstream.plan import aggregation, joins, queries
 from millstream.plan.explain import explain
-from millstream.plan.statements import outcome
 from millstream.plan.steps import StartQuery
-from millstream.syntax.parser import split
+from support.statements import last_outcome
 
 INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
 
@@ -29,11 +26,7 @@ def blocks(module: ModuleType) -> list[str]:
 @pytest.mark.parametrize("module", [queries, joins, aggregation], ids=lambda m: m.__name__)
 def test_statements_become_the_plan(module: ModuleType) -> None:
     statements, plan = blocks(module)
-    catalog, settings = Catalog(), effective({}, {})
-    for parsed in split(statements):
-        result = outcome(parsed.statement, parsed.text, catalog, Facts(), settings)
-        catalog = result.catalog
-    (started,) = (step for step in result.steps if isinstance(step, StartQuery))
+    (started,) = (step for step in last_outcome(statements, Facts()).steps if isinstance(step, StartQuery))
     assert explain(started.plan.source).split() == plan.split()
 
 

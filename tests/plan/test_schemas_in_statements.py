@@ -5,14 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.catalog.catalog import Catalog, Source
+from millstream.catalog.catalog import Source
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.catalog.schemas import PhysicalSchema, RegisteredSchema, SchemaText
 from millstream.model.errors import StatementError
-from millstream.model.settings import effective
-from millstream.plan.statements import outcome
 from millstream.plan.steps import DeleteSubjects, Outcome, RegisterSchema
-from millstream.syntax.parser import split
+from support.statements import last_outcome
 
 RECORD = {
     "type": "record",
@@ -33,24 +31,19 @@ FACTS = Facts(
 )
 
 
-def said(text: str, facts: Facts = FACTS) -> Outcome:
-    """The outcome of the last of some statements."""
-    catalog, made = Catalog(), None
-    for parsed in split(text):
-        made = outcome(parsed.statement, parsed.text, catalog, facts, effective({}, {}))
-        catalog = made.catalog
-    assert made is not None
-    return made
+def planned(text: str, facts: Facts = FACTS) -> Outcome:
+    """The outcome of the last of some statements over the registry's schemas."""
+    return last_outcome(text, facts)
 
 
 def source(text: str, name: str = "S") -> Source:
-    return said(text).catalog.sources[name]
+    return planned(text).catalog.sources[name]
 
 
 def physical(text: str, name: str = "S") -> PhysicalSchema:
-    found = source(text, name).value.schema
-    assert found is not None
-    return found
+    schema = source(text, name).value.schema
+    assert schema is not None
+    return schema
 
 
 CREATE = "CREATE STREAM S WITH (kafka_topic='t', format='AVRO'"
@@ -62,14 +55,14 @@ def test_columns_come_from_the_latest_schemas() -> None:
 
 
 def test_with_an_id_names_keep_their_case() -> None:
-    made = source("CREATE STREAM S (id INT KEY) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);")
-    assert str(made.schema) == "ID INTEGER KEY, `item` STRING, `count` BIGINT, `kind` STRING"
-    assert made.value.schema == PhysicalSchema("", "t-value", ORDER.schema, "", 7)
+    stream = source("CREATE STREAM S (id INT KEY) WITH (kafka_topic='t', value_format='AVRO', value_schema_id=7);")
+    assert str(stream.schema) == "ID INTEGER KEY, `item` STRING, `count` BIGINT, `kind` STRING"
+    assert stream.value.schema == PhysicalSchema("", "t-value", ORDER.schema, "", 7)
 
 
 def test_a_bare_value_is_rowval() -> None:
-    made = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
-    assert str(made.schema) == "ROWVAL INTEGER"
+    stream = source("CREATE STREAM S WITH (kafka_topic='bare', value_format='AVRO', wrap_single_value=false);")
+    assert str(stream.schema) == "ROWVAL INTEGER"
 
 
 REFUSED = [
@@ -106,7 +99,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "why"), REFUSED)
 def test_refused(text: str, why: str) -> None:
     with pytest.raises(StatementError, match=why):
-        said(text)
+        planned(text)
 
 
 def fields_of(kind: str, *more: object, required: tuple[str, ...] = ()) -> RegisteredSchema:
@@ -149,30 +142,30 @@ def test_create_as_gives_each_field_that_the_schema_of_an_id_requires(
     text = f"{declared} CREATE STREAM O WITH (value_schema_id=9) AS SELECT id, item AS `item` FROM S;"
     if missing:
         with pytest.raises(StatementError, match=rf"required field: \[{missing}\]"):
-            said(text, facts)
+            planned(text, facts)
     else:
-        assert str(said(text, facts).catalog.sources["O"].schema) == "ID INTEGER KEY, `item` STRING"
+        assert str(planned(text, facts).catalog.sources["O"].schema) == "ID INTEGER KEY, `item` STRING"
 
 
 def test_create_as_with_an_id_writes_that_schema() -> None:
-    made = said(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
-    assert made.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)
-    assert [s.physical.id for s in made.steps if isinstance(s, RegisterSchema)] == [7]
+    result = planned(f"{DECLARED} CREATE STREAM O WITH (value_schema_id=7) AS SELECT id, item AS `item` FROM S;")
+    assert result.catalog.sources["O"].value.schema == PhysicalSchema("", "O-value", ORDER.schema, "", 7)
+    assert [s.physical.id for s in result.steps if isinstance(s, RegisterSchema)] == [7]
 
 
 def test_create_registers_where_there_is_no_schema_yet_and_create_as_always() -> None:
-    assert [s.physical.subject for s in said(DECLARED).steps if isinstance(s, RegisterSchema)] == ["other-value"]
+    assert [s.physical.subject for s in planned(DECLARED).steps if isinstance(s, RegisterSchema)] == ["other-value"]
     known = replace(FACTS, latest={**FACTS.latest, "other-value": ORDER, "O-value": ORDER})
-    assert not [s for s in said(DECLARED, known).steps if isinstance(s, RegisterSchema)]
-    made = said(f"{DECLARED} CREATE STREAM O AS SELECT * FROM S;", known)
-    assert [s.physical.subject for s in made.steps if isinstance(s, RegisterSchema)] == ["O-value"]
+    assert not [s for s in planned(DECLARED, known).steps if isinstance(s, RegisterSchema)]
+    result = planned(f"{DECLARED} CREATE STREAM O AS SELECT * FROM S;", known)
+    assert [s.physical.subject for s in result.steps if isinstance(s, RegisterSchema)] == ["O-value"]
 
 
 def test_drop_with_its_topic_deletes_the_subjects() -> None:
     created = DECLARED.replace("value_format", "partitions=1, value_format").replace("other", "created")
-    steps = said(f"{created} DROP STREAM S DELETE TOPIC;").steps
+    steps = planned(f"{created} DROP STREAM S DELETE TOPIC;").steps
     assert [s.names for s in steps if isinstance(s, DeleteSubjects)] == [("created-value",)]
-    assert not [s for s in said(f"{DECLARED} DROP STREAM S;").steps if isinstance(s, DeleteSubjects)]
+    assert not [s for s in planned(f"{DECLARED} DROP STREAM S;").steps if isinstance(s, DeleteSubjects)]
 
 
 def test_new_columns_make_a_new_schema() -> None:

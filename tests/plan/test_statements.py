@@ -13,11 +13,12 @@ from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
 from support import golden
+from support.statements import catalog_of, last_outcome
 
 TEXTS = Path(__file__).parent / "texts"
 FACTS = Facts({"orders": TopicFacts(2, 1, 86_400_000), "people": TopicFacts(2)})
 SETTINGS = effective({}, {})
-GIVEN = """
+SOURCES = """
 CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT, price DECIMAL(6, 2), tags ARRAY<STRING>,
   place STRUCT<city STRING, zip INT>, placed TIMESTAMP) WITH (kafka_topic='orders', value_format='JSON');
 CREATE TABLE people (name STRING PRIMARY KEY, age INT) WITH (kafka_topic='people', value_format='DELIMITED');
@@ -30,31 +31,24 @@ CREATE SOURCE STREAM given (k STRING KEY, v INT) WITH (kafka_topic='orders', val
 """
 
 
-def _catalog(text: str, catalog: Catalog) -> Outcome:
-    made = Outcome(catalog, (), "", "")
-    for parsed in parser.split(text):
-        made = outcome(parsed.statement, parsed.text, made.catalog, FACTS, SETTINGS)
-    return made
-
-
-KNOWN = _catalog(GIVEN, Catalog()).catalog
+KNOWN = catalog_of(SOURCES, FACTS)
 
 
 def test_what_statements_come_to() -> None:
-    golden.check(TEXTS / "outcomes.sql", _told)
+    golden.check(TEXTS / "outcomes.sql", _described)
 
 
 def test_what_is_refused_and_why() -> None:
-    golden.check(TEXTS / "refused.sql", _told)
+    golden.check(TEXTS / "refused.sql", _described)
 
 
 def test_a_dry_run_changes_nothing() -> None:
     before = KNOWN
-    _catalog("CREATE STREAM other AS SELECT * FROM orders; DROP TABLE people;", KNOWN)
-    assert before == _catalog(GIVEN, Catalog()).catalog
+    last_outcome("CREATE STREAM other AS SELECT * FROM orders; DROP TABLE people;", FACTS, KNOWN)
+    assert before == catalog_of(SOURCES, FACTS)
 
 
-def _told(text: str) -> str:
+def _described(text: str) -> str:
     """What the statements of a case come to, each after those before it."""
     answers, catalog = [], KNOWN
     try:
@@ -71,14 +65,14 @@ def _answer(parsed: parser.Parsed, catalog: Catalog) -> tuple[str, Catalog]:
         case tree.QueryStatement() as query:
             return explain(plan_transient(query, catalog, SETTINGS).plan), catalog
         case tree.InsertValues() as insert:
-            made = row(insert, catalog, SETTINGS)
-            return f"{made.sink.name}: {', '.join(n.name for n in (*made.keys, *made.values))}", catalog
+            step = row(insert, catalog, SETTINGS)
+            return f"{step.sink.name}: {', '.join(n.name for n in (*step.keys, *step.values))}", catalog
         case statement:
             after = outcome(statement, parsed.text, catalog, FACTS, SETTINGS)
             return _outcome(after, catalog), after.catalog
 
 
-def _outcome(made: Outcome, before: Catalog) -> str:
-    plans = [explain(step.plan) for step in made.steps if isinstance(step, StartQuery)]
-    sources = [f"{s.name} ({s.schema})" for n, s in made.catalog.sources.items() if before.sources.get(n) != s]
-    return "\n".join([made.message, *(step.sentence for step in made.steps), *sources, *plans])
+def _outcome(after: Outcome, before: Catalog) -> str:
+    plans = [explain(step.plan) for step in after.steps if isinstance(step, StartQuery)]
+    sources = [f"{s.name} ({s.schema})" for n, s in after.catalog.sources.items() if before.sources.get(n) != s]
+    return "\n".join([after.message, *(step.sentence for step in after.steps), *sources, *plans])

@@ -9,6 +9,7 @@ from millstream.model.settings import effective
 from millstream.plan.queries import plan_transient
 from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
+from support.statements import catalog_of
 
 FACTS = Facts({"orders": TopicFacts(1), "people": TopicFacts(1)})
 DECLARED = """
@@ -40,10 +41,7 @@ SWITCHED = (
 
 def catalog() -> Catalog:
     """A stream and a table."""
-    known = Catalog()
-    for parsed in parser.split(DECLARED):
-        known = outcome(parsed.statement, parsed.text, known, FACTS, effective({})).catalog
-    return known
+    return catalog_of(DECLARED, FACTS)
 
 
 def planned(text: str, settings: dict[str, str]) -> None:

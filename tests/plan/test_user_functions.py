@@ -15,11 +15,12 @@ from millstream.plan.statements import outcome
 from millstream.syntax import parser, tree
 from millstream.udf.code import BadCode
 from support import golden
+from support.statements import catalog_of
 
 TEXTS = Path(__file__).parent / "texts"
 FACTS = Facts({"orders": TopicFacts(2), "people": TopicFacts(2)})
 SETTINGS = effective({}, {})
-GIVEN = """
+SOURCES = """
 CREATE STREAM orders (id BIGINT KEY, item STRING, amount INT) WITH (kafka_topic='orders', value_format='JSON');
 CREATE TABLE people (name STRING PRIMARY KEY, age INT) WITH (kafka_topic='people', value_format='JSON');
 """
@@ -49,21 +50,19 @@ class Total:
 
 
 def test_what_statements_come_to() -> None:
-    golden.check(TEXTS / "functions.sql", _told)
+    golden.check(TEXTS / "functions.sql", _described)
 
 
-def _told(text: str) -> str:
-    catalog, lines = Catalog(), list[str]()
+def _described(text: str) -> str:
+    catalog, lines = catalog_of(SOURCES, FACTS), list[str]()
     try:
-        for parsed in parser.split(GIVEN):
-            catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
         for parsed in parser.split(text):
             if isinstance(parsed.statement, tree.QueryStatement):
                 lines.append(explain(plan_transient(parsed.statement, catalog, SETTINGS).plan))
                 continue
-            made = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS)
-            lines += [made.message, *(explained(q.functions) for q in made.catalog.queries.values())]
-            catalog = made.catalog
+            after = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS)
+            lines += [after.message, *(explained(q.functions) for q in after.catalog.queries.values())]
+            catalog = after.catalog
     except StatementError as error:
         lines.append(str(error))
     return "\n".join(lines)

@@ -58,8 +58,8 @@ def post(url: str, user: str, path: str, **body: object) -> httpx.Response:
 def test_a_user_of_a_role_tries_each_statement(url: str, role: str) -> None:
     with httpx.Client(base_url=url, auth=(role, PASSWORD), timeout=PATIENCE) as client:
         answers = {text: client.post("/ksql", json={"ksql": text}) for text in STATEMENTS}
-    told = {text: answer.status_code for text, answer in answers.items()}
-    assert told == {text: 200 if security_table.is_allowed(role, text) else 403 for text in STATEMENTS}
+    statuses = {text: answer.status_code for text, answer in answers.items()}
+    assert statuses == {text: 200 if security_table.is_allowed(role, text) else 403 for text in STATEMENTS}
     refused = [answer.json()["message"] for answer in answers.values() if answer.status_code == 403]
     assert all(f"user {role} lacks the right" in message for message in refused)
 
@@ -151,17 +151,17 @@ def test_the_engine_asks_before_it_acts() -> None:
         server: dict[str, str] = {}
         state = ParsingEngine()
 
-    asked = []
+    statements = []
 
     def missing(statement: tree.Statement, _: object) -> str:
-        asked.append(type(statement))
+        statements.append(type(statement))
         return "lacks the right" if isinstance(statement, tree.Drop) else ""
 
     request = Request("SET 'auto.offset.reset'='latest'; DROP STREAM orders; SHOW STREAMS;", missing_right=missing)
     with pytest.raises(RequestFailed) as refused:
         execute(request, Nothing())  # type: ignore[arg-type]
     assert (refused.value.code, refused.value.statement) == (40300, "DROP STREAM orders;")
-    assert asked == [tree.SetProperty, tree.Drop]
+    assert statements == [tree.SetProperty, tree.Drop]
     assert Right.ADMIN in ROLES["admin"].rights
 
 

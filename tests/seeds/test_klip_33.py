@@ -109,12 +109,12 @@ def test_any_derived_stream_will_inherit_the_format_of_its_leftmost_source(world
     assert formats(world, "{n}_BOTH") == ("JSON", "JSON")
     both = "{n}_BOTH".replace("{n}", world.name)
 
-    def met() -> bool:
-        # A bid that is read before the table's row meets nothing; the next one will.
+    def is_joined() -> bool:
+        # A bid that is read before the table's row is not joined; the next one is.
         world.kafka.produce(world.topic, "1", {"USER_ID": 7, "AMOUNT": 5})
         return world.kafka.ends(both) > 0
 
-    wait_for(met, "a bid that meets its user", PATIENCE)
+    wait_for(is_joined, "a bid that is joined with its user", PATIENCE)
     changed = world.records(topic="{n}_AVRO")[0]
     assert world.theirs("AVRO", "key", "{n}_AVRO").read(changed.key) == 1
     joined = world.records(topic="{n}_BOTH")[0]
@@ -133,8 +133,8 @@ def test_automatically_repartition_one_side_of_a_join_to_match_the_key_format_of
     for n in range(4):
         world.kafka.produce(f"{world.topic}-l", str(n), {"A": n}, timestamp=1_000)
         world.kafka.produce(f"{world.topic}-r", n.to_bytes(4, "big"), {"B": -n}, timestamp=1_000)
-    found = {r.key: r.json for r in world.records(4, "{n}")}
-    assert found == {str(n).encode(): {"A": n, "B": -n} for n in range(4)}
+    rows = {r.key: r.json for r in world.records(4, "{n}")}
+    assert rows == {str(n).encode(): {"A": n, "B": -n} for n in range(4)}
 
 
 # ---------------------------------------------------------------- the schema registry
@@ -251,8 +251,8 @@ def test_statements_that_set_the_key_of_a_none_source_pick_up_the_default(world:
 
 def formats(world: SeedWorld, name: str = "{n}") -> tuple[str, str]:
     """The formats of a source's key and value, as DESCRIBE has them."""
-    (told,) = world.sql(f"DESCRIBE {name};")
-    shown = told["sourceDescription"]
+    (entity,) = world.sql(f"DESCRIBE {name};")
+    shown = entity["sourceDescription"]
     return shown["keyFormat"], shown["valueFormat"]
 
 

@@ -1,6 +1,6 @@
 """KLIP-3's test plan: all combinations of its dimensions, held against a model of the document written by itself.
 
-What a statement comes to is asked of every combination; what stands in the bytes, of every format, form and type.
+What a statement comes to is wrap of every combination; what stands in the bytes, of every format, form and type.
 """
 
 import json
@@ -48,7 +48,7 @@ MOST = {"KAFKA": 1, "NONE": 0}
 
 
 @dataclass(frozen=True)
-class Asked:
+class WrapProperties:
     """The three properties, None where they are left out."""
 
     key: bool | None
@@ -65,37 +65,39 @@ class Asked:
 
     @property
     def properties(self) -> tuple[tree.Property, ...]:
-        given = {"WRAP_SINGLE_KEY": self.key, "WRAP_SINGLE_VALUE": self.value, "WRAP_SINGLE_FIELDS": self.fields}
-        return tuple(tree.Property(name, tree.Literal(f, BOOLEAN)) for name, f in given.items() if f is not None)
+        flags = {"WRAP_SINGLE_KEY": self.key, "WRAP_SINGLE_VALUE": self.value, "WRAP_SINGLE_FIELDS": self.fields}
+        return tuple(tree.Property(name, tree.Literal(f, BOOLEAN)) for name, f in flags.items() if f is not None)
 
 
 class Refused(Exception):
     """The document says that it is an error."""
 
 
-def form(side: str, format: str, columns: int, asked: bool | None, configured: bool | None) -> bool:
+def form(side: str, format: str, columns: int, flag: bool | None, configured: bool | None) -> bool:
     """True if the columns of a side are in a record. Raises Refused."""
     forms = FORMS[format]
     if columns > MOST.get(format, columns) or (format == "NONE" and side == "VALUE"):
         raise Refused
-    if asked is not None:
+    if flag is not None:
         # "combining with formats that do not support wrapping will result in an error"; "the schema is multi-field".
         # A format that never wraps supports `false`.
-        if asked not in forms or columns != 1:
+        if flag not in forms or columns != 1:
             raise Refused
-        return asked
+        return flag
     if columns > 1 or len(forms) < 2:
         return RECORD in forms
     return DEFAULT[side] if configured is None else configured
 
 
-def both(format: str, counts: tuple[int, int], asked: Asked, configured: tuple[bool | None, bool | None]) -> Any:
+def both(
+    format: str, counts: tuple[int, int], wrap: WrapProperties, configured: tuple[bool | None, bool | None]
+) -> Any:
     """The forms of key and value, or Refused."""
     try:
-        if asked.doubled:
+        if wrap.doubled:
             raise Refused
         sides = zip(("KEY", "VALUE"), counts, configured, strict=True)
-        return tuple(form(side, format, n, asked.of(side), c) for side, n, c in sides)
+        return tuple(form(side, format, n, wrap.of(side), c) for side, n, c in sides)
     except Refused:
         return Refused
 
@@ -103,7 +105,7 @@ def both(format: str, counts: tuple[int, int], asked: Asked, configured: tuple[b
 # ---------------------------------------------------------------- the dimensions
 
 OPTIONAL = (None, True, False)
-ASKED = [Asked(*flags) for flags in product(OPTIONAL, repeat=3)]
+WRAPS = [WrapProperties(*flags) for flags in product(OPTIONAL, repeat=3)]
 CONFIGURED = list(product(OPTIONAL, repeat=2))
 COUNTS = list(product((1, 2), repeat=2))
 FACTS = Facts({"t": TopicFacts(1)}, registry=registry.schemas().url)
@@ -116,19 +118,23 @@ def test_the_model_knows_every_format() -> None:
 @pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_all_valid_combinations_of_create(kind: str, format: str) -> None:
-    for counts, configured, asked in product(COUNTS, CONFIGURED, ASKED):
+    for counts, configured, wrap in product(COUNTS, CONFIGURED, WRAPS):
         statement = _created(kind, format, counts)
-        got = _planned(replace(statement, properties=(*statement.properties, *asked.properties)), configured)
-        assert got == both(format, counts, asked, configured), (counts, configured, asked)
+        planned = _planned(replace(statement, properties=(*statement.properties, *wrap.properties)), configured)
+        assert planned == both(format, counts, wrap, configured), (counts, configured, wrap)
 
 
 @pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_all_valid_combinations_of_create_as(kind: str, format: str) -> None:
-    for counts, configured, asked in product(COUNTS, CONFIGURED, ASKED):
+    for counts, configured, wrap in product(COUNTS, CONFIGURED, WRAPS):
         statement, known = _queried(kind, format, counts)
-        made = replace(statement, properties=(*statement.properties, *asked.properties))
-        assert _planned(made, configured, known) == both(format, counts, asked, configured), (counts, configured, asked)
+        changed = replace(statement, properties=(*statement.properties, *wrap.properties))
+        assert _planned(changed, configured, known) == both(format, counts, wrap, configured), (
+            counts,
+            configured,
+            wrap,
+        )
 
 
 def _one(text: str) -> Any:
@@ -142,9 +148,9 @@ def _listed(letter: str, count: int, end: str) -> str:
 def _created(kind: str, format: str, counts: tuple[int, int]) -> tree.CreateSource:
     mark = " PRIMARY KEY" if kind == "TABLE" else " KEY"
     columns = _listed("k", counts[0], mark) + _listed("v", counts[1], "")
-    made = _one(f"CREATE {kind} s ({columns[:-2]}) WITH (kafka_topic='t', format='{format}');")
-    assert isinstance(made, tree.CreateSource)
-    return made
+    statement = _one(f"CREATE {kind} s ({columns[:-2]}) WITH (kafka_topic='t', format='{format}');")
+    assert isinstance(statement, tree.CreateSource)
+    return statement
 
 
 def _queried(kind: str, format: str, counts: tuple[int, int]) -> tuple[tree.CreateAs, Catalog]:
@@ -154,17 +160,17 @@ def _queried(kind: str, format: str, counts: tuple[int, int]) -> tuple[tree.Crea
     source = _one(f"CREATE {kind} f ({columns}) WITH (kafka_topic='t', format='JSON');")
     known = outcome(source, "", Catalog(), FACTS, effective({}, {})).catalog
     selected = ", ".join([*(f"k{i}" for i in range(counts[0])), *(f"v{i}" for i in range(counts[1]))])
-    made = _one(f"CREATE {kind} s WITH (format='{format}') AS SELECT {selected} FROM f;")
-    assert isinstance(made, tree.CreateAs)
-    return made, known
+    statement = _one(f"CREATE {kind} s WITH (format='{format}') AS SELECT {selected} FROM f;")
+    assert isinstance(statement, tree.CreateAs)
+    return statement, known
 
 
 def _planned(statement: Any, configured: tuple[bool | None, bool | None], known: Catalog | None = None) -> Any:
     """The forms of key and value in the codec's spec, or Refused."""
     names = ("ksql.persistence.wrap.single.keys", "ksql.persistence.wrap.single.values")
-    given = {name: str(c).lower() for name, c in zip(names, configured, strict=True) if c is not None}
+    settings = {name: str(c).lower() for name, c in zip(names, configured, strict=True) if c is not None}
     try:
-        source = outcome(statement, "", known or Catalog(), FACTS, effective({}, given)).catalog.sources["S"]
+        source = outcome(statement, "", known or Catalog(), FACTS, effective({}, settings)).catalog.sources["S"]
     except StatementError:
         return Refused
     sides = ((source.key, source.schema.key), (source.value, source.schema.value))
@@ -189,8 +195,8 @@ class Sample:
 
 
 def _record(name: str, *fields: tuple[str, Any]) -> dict[str, Any]:
-    told = [{"name": n, "type": ["null", t], "default": None} for n, t in fields]
-    return {"type": "record", "name": name, "namespace": "io.confluent.ksql.avro_schemas", "fields": told}
+    record_fields = [{"name": n, "type": ["null", t], "default": None} for n, t in fields]
+    return {"type": "record", "name": name, "namespace": "io.confluent.ksql.avro_schemas", "fields": record_fields}
 
 
 _INNER = _record("KsqlDataSourceSchema", ("F", "int"))
@@ -296,11 +302,11 @@ def test_wrapped_and_anonymous_keys_and_values_of_every_type_are_read_and_writte
         if not _schema_agrees(format, form, columns[0], sample, text):
             wrong.append(f"{cell}: schema {text}")
         id = known.register(f"t-{side.lower()}", serde.schema.schema) if serde.schema else 0
-        given = written(format, form, columns[0].name, sample, id, text)
+        encoded = written(format, form, columns[0].name, sample, id, text)
         one = OneRecord(spark, spec(serde, columns), columns)
-        read = one.decode(given)
-        if read != {columns[0].name: sample.held} or one.encode(read) != given:
-            wrong.append(f"{cell}: {given!r} is {read}, which is {one.encode({columns[0].name: sample.held})!r}")
+        read = one.decode(encoded)
+        if read != {columns[0].name: sample.held} or one.encode(read) != encoded:
+            wrong.append(f"{cell}: {encoded!r} is {read}, which is {one.encode({columns[0].name: sample.held})!r}")
         played += 1
     assert not wrong, "\n".join(wrong)
     assert played > 150

@@ -23,7 +23,7 @@ def declared(type: str) -> str:
     return ", ".join(f"{quoted(n)} {type}" for n in NAMES)
 
 
-def made(value: str) -> str:
+def struct_of(value: str) -> str:
     """A struct that has every name, its fields numbered."""
     return "STRUCT(" + ", ".join(f"{quoted(n)} := {value}" for n in NAMES) + ")"
 
@@ -41,8 +41,8 @@ def test_users_will_be_able_to_use_quoted_identifiers_to_declare_and_access_fiel
     world.kafka.produce(world.topic, None, {**SAMPLE, "MESSAGE.AMOUNT": 1.5})
     world.kafka.produce(world.topic, None, {**SAMPLE, "MESSAGE.AMOUNT": "much"})
     world.kafka.produce(world.topic, None, SAMPLE)
-    (found,) = world.records(topic="{n}_BAR")
-    assert found.json == {"@ID": 0, "@NAME": "foo", "AMOUNT.BY.100": 50.0, "SELECT": "bar"}
+    (record,) = world.records(topic="{n}_BAR")
+    assert record.json == {"@ID": 0, "@NAME": "foo", "AMOUNT.BY.100": 50.0, "SELECT": "bar"}
     # "All the KSQL error or log messages should still use the external schema names"
     world.logged("$.MESSAGE.AMOUNT", world.topic)
 
@@ -72,7 +72,7 @@ def test_the_same_approach_for_nested_fields_inside_array_map_and_struct_types(w
     world.sql(
         f"CREATE STREAM {{n}} (`s t` {struct}, `@a` ARRAY<{struct}>, `m.p` MAP<STRING, {struct}>) "
         f"WITH (kafka_topic='{{t}}', partitions=1, value_format='{format}');"
-        f"INSERT INTO {{n}} VALUES ({made('1')}, ARRAY[{made('2')}], MAP('k.e y' := {made('3')}));"
+        f"INSERT INTO {{n}} VALUES ({struct_of('1')}, ARRAY[{struct_of('2')}], MAP('k.e y' := {struct_of('3')}));"
     )
     (record,) = world.records()
     read: Any = world.theirs(format).read(record.value) if format == "JSON_SR" else record.json

@@ -196,11 +196,11 @@ def test_data_is_rewritten_following_the_physical_schema_for_cas_statements(worl
     world.kafka.produce(world.topic, "kept", {"ITEM": "nut", "CNT": 3})
     extra: dict[str, dict[str, Any]] = {"AVRO": {"kind": "none"}, "JSON_SR": {}, "PROTOBUF": {}}
     for format, id in ids.items():
-        found = world.records(2 if format == "PROTOBUF" else 1, f"{{n}}_{format}")[-1]
-        assert found.key == b"kept"
-        assert found.value is not None
-        assert found.value[:5] == b"\0" + id.to_bytes(4, "big")
-        read = numbers(world.theirs(format, topic=f"{{n}}_{format}").read(found.value))
+        record = world.records(2 if format == "PROTOBUF" else 1, f"{{n}}_{format}")[-1]
+        assert record.key == b"kept"
+        assert record.value is not None
+        assert record.value[:5] == b"\0" + id.to_bytes(4, "big")
+        read = numbers(world.theirs(format, topic=f"{{n}}_{format}").read(record.value))
         assert read == {"item": "nut", "Count": 3, **extra[format]}
         if format != "PROTOBUF":
             world.logged("$.item", f"{world.name}_{format}")
@@ -214,8 +214,8 @@ def test_full_names_control_the_schema_name(world: SeedWorld) -> None:
         "value_schema_full_name='com.acme.MyValue');"
     )
     for side, name in (("key", "MyKey"), ("value", "MyValue")):
-        made = json.loads(world.client.latest(f"{world.topic}-{side}"))
-        assert (made["namespace"], made["name"]) == ("com.acme", name)
+        schema = json.loads(world.client.latest(f"{world.topic}-{side}"))
+        assert (schema["namespace"], schema["name"]) == ("com.acme", name)
     text = world.client.latest(f"{world.topic}-p-value")
     assert "package com.acme;" in text
     assert "message MyValue" in text

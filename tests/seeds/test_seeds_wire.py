@@ -161,8 +161,8 @@ def test_print_guesses_each_format_with_schemas(world: SeedWorld) -> None:
         assert any(line.startswith(f"Value format: {format}") for line in lines), lines
         assert '"T":"x"' in lines[-1]
     shown = world.sql("SHOW TOPICS EXTENDED;")[0]["topics"]
-    told = {t["name"]: (t["keyFormat"], t["valueFormat"]) for t in shown}
-    assert told[f"{world.topic}-AVRO"] == ("AVRO", "AVRO")
+    formats_by_topic = {t["name"]: (t["keyFormat"], t["valueFormat"]) for t in shown}
+    assert formats_by_topic[f"{world.topic}-AVRO"] == ("AVRO", "AVRO")
 
 
 def test_drop_with_delete_topic_removes_the_subjects(world: SeedWorld) -> None:

@@ -56,8 +56,8 @@ TWO_PHYSICAL = "CREATE STREAM foo " + IMPORTS["a structured key with two fields"
 TWINS = f"CREATE STREAM foo (ROWKEY STRUCT<f0 INT>, ROWVALUE STRUCT<f0 INT>) WITH (FORMAT='JSON', {AT});"
 
 
-def copied(spark: SparkSession, statements: str, *given: Pair, sink: str = "O") -> list[Pair]:
-    return pairs(play(spark, statements, {"t": given}), sink)
+def copied(spark: SparkSession, statements: str, *records: Pair, sink: str = "O") -> list[Pair]:
+    return pairs(play(spark, statements, {"t": records}), sink)
 
 
 def refused(spark: SparkSession, statements: str) -> StatementError:
@@ -93,9 +93,9 @@ def test_the_same_example_as_a_table_with_primary_key(spark: SparkSession, examp
     logical, physical, _ = IMPORTS[example]
     views_read = []
     for view in (logical.replace(" KEY,", " PRIMARY KEY,"), physical):
-        made = play(spark, f"CREATE TABLE foo {view.format(t=AT)};").catalog.sources["FOO"]
+        source = play(spark, f"CREATE TABLE foo {view.format(t=AT)};").catalog.sources["FOO"]
         views_read.append(
-            ([c.type for c in made.schema], [c.part for c in made.schema], made.key.format, made.key.wrap)
+            ([c.type for c in source.schema], [c.part for c in source.schema], source.key.format, source.key.wrap)
         )
     assert views_read[0] == views_read[1]
     assert refused(spark, f"CREATE TABLE foo {physical.format(t=AT)};".replace(", ROWVALUE", " KEY, ROWVALUE"))
@@ -104,8 +104,8 @@ def test_the_same_example_as_a_table_with_primary_key(spark: SparkSession, examp
 def test_a_struct_of_one_field_is_a_record_whatever_the_settings(spark: SparkSession) -> None:
     single = "(ROWKEY STRUCT<k INT>, ROWVALUE STRUCT<v INT>)"
     sets = "SET 'ksql.persistence.wrap.single.values' = 'false';"
-    made = play(spark, f"{sets} CREATE STREAM foo {single} WITH (FORMAT='JSON', {AT});").catalog.sources["FOO"]
-    assert (made.key.wrap, made.value.wrap) == (True, True)
+    source = play(spark, f"{sets} CREATE STREAM foo {single} WITH (FORMAT='JSON', {AT});").catalog.sources["FOO"]
+    assert (source.key.wrap, source.value.wrap) == (True, True)
 
 
 # ---------------------------------------------------------------- describing

@@ -25,5 +25,5 @@ def server(engine: FakeEngine) -> Iterator[Server]:
 def client(server: Server, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     """A client that speaks HTTP/1.1, and one that speaks HTTP/2 with prior knowledge."""
     http2 = request.param == "http2"
-    with httpx.Client(base_url=server.url, http1=not http2, http2=http2, timeout=PATIENCE) as made:
-        yield made
+    with httpx.Client(base_url=server.url, http1=not http2, http2=http2, timeout=PATIENCE) as client:
+        yield client

@@ -28,12 +28,12 @@ def test_batches_have_the_text_of_their_rows(form: Callable[[Rows], Framing]) ->
 
 
 def test_the_text_of_a_batch_is_made_once_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, dumps = list[object](), framing.dumps
-    monkeypatch.setattr(framing, "dumps", lambda value: made.append(value) or dumps(value))  # type: ignore[func-returns-value]
+    written, dumps = list[object](), framing.dumps
+    monkeypatch.setattr(framing, "dumps", lambda value: written.append(value) or dumps(value))  # type: ignore[func-returns-value]
     batch, rows = RowBatch(ROWS), cast(Rows, FakeRows("q", ROWS))
     lines = {BatchFraming(LineFraming(rows)).items([batch]) for _ in range(10)}
     objects = {BatchFraming(ObjectFraming(rows)).items([batch]) for _ in range(10)}
-    assert (len(lines), len(objects), len(made)) == (1, 1, 2 * len(ROWS))
+    assert (len(lines), len(objects), len(written)) == (1, 1, 2 * len(ROWS))
 
 
 class BatchedFakeRows(FakeRows):

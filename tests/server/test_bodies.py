@@ -32,5 +32,5 @@ def test_what_is_no_object_is_refused(body: str, fact: str) -> None:
 
 
 def test_variables_and_properties_may_be_numbers() -> None:
-    asked = to_request({"ksql": "SHOW TOPICS;", "sessionVariables": {"a": Decimal("1.50"), "b": [Decimal("0.1")]}})
-    assert asked.variables == {"a": "1.50", "b": "[0.1]"}
+    request = to_request({"ksql": "SHOW TOPICS;", "sessionVariables": {"a": Decimal("1.50"), "b": [Decimal("0.1")]}})
+    assert request.variables == {"a": "1.50", "b": "[0.1]"}

@@ -162,7 +162,7 @@ def test_what_a_supervisor_asks_does_not_wait_for_statements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "message"),
     [
         (
             "An error occurred while calling o7.run.\n"
@@ -174,13 +174,13 @@ def test_what_a_supervisor_asks_does_not_wait_for_statements() -> None:
         ("line 1:1: a fact\n  hint: a hint", "line 1:1: a fact\n  hint: a hint"),
     ],
 )
-def test_no_stack_is_told(server: Server, engine: FakeEngine, raised: str, told: str) -> None:
+def test_no_stack_is_shown(server: Server, engine: FakeEngine, raised: str, message: str) -> None:
     def broken(_: object) -> list[Entity]:
         raise RuntimeError(raised)
 
     engine.execute = broken  # type: ignore[method-assign,assignment]
-    assert httpx.post(f"{server.url}/ksql", json=SHOW).json()["message"] == told
-    assert without_stack(str(RequestFailed(50000, raised))) == told
+    assert httpx.post(f"{server.url}/ksql", json=SHOW).json()["message"] == message
+    assert without_stack(str(RequestFailed(50000, raised))) == message
 
 
 def test_a_websocket_is_not_compressed(small: Server) -> None:

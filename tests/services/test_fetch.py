@@ -26,7 +26,7 @@ class Mirror:
     content: bytes = CONTENT
     ranges: bool = True
     cut: int = 0
-    asked: list[str | None] = field(default_factory=list)
+    ranges_requested: list[str | None] = field(default_factory=list)
     url: str = ""
 
 
@@ -34,7 +34,7 @@ def handler(mirror: Mirror) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             expected = self.headers.get("Range")
-            mirror.asked.append(expected)
+            mirror.ranges_requested.append(expected)
             start = int(re.findall(r"\d+", expected)[0]) if expected and mirror.ranges else 0
             body = mirror.content[start:]
             self.send_response(404 if "absent" in self.path else 206 if start else 200)
@@ -82,14 +82,14 @@ def test_files_arrive_once_and_stay(mirror: Mirror) -> None:
     assert all(path.read_bytes() == CONTENT for path in paths)
     assert seen.arrived == 2 * len(CONTENT)
     assert jars.fetch_all("test", expected) == paths
-    assert len(mirror.asked) == 2
+    assert len(mirror.ranges_requested) == 2
 
 
 def test_a_cut_connection_goes_on_where_it_stopped(mirror: Mirror) -> None:
     mirror.cut, seen = 1, Counter()
     (path,) = jars.fetch_all("test", [artifact()], seen)
     assert path.read_bytes() == CONTENT
-    assert mirror.asked == [None, f"bytes={len(CONTENT) // 2}-"]
+    assert mirror.ranges_requested == [None, f"bytes={len(CONTENT) // 2}-"]
     assert seen.arrived == len(CONTENT)
 
 
@@ -97,7 +97,7 @@ def test_an_earlier_run_is_gone_on_with(mirror: Mirror, tmp_path: Path) -> None:
     (tmp_path / "cache" / "jars").mkdir(parents=True)
     (tmp_path / "cache" / "jars" / "y-1.0.jar.part").write_bytes(CONTENT[:1000])
     (path,) = jars.fetch_all("test", [artifact()], Counter())
-    assert (path.read_bytes(), mirror.asked) == (CONTENT, ["bytes=1000-"])
+    assert (path.read_bytes(), mirror.ranges_requested) == (CONTENT, ["bytes=1000-"])
     assert not path.with_name("y-1.0.jar.part").exists()
 
 

@@ -17,10 +17,10 @@ def entry(logged: logging.LogRecord) -> dict[str, object]:
 
 
 def record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
-    made = logging.LogRecord("millstream.engine", logging.WARNING, __file__, 1, message, arguments, None)
-    made.created = 1_700_000_000.5
-    vars(made).update(more)
-    return made
+    log_record = logging.LogRecord("millstream.engine", logging.WARNING, __file__, 1, message, arguments, None)
+    log_record.created = 1_700_000_000.5
+    vars(log_record).update(more)
+    return log_record
 
 
 def test_a_record_is_an_object() -> None:
@@ -38,9 +38,9 @@ def test_an_exception_has_its_stack() -> None:
     try:
         raise ValueError("no such thing")
     except ValueError:
-        told = entry(record("failed", exc_info=sys.exc_info()))
-    assert "query" not in told
-    assert str(told["error"]).endswith("ValueError: no such thing")
+        entry_json = entry(record("failed", exc_info=sys.exc_info()))
+    assert "query" not in entry_json
+    assert str(entry_json["error"]).endswith("ValueError: no such thing")
 
 
 def test_what_fails_about_a_query_names_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,8 +22,8 @@ def register(registry: RegistryProcess, subject: str, schema: str) -> int:
 def test_a_schema_has_one_id_whatever_its_subject(registry: RegistryProcess) -> None:
     first = register(registry, "a-value", AVRO)
     assert register(registry, "b-value", AVRO) == first
-    found = httpx.get(f"{registry.url}/schemas/ids/{first}", timeout=PATIENCE).json()["schema"]
-    assert json.loads(found)["fields"][0]["name"] == "A"
+    schema = httpx.get(f"{registry.url}/schemas/ids/{first}", timeout=PATIENCE).json()["schema"]
+    assert json.loads(schema)["fields"][0]["name"] == "A"
 
 
 def test_schemas_survive_a_restart(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ HOME = Path(__file__).parents[2]
 NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 
-def asked() -> set[str]:
+def required() -> set[str]:
     project = tomllib.loads((HOME / "pyproject.toml").read_text())
     groups = project["dependency-groups"]
     included = [group["include-group"] for group in groups["dev"] if isinstance(group, dict)]
@@ -19,7 +19,7 @@ def asked() -> set[str]:
 
 def test_the_lock_has_what_the_project_asks_for() -> None:
     locked = set(re.findall(r"^([a-z0-9._-]+)==", (HOME / "requirements.lock").read_text(), re.MULTILINE))
-    assert asked() <= locked, "run `make lock`"
+    assert required() <= locked, "run `make lock`"
 
 
 def test_the_lock_names_no_host() -> None:

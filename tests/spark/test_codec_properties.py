@@ -56,7 +56,7 @@ names = st.text("ABCabc é\"\\'$.", min_size=1, max_size=4)
 def structs(inner: SearchStrategy[SqlType]) -> SearchStrategy[SqlType]:
     unique = st.lists(names, min_size=1, max_size=3, unique_by=str.upper)
     return unique.flatmap(
-        lambda found: st.tuples(*[inner] * len(found)).map(lambda ts: Struct(tuple(map(Field, found, ts))))
+        lambda fields: st.tuples(*[inner] * len(fields)).map(lambda ts: Struct(tuple(map(Field, fields, ts))))
     )
 
 
@@ -89,8 +89,8 @@ def number(unscaled: int, scale: int) -> Number:
 
 @st.composite
 def rows(draw: st.DrawFn, types: SearchStrategy[SqlType], most: int) -> tuple[tuple[Column, ...], dict[str, Any]]:
-    found = draw(st.lists(names, min_size=1, max_size=most, unique_by=str.upper))
-    columns = tuple(Column(name, draw(types)) for name in found)
+    column_names = draw(st.lists(names, min_size=1, max_size=most, unique_by=str.upper))
+    columns = tuple(Column(name, draw(types)) for name in column_names)
     return columns, {c.name: draw(values(c.type)) for c in columns}
 
 

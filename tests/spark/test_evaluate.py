@@ -111,8 +111,8 @@ def test_a_frame_that_needs_a_job_is_refused(spark: SparkSession) -> None:
 def test_many_threads_share_one(spark: SparkSession) -> None:
     run = Evaluator(leaf(spark, RECORD).selectExpr("concat('v', a) as s", "a > 5 as b"), TYPES, [STRING, BOOLEAN])
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda i: run([[i, 0, 0], [i + 1, 0, 0]]), range(200)))
-    assert found == [[[(f"v{i}", i > 5)], [(f"v{i + 1}", i + 1 > 5)]] for i in range(200)]
+        results = list(pool.map(lambda i: run([[i, 0, 0], [i + 1, 0, 0]]), range(200)))
+    assert results == [[[(f"v{i}", i > 5)], [(f"v{i + 1}", i + 1 > 5)]] for i in range(200)]
 
 
 def test_the_log_keeps_no_more_than_its_limit(spark: SparkSession) -> None:

@@ -67,8 +67,8 @@ class Copy:
 
     def marker(self) -> str:
         """What Kafka says was committed last."""
-        asked = self._kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(self.group)])
-        places = asked[self.group].result().topic_partitions or ()
+        offsets = self._kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(self.group)])
+        places = offsets[self.group].result().topic_partitions or ()
         return max((p.metadata or "" for p in places), key=lambda m: int(m.split("-")[0]))
 
     def batches(self, log: str) -> list[int]:
@@ -81,14 +81,14 @@ Copying = Callable[[str], Copy]
 @pytest.fixture
 def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
     """Makes copies that end with the test."""
-    made: list[Copy] = []
+    copies: list[Copy] = []
 
     def make(topic: str) -> Copy:
-        made.append(Copy(spark, kafka, tmp_path / f"{len(made)}", topic))
-        return made[-1]
+        copies.append(Copy(spark, kafka, tmp_path / f"{len(copies)}", topic))
+        return copies[-1]
 
     yield make
-    for one in made:
+    for one in copies:
         one.crash()
 
 
@@ -199,8 +199,8 @@ def test_a_writer_that_was_replaced_commits_nothing_more(
 
 def test_the_positions_of_the_query_are_a_consumer_groups(kafka: BrokerClient, copying: Copying) -> None:
     copy = copied(kafka, copying, 10)
-    asked = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(copy.group)])
-    (place,) = asked[copy.group].result().topic_partitions or ()
+    offsets = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(copy.group)])
+    (place,) = offsets[copy.group].result().topic_partitions or ()
     assert (place.topic, place.partition, place.offset) == (copy.topic, 0, 10)
 
 

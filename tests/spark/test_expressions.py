@@ -25,7 +25,7 @@ class Line:
     expression: str
     type: SqlType
     outcome: str
-    wanted: str = ""
+    constant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ def _line(text: str) -> Line:
     for outcome in ("fails", "rejected"):
         if rest.endswith(f" {outcome}"):
             return Line(expression, parse_type(rest.removesuffix(outcome)), outcome)
-    wanted_type, wanted = rest.split(" = ", 1)
-    return Line(expression, parse_type(wanted_type), "gives", wanted)
+    type_text, constant = rest.split(" = ", 1)
+    return Line(expression, parse_type(type_text), "gives", constant)
 
 
-def _constant(text: str, wanted: SqlType, scope: NameScope) -> TypedExpression:
+def _constant(text: str, type: SqlType, scope: NameScope) -> TypedExpression:
     expression = parse_expression(text)
-    return coerce(type_expression(expression, scope), wanted, expression.span)
+    return coerce(type_expression(expression, scope), type, expression.span)
 
 
 def _row(case: Case, spark: SparkSession) -> DataFrame:
@@ -80,11 +80,11 @@ def _row(case: Case, spark: SparkSession) -> DataFrame:
 
 def _texts(line: Line, scope: NameScope) -> tuple[str, str, str]:
     """The actual value, the expected one, and True if it failed."""
-    made = type_expression(parse_expression(line.expression), scope)
-    assert made.type == line.type, line
-    wanted = _constant(line.wanted, line.type, scope) if line.wanted else Constant(line.type, None)
-    failed = f"ms_guard(size(array({to_sql(made, 'test')})), 'test', partition, offset) IS NULL"
-    return guarded(made, "test"), to_sql(wanted), failed
+    expression = type_expression(parse_expression(line.expression), scope)
+    assert expression.type == line.type, line
+    expected = _constant(line.constant, line.type, scope) if line.constant else Constant(line.type, None)
+    failed = f"ms_guard(size(array({to_sql(expression, 'test')})), 'test', partition, offset) IS NULL"
+    return guarded(expression, "test"), to_sql(expected), failed
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -97,10 +97,10 @@ def test_what_expressions_give(path: Path, spark: SparkSession) -> None:
 
 
 def _wrong(line: Line, row: Row, number: int) -> str:
-    got, wanted, failed = row[3 * number : 3 * number + 3]
-    if (got, failed) == (wanted, line.outcome == "fails"):
+    actual, expected, failed = row[3 * number : 3 * number + 3]
+    if (actual, failed) == (expected, line.outcome == "fails"):
         return ""
-    return f"{line.expression} gives {got!r}{' (failed)' if failed else ''}, not {wanted!r}"
+    return f"{line.expression} gives {actual!r}{' (failed)' if failed else ''}, not {expected!r}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

@@ -60,8 +60,8 @@ def rows(spark: SparkSession) -> DataFrame:
 
 def test_states_are_kept_by_group_and_deleted_by_null(spark: SparkSession) -> None:
     run = Evaluator(fold(rows(spark), COUNT, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
-    given = [("a", 1, 0, 0), ("b", 5, 0, 1), ("a", 2, 0, 2), ("a", None, 0, 3), ("a", 10, 0, 4)]
-    assert run(given) == [[("a", 10)], [("b", 2)], [("a", 15)], [("a", None)], [("a", 1)]]
+    input_rows = [("a", 1, 0, 0), ("b", 5, 0, 1), ("a", 2, 0, 2), ("a", None, 0, 3), ("a", 10, 0, 4)]
+    assert run(input_rows) == [[("a", 10)], [("b", 2)], [("a", 15)], [("a", None)], [("a", 1)]]
 
 
 def test_a_row_that_fails_is_logged_and_changes_nothing(spark: SparkSession) -> None:
@@ -85,15 +85,15 @@ def test_folds_follow_folds_and_unions(spark: SparkSession) -> None:
     first = fold(left.union(right), COUNT, live=False).selectExpr("k", "n as v", "0 as partition", "0L as offset")
     second = fold(first, COUNT, live=False)
     run = Evaluator(second, [t for _, t in COLUMNS], [STRING, BIGINT])
-    given = [("a", 10, 0, 0), ("a", 10, 0, 1), ("a!", 5, 0, 2)]
-    assert run(given, [0, 1, 0]) == [[("a", 10)], [("a!", 10)], [("a!", 10 + 10 // 3)]]
+    input_rows = [("a", 10, 0, 0), ("a", 10, 0, 1), ("a!", 5, 0, 2)]
+    assert run(input_rows, [0, 1, 0]) == [[("a", 10)], [("a!", 10)], [("a!", 10 + 10 // 3)]]
 
 
 def test_stream_time_settles_states_in_order(spark: SparkSession) -> None:
     timed = rows(spark).selectExpr("k", "v div 10 * 10 as w", "v as clock", "partition", "offset")
     run = Evaluator(fold(timed, WINDOWS, live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
-    given = [("b", 1, 0, 0), ("c", 11, 0, 1), ("a", 12, 0, 2), ("a", 3, 0, 3), ("x", 5, 1, 0), ("b", 99, 0, 4)]
-    assert run(given) == [[], [("b@0", 1)], [], [], [], [("a@10", 1), ("c@10", 1)]]
+    input_rows = [("b", 1, 0, 0), ("c", 11, 0, 1), ("a", 12, 0, 2), ("a", 3, 0, 3), ("x", 5, 1, 0), ("b", 99, 0, 4)]
+    assert run(input_rows) == [[], [("b@0", 1)], [], [], [], [("a@10", 1), ("c@10", 1)]]
 
 
 def _messages(spark: SparkSession) -> list[str]:
@@ -118,8 +118,8 @@ def test_a_state_whose_expiration_fails_is_tried_again_when_it_is_twice_as_late(
     expiry = replace(WINDOWS.expiry, emit=f"array(struct(state.k as k, {failing} as n))")
     timed = rows(spark).selectExpr("k", "v div 10 * 10 as w", "v as clock", "v", "partition", "offset")
     run = Evaluator(fold(timed, replace(WINDOWS, expiry=expiry), live=False), [t for _, t in COLUMNS], [STRING, BIGINT])
-    given = [("a", 1, 0, 0), ("b", 12, 0, 1), ("b", 13, 0, 2), ("b", 15, 0, 3), ("b", 16, 0, 4), ("b", 20, 0, 5)]
-    assert run(given) == [[], [], [], [], [], [("a", 1), ("b", 4)]]
+    input_rows = [("a", 1, 0, 0), ("b", 12, 0, 1), ("b", 13, 0, 2), ("b", 15, 0, 3), ("b", 16, 0, 4), ("b", 20, 0, 5)]
+    assert run(input_rows) == [[], [], [], [], [], [("a", 1), ("b", 4)]]
     assert _messages(spark) == ["null operand"] * 2
 
 
@@ -149,12 +149,12 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(
     for n, half in enumerate(halves):
         for key, value in half:
             kafka.produce(topics[0], key.encode(), str(value).encode())
-        made = fold(read(spark, kafka, topics[0], columns), what, live=True)
-        out = made.selectExpr("v.k as k", "v.n as n") if kind == "fields" else made
+        folded = fold(read(spark, kafka, topics[0], columns), what, live=True)
+        out = folded.selectExpr("v.k as k", "v.n as n") if kind == "fields" else folded
         query = write(out, kafka, topics[1], tmp_path, f"fold-{kind}")
         try:
-            wanted = len(expected) if n else 1 if kind == "windows" else 3
-            wait_for(lambda: kafka.ends(topics[1]) >= wanted, f"{wanted} records")  # noqa: B023
+            count = len(expected) if n else 1 if kind == "windows" else 3
+            wait_for(lambda: kafka.ends(topics[1]) >= count, f"{count} records")  # noqa: B023
             wait_for(lambda: past_batch(query, n), "a saved batch")  # noqa: B023
         finally:
             query.stop()
@@ -183,8 +183,8 @@ def write(out: DataFrame, kafka: BrokerClient, topic: str, checkpoint: Path, nam
 def test_a_punctuation_goes_where_its_number_says(spark: SparkSession, tasks: int) -> None:
     routes = [jvm.module(spark, "StreamTimePunctuation").routes(tasks).apply(task) for task in range(tasks)]
     column = f"pmod(hash(named_struct('a', cast(null as struct<K0: string>)).a, number), {tasks}) as task"
-    made = spark.sql(f"select {column} from (select explode(array({', '.join(f'{n}L' for n in routes)})) as number)")
-    assert [row.task for row in made.collect()] == list(range(tasks))
+    frame = spark.sql(f"select {column} from (select explode(array({', '.join(f'{n}L' for n in routes)})) as number)")
+    assert [row.task for row in frame.collect()] == list(range(tasks))
 
 
 @contextmanager

@@ -75,10 +75,10 @@ def changelog(spark: SparkSession) -> Callable[..., list[Change]]:
         played = plan(case, effective({}, {}), Bounded(spark))
         run(case, played, Bounded(spark))
         sink = played.catalog.sources["T"]
-        made = [shown(placed, sink, played) for placed in sorted(played.records.get("T", ()), key=lambda p: p.order)]
+        records = [shown(placed, sink, played) for placed in sorted(played.records.get("T", ()), key=lambda p: p.order)]
         return [
             (r.key, r.window and (r.window["start"], r.window["end"]), _numbers(r.value), r.timestamp or 0)
-            for r in made
+            for r in records
         ]
 
     return play

@@ -59,8 +59,8 @@ def changelog(spark: SparkSession) -> Play:
         played = plan(case, effective({}, {}), Bounded(spark))
         run(case, played, Bounded(spark))
         sink = played.catalog.sources["O"]
-        made = [shown(placed, sink, played) for placed in sorted(played.records.get("O", ()), key=lambda p: p.order)]
-        return [(r.key, r.value and (r.value["A"], r.value["B"]), r.timestamp or 0) for r in made]
+        records = [shown(placed, sink, played) for placed in sorted(played.records.get("O", ()), key=lambda p: p.order)]
+        return [(r.key, r.value and (r.value["A"], r.value["B"]), r.timestamp or 0) for r in records]
 
     return play
 
@@ -93,11 +93,11 @@ def test_two_tables(changelog: Play, rows: list[Row], kind: str) -> None:
         time = max(at, other[1]) if other else at
         pair = (v, other and other[0]) if left else (other and other[0], v)
         if other is None:
-            stands, felt = v is not None, keeps[side] and (v is not None or old is not None)
+            present, emitted = v is not None, keeps[side] and (v is not None or old is not None)
         else:
-            stands, felt = v is not None or keeps[1 - side], True
-        if felt:
-            expected.append((id, pair if stands else None, time))
+            present, emitted = v is not None or keeps[1 - side], True
+        if emitted:
+            expected.append((id, pair if present else None, time))
     key = "ROWKEY" if kind == "FULL " else "l.id"
     assert changelog(("TABLE", "TABLE"), key, f"{kind}JOIN r ON l.id = r.id", rows) == expected
 
@@ -113,9 +113,9 @@ def test_a_table_by_a_foreign_key(changelog: Play, rows: list[Row], outer: bool)
         if v is not None:
             table[id] = (v, f) if left else v
     join = f"{'LEFT ' if outer else ''}JOIN r ON l.f = r.id"
-    told = {key: pair for key, pair, _ in changelog(("TABLE", "TABLE"), "l.id", join, rows)}
+    last = {key: pair for key, pair, _ in changelog(("TABLE", "TABLE"), "l.id", join, rows)}
     expected = {id: (v, rights.get(f or 0)) for id, (v, f) in lefts.items() if outer or f in rights}
-    assert {key: pair for key, pair in told.items() if pair is not None} == expected
+    assert {key: pair for key, pair in last.items() if pair is not None} == expected
 
 
 @CHECKED
@@ -149,16 +149,16 @@ def test_streams_that_wait_until_their_time_is_over(changelog: Play, rows: list[
         for other in ordered[:i]
         if one[0] is not other[0] and one[1] == other[1] and one[4] - other[4] <= 10
     ]
-    met = {id(row) for pair in pairs for row in pair}
-    alone = [r for r in ordered if id(r) not in met]
+    joined = {id(row) for pair in pairs for row in pair}
+    alone = [r for r in ordered if id(r) not in joined]
     expected = [(r[1], (r[2], None) if r[0] else (None, r[2]), r[4]) for r in alone]
-    made = changelog(
+    changes = changelog(
         ("STREAM", "STREAM"),
         "ROWKEY",
         "FULL JOIN r WITHIN 10 MILLISECONDS GRACE PERIOD 3 MILLISECONDS ON l.id = r.id",
         [*ordered, *flush],
     )
-    assert len(made) == len(pairs) + len(alone)
-    single = [change for change in made if change[1] and None in change[1]]
+    assert len(changes) == len(pairs) + len(alone)
+    single = [change for change in changes if change[1] and None in change[1]]
     assert sorted(single, key=str) == sorted(expected, key=str)
     assert [at for _, _, at in single] == sorted(at for _, _, at in single)

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def numbers(path: str, pattern: str) -> list[int]:
-    (found,) = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"))
-    return [int(number) for number in re.findall(r"\d+", found)]
+    (list_text,) = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"))
+    return [int(number) for number in re.findall(r"\d+", list_text)]
 
 
 def test_the_bounds_are_the_same_in_all_three_languages() -> None:

@@ -27,7 +27,7 @@ def test_like_is_what_its_regular_expression_says(spark: SparkSession) -> None:
     ]
     rows = [(random.choice(TEXTS), pattern) for pattern in patterns]
     frame = leaf(spark, [("t", STRING), ("p", STRING)]).selectExpr("ms_like(t, p, '!')")
-    given = [one for ((one,),) in Evaluator(frame, [STRING, STRING], [BOOLEAN], compiled=False)(rows)]
-    wrong = [row for row, one in zip(rows, given, strict=True) if one is not expected(*row)]
+    results = [one for ((one,),) in Evaluator(frame, [STRING, STRING], [BOOLEAN], compiled=False)(rows)]
+    wrong = [row for row, one in zip(rows, results, strict=True) if one is not expected(*row)]
     assert not wrong
-    assert sum(given) > 50, "cases that fit are among them"
+    assert sum(results) > 50, "cases that fit are among them"

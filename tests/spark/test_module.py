@@ -36,8 +36,8 @@ def test_two_at_once_get_the_same_whole_jar_and_a_third_finds_it(sources: Path) 
         first, second = pool.map(lambda _: jvm.compiled(libraries), range(2))
     assert first == second
     assert "org/apache/spark/sql/millstream/Small.class" in zipfile.ZipFile(first).namelist()
-    made = first.stat().st_mtime_ns
-    assert jvm.compiled(libraries).stat().st_mtime_ns == made
+    modified_at = first.stat().st_mtime_ns
+    assert jvm.compiled(libraries).stat().st_mtime_ns == modified_at
     assert [p.name for p in first.parent.iterdir()] == [first.name]
 
 

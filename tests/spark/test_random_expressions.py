@@ -29,7 +29,7 @@ class Fails(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Generated:
     """An expression's text, and its value in plain Python."""
 
     text: str
@@ -37,15 +37,15 @@ class Made:
 
     def sure(self) -> object:
         """The value of an operand that must not be null."""
-        found = self.value()
-        if found is None:
+        value = self.value()
+        if value is None:
             raise Fails
-        return found
+        return value
 
     def number(self) -> int:
-        found = self.sure()
-        assert isinstance(found, int)
-        return found
+        value = self.sure()
+        assert isinstance(value, int)
+        return value
 
     def or_null(self) -> object:
         try:
@@ -81,119 +81,119 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def number(dice: random.Random, depth: int) -> Made:
+def number(dice: random.Random, depth: int) -> Generated:
     if depth == 0:
         name = dice.choice(NUMBERS)
-        return Made(name, lambda: COLUMNS[name])
+        return Generated(name, lambda: COLUMNS[name])
     return dice.choice((sum_, sum_, negative, case, if_null, element))(dice, depth - 1)
 
 
-def right(dice: random.Random, depth: int) -> Made:
+def right(dice: random.Random, depth: int) -> Generated:
     """A right side: only here are constants, so that no part of an expression is known when it is planned."""
     constant = dice.randint(-3, 3)
-    return Made(str(constant), lambda: constant) if dice.random() < 0.4 else number(dice, depth)
+    return Generated(str(constant), lambda: constant) if dice.random() < 0.4 else number(dice, depth)
 
 
-def sum_(dice: random.Random, depth: int) -> Made:
+def sum_(dice: random.Random, depth: int) -> Generated:
     left, other, sign = number(dice, depth), right(dice, depth), dice.choice(list(ARITHMETIC))
-    return Made(f"({left.text} {sign} {other.text})", lambda: ARITHMETIC[sign](left.number(), other.number()))
+    return Generated(f"({left.text} {sign} {other.text})", lambda: ARITHMETIC[sign](left.number(), other.number()))
 
 
-def negative(dice: random.Random, depth: int) -> Made:
+def negative(dice: random.Random, depth: int) -> Generated:
     inner = number(dice, depth)
-    return Made(f"-({inner.text})", lambda: wrapped(-inner.number()))
+    return Generated(f"-({inner.text})", lambda: wrapped(-inner.number()))
 
 
-def case(dice: random.Random, depth: int) -> Made:
+def case(dice: random.Random, depth: int) -> Generated:
     when, then, otherwise = truth(dice, depth), number(dice, depth), number(dice, depth)
     text = f"CASE WHEN {when.text} THEN {then.text} ELSE {otherwise.text} END"
-    return Made(f"({text})", lambda: then.value() if when.sure() else otherwise.value())
+    return Generated(f"({text})", lambda: then.value() if when.sure() else otherwise.value())
 
 
-def if_null(dice: random.Random, depth: int) -> Made:
+def if_null(dice: random.Random, depth: int) -> Generated:
     """A call or cast in an argument is null where it fails; anything else fails the call."""
     inner, other = number(dice, depth), number(dice, depth)
     if dice.random() < 0.5:
-        return Made(f"IFNULL({inner.text}, {other.text})", lambda: _first(_argument(inner), other))
+        return Generated(f"IFNULL({inner.text}, {other.text})", lambda: _first(_argument(inner), other))
     text = f"IFNULL(CAST(CAST({inner.text} AS STRING) AS INTEGER), {other.text})"
-    return Made(text, lambda: _first(inner.or_null(), other))
+    return Generated(text, lambda: _first(inner.or_null(), other))
 
 
-def _argument(of: Made) -> object:
+def _argument(of: Generated) -> object:
     return of.or_null() if of.text.startswith("IFNULL") else of.value()
 
 
-def _first(one: object, other: Made) -> object:
+def _first(one: object, other: Generated) -> object:
     """The other is computed only where it is needed; ksqlDB computes it always, and fails where it fails."""
     return _argument(other) if one is None else one
 
 
-def element(dice: random.Random, depth: int) -> Made:
+def element(dice: random.Random, depth: int) -> Generated:
     """An element that fails is null."""
     items, at = [number(dice, depth) for _ in range(2)], dice.choice((1, 2, -1))
-    found = items[0 if at == 1 else 1]
-    return Made(f"ARRAY[{items[0].text}, {items[1].text}][{at}]", found.or_null)
+    item = items[0 if at == 1 else 1]
+    return Generated(f"ARRAY[{items[0].text}, {items[1].text}][{at}]", item.or_null)
 
 
-def truth(dice: random.Random, depth: int) -> Made:
+def truth(dice: random.Random, depth: int) -> Generated:
     if depth == 0:
         name = dice.choice(TRUTHS)
-        return Made(name, lambda: COLUMNS[name])
+        return Generated(name, lambda: COLUMNS[name])
     return dice.choice((compared, compared, both, either, negated, null, distinct, listed, between))(dice, depth - 1)
 
 
-def compared(dice: random.Random, depth: int) -> Made:
+def compared(dice: random.Random, depth: int) -> Generated:
     left, other, sign = number(dice, depth), right(dice, depth), dice.choice(list(COMPARISONS))
-    return Made(f"({left.text} {sign} {other.text})", lambda: _holds(sign, left, other))
+    return Generated(f"({left.text} {sign} {other.text})", lambda: _holds(sign, left, other))
 
 
-def _holds(sign: str, left: Made, other: Made) -> bool:
+def _holds(sign: str, left: Generated, other: Generated) -> bool:
     """The right side is computed only where the left is not null."""
     one = left.value()
     two = None if one is None else other.value()
     return isinstance(one, int) and isinstance(two, int) and COMPARISONS[sign](one, two)
 
 
-def both(dice: random.Random, depth: int) -> Made:
+def both(dice: random.Random, depth: int) -> Generated:
     left, other = truth(dice, depth), truth(dice, depth)
-    return Made(f"({left.text} AND {other.text})", lambda: left.sure() and other.sure())
+    return Generated(f"({left.text} AND {other.text})", lambda: left.sure() and other.sure())
 
 
-def either(dice: random.Random, depth: int) -> Made:
+def either(dice: random.Random, depth: int) -> Generated:
     left, other = truth(dice, depth), truth(dice, depth)
-    return Made(f"({left.text} OR {other.text})", lambda: left.sure() or other.sure())
+    return Generated(f"({left.text} OR {other.text})", lambda: left.sure() or other.sure())
 
 
-def negated(dice: random.Random, depth: int) -> Made:
+def negated(dice: random.Random, depth: int) -> Generated:
     inner = truth(dice, depth)
-    return Made(f"(NOT {inner.text})", lambda: not inner.sure())
+    return Generated(f"(NOT {inner.text})", lambda: not inner.sure())
 
 
-def null(dice: random.Random, depth: int) -> Made:
+def null(dice: random.Random, depth: int) -> Generated:
     inner = number(dice, depth)
-    return Made(f"(({inner.text}) IS NULL)", lambda: inner.value() is None)
+    return Generated(f"(({inner.text}) IS NULL)", lambda: inner.value() is None)
 
 
-def distinct(dice: random.Random, depth: int) -> Made:
+def distinct(dice: random.Random, depth: int) -> Generated:
     left, other = number(dice, depth), right(dice, depth)
-    return Made(f"({left.text} IS DISTINCT FROM {other.text})", lambda: left.value() != other.value())
+    return Generated(f"({left.text} IS DISTINCT FROM {other.text})", lambda: left.value() != other.value())
 
 
-def listed(dice: random.Random, depth: int) -> Made:
+def listed(dice: random.Random, depth: int) -> Generated:
     one, items = number(dice, depth), [right(dice, depth) for _ in range(2)]
     text = f"({one.text} IN ({items[0].text}, {items[1].text}))"
-    return Made(text, lambda: _among(one.value(), items))
+    return Generated(text, lambda: _among(one.value(), items))
 
 
-def _among(one: object, items: list[Made]) -> bool:
+def _among(one: object, items: list[Generated]) -> bool:
     """Items are computed until one is equal."""
     return one is not None and any(i.value() == one for i in items)
 
 
-def between(dice: random.Random, depth: int) -> Made:
+def between(dice: random.Random, depth: int) -> Generated:
     one, low, high = (number(dice, depth) for _ in range(3))
     text = f"({one.text} BETWEEN {low.text} AND {high.text})"
-    return Made(text, lambda: _holds(">=", one, low) and _holds("<=", one, high))
+    return Generated(text, lambda: _holds(">=", one, low) and _holds("<=", one, high))
 
 
 def _hidden(name: str) -> str:
@@ -205,16 +205,18 @@ def _hidden(name: str) -> str:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_expressions(seed: int, spark: SparkSession) -> None:
     dice = random.Random(seed)
-    made = [dice.choice((number, truth))(dice, dice.randint(1, 3)) for _ in range(100)]
-    meanings = [type_expression(parse_expression(one.text), SCOPE) for one in made]
+    generated = [dice.choice((number, truth))(dice, dice.randint(1, 3)) for _ in range(100)]
+    meanings = [type_expression(parse_expression(one.text), SCOPE) for one in generated]
     fields = ", ".join(f"'V{i}', {_hidden(name)}" for i, name in enumerate(COLUMNS))
     row = spark.range(1).selectExpr(f"named_struct({fields}) AS value", "0 AS partition", "1L AS offset")
-    got = (
+    actual = (
         row.repartition(1)
         .selectExpr(*(f"{guarded(meaning, 'test')} AS c{i}" for i, meaning in enumerate(meanings)))
         .collect()[0]
     )
     wrong = [
-        f"{one.text} gives {g}, not {one.or_null()}" for one, g in zip(made, got, strict=True) if g != one.or_null()
+        f"{one.text} gives {g}, not {one.or_null()}"
+        for one, g in zip(generated, actual, strict=True)
+        if g != one.or_null()
     ]
     assert wrong == []

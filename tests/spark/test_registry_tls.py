@@ -32,18 +32,18 @@ def door(authority: Authority) -> Iterator[RegistryProxy]:
     """A registry that has the schema 1."""
     known = registry.schemas()
     known.register("t-value", INT)
-    with registry_proxy(known.url, authority.server) as made:
-        yield made
+    with registry_proxy(known.url, authority.server) as proxy:
+        yield proxy
 
 
 @pytest.mark.parametrize("kind", ["pem", "jks", "p12"])
 def test_stores_of_every_kind(spark: SparkSession, authority: Authority, door: RegistryProxy, kind: str) -> None:
     settings = {**authority.settings(kind), "basic.auth.user.info": USER}
-    asked = Registry(Access(door.url, settings))
-    found = asked.by_id(1)
-    asked.close()
-    assert found is not None
-    assert found.schema == INT
+    client = Registry(Access(door.url, settings))
+    schema = client.by_id(1)
+    client.close()
+    assert schema is not None
+    assert schema.schema == INT
     conf = spark.sparkContext._jsc.sc().conf()
     for name, value in settings.items():
         conf.set(f"{REGISTRY}{name}", value)

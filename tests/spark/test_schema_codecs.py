@@ -76,8 +76,8 @@ def present(type: SqlType) -> st.SearchStrategy[Any]:
 
 @st.composite
 def rows(draw: st.DrawFn, types: st.SearchStrategy[SqlType]) -> Row:
-    found = draw(st.lists(names, min_size=1, max_size=4, unique_by=_plain))
-    columns = tuple(Column(name, draw(types)) for name in found)
+    field_names = draw(st.lists(names, min_size=1, max_size=4, unique_by=_plain))
+    columns = tuple(Column(name, draw(types)) for name in field_names)
     return columns, {c.name: draw(values(c.type)) for c in columns}
 
 

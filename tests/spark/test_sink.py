@@ -87,15 +87,15 @@ def test_records_go_through_with_time_headers_and_tombstones(
         kafka.produce(source, b"k", '{"A": -1, "L": ["gone"]}', 1002)
         kafka.produce(source, b"k", None, 1003)
         kafka.produce(source, None, '{"L": ["z"]}', 1004)
-        found = kafka.consume_all(target, 4)
-        told = kafka.consume_all(log, 2)
-    assert list(map(shown, found)) == [
+        output = kafka.consume_all(target, 4)
+        logged = kafka.consume_all(log, 2)
+    assert list(map(shown, output)) == [
         (b"k", {"N": 25, "S": "X"}, 1000, (("h", b"1"), ("h", None))),
         (b"k", {"N": 25, "S": "Y"}, 1000, (("h", b"1"), ("h", None))),
         (b"k", None, 1003, ()),
         (None, {"N": None, "S": "Z"}, 1004, ()),
     ]
-    entries = [json.loads(t.value or b"")["message"] for t in told]
+    entries = [json.loads(t.value or b"")["message"] for t in logged]
     assert [e["type"] for e in entries] == [0, 1]
     assert entries[0]["deserializationError"]["recordB64"] == "bm90IGpzb24="
     assert entries[0]["deserializationError"]["offset"] == 1

@@ -92,14 +92,14 @@ Copying = Callable[..., Copy]
 @pytest.fixture
 def copying(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Copying]:
     """Makes copies that end with the test."""
-    made: list[Copy] = []
+    copies: list[Copy] = []
 
     def make(topic: str, **client: str) -> Copy:
-        made.append(Copy(spark, kafka, tmp_path / f"{len(made)}", topic, **client))
-        return made[-1]
+        copies.append(Copy(spark, kafka, tmp_path / f"{len(copies)}", topic, **client))
+        return copies[-1]
 
     yield make
-    for one in made:
+    for one in copies:
         one.abort()
 
 
@@ -363,9 +363,7 @@ def test_a_query_over_a_topic_that_was_made_again_fails_and_says_so(kafka: Broke
     copy.finish()
     for start in range(2):
         copy.start()
-        kafka.delete_topic(topic)
-        wait_for(lambda: topic not in kafka.topics(), "the deletion")
-        kafka.create_topic(topic)
+        kafka.recreate_topic(topic)
         put(kafka, topic, numbers(9, 100))
         wait_for(copy.ended, f"the failure of start {start}")
         assert "was deleted and created again" in copy.failure()

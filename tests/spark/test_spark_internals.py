@@ -53,14 +53,14 @@ def plan(query: StreamingQuery) -> Any:
 def operators(plan: Any) -> list[Any]:
     """The operators of a plan, the last one first."""
     children = plan.children()
-    return [plan] + [found for i in range(children.size()) for found in operators(children.apply(i))]
+    return [plan] + [operator for i in range(children.size()) for operator in operators(children.apply(i))]
 
 
 def names(plan: Any) -> list[str]:
     return [str(operator.nodeName()) for operator in operators(plan)]
 
 
-def test_batches_end_by_a_clock_that_nobody_sets(query: StreamingQuery, spark: SparkSession) -> None:
+def test_batches_end_by_a_clock_that_is_never_set(query: StreamingQuery, spark: SparkSession) -> None:
     java: Any = spark.sparkContext._jvm
     clock = java.org.apache.spark.sql.execution.datasources.v2.LowLatencyClock.getClock()
     assert clock.getClass().getSimpleName() == "SteadyClock$"
@@ -69,8 +69,8 @@ def test_batches_end_by_a_clock_that_nobody_sets(query: StreamingQuery, spark: S
 
 def the(plan: Any, name: str) -> Any:
     """The operator of that name."""
-    (found,) = [operator for operator in operators(plan) if str(operator.nodeName()).startswith(name)]
-    return found
+    (node,) = [operator for operator in operators(plan) if str(operator.nodeName()).startswith(name)]
+    return node
 
 
 def test_a_transform_with_state_is_replaced_by_our_operator(plan: Any) -> None:

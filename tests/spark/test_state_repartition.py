@@ -68,10 +68,10 @@ class Count:
 
     def check(self) -> None:
         """Each key was counted 1, 2, 3, …: nothing was forgotten, and nothing counted again."""
-        told: dict[bytes | None, list[int]] = {}
+        counts: dict[bytes | None, list[int]] = {}
         for record in self._kafka.consume_all(self._out, self._kafka.ends(self._out)):
-            told.setdefault(record.key, []).append(int(record.value or b""))
-        assert told == {b"k%d" % key: list(range(1, self._rounds + 1)) for key in range(KEYS)}
+            counts.setdefault(record.key, []).append(int(record.value or b""))
+        assert counts == {b"k%d" % key: list(range(1, self._rounds + 1)) for key in range(KEYS)}
 
     def tasks(self) -> list[str]:
         """The tasks for which the checkpoint has states."""
@@ -80,9 +80,9 @@ class Count:
 
 @pytest.fixture
 def counting(spark: SparkSession, kafka: BrokerClient, tmp_path: Path) -> Iterator[Count]:
-    made = Count(spark, kafka, tmp_path / "checkpoint")
-    yield made
-    made.stop()
+    count = Count(spark, kafka, tmp_path / "checkpoint")
+    yield count
+    count.stop()
     spark.conf.set("spark.sql.shuffle.partitions", 2)
 
 

@@ -99,12 +99,12 @@ class Model:
         yield from self.settled(clock, p)
         (before, after), keep = self.reach(side), self.near.before + self.near.after + self.near.grace
         there = [x for x in self.rows[1 - side] if x.k == k and x.t > (self.own[1 - side] or 0) - keep]
-        met = sorted((x for x in there if t - before <= x.t <= t + after), key=lambda x: x.t)
-        for x in met:
+        joined = sorted((x for x in there if t - before <= x.t <= t + after), key=lambda x: x.t)
+        for x in joined:
             x.waits = False
             yield (k, *((v, x.v) if side == 0 else (x.v, v)), max(t, x.t), p)
         mine = Kept(k, t, v, False)
-        if not met and self.outer[side]:
+        if not joined and self.outer[side]:
             mine.waits = not self.near.eager and self.close(side, t) >= clock
             if not mine.waits:
                 yield self.alone(side, mine, p)
@@ -185,20 +185,20 @@ def test_live_gives_the_same_and_goes_on_after_a_stop(spark: SparkSession, kafka
         ("z", 0, 200_000, 30, 0),
     ]
     what = operator(JoinWindow(20_000, 20_000, 5_000, False), (True, True))
-    expected = [",".join(map(str, out)) for made in runner(spark, what)(rows) for out in made]
+    expected = [",".join(map(str, out)) for outputs in runner(spark, what)(rows) for out in outputs]
     assert len(expected) == 8
     kafka.create_topic("stream-join-in")
     kafka.create_topic("stream-join-out")
     for n, half in enumerate((rows[:8], rows[8:])):
         for row in half:
             kafka.produce("stream-join-in", row[0].encode(), ",".join(map(str, row)).encode())
-        _run_live(spark, kafka, tmp_path, what, wanted=len(expected) if n else 1, batch=n)
+        _run_live(spark, kafka, tmp_path, what, count=len(expected) if n else 1, batch=n)
     values = [(r.value or b"").decode() for r in kafka.consume_all("stream-join-out", kafka.ends("stream-join-out"))]
     assert sorted(set(values)) == sorted(expected)
 
 
 def _run_live(
-    spark: SparkSession, kafka: BrokerClient, folder: Path, what: StreamStreamOperator, wanted: int, batch: int
+    spark: SparkSession, kafka: BrokerClient, folder: Path, what: StreamStreamOperator, count: int, batch: int
 ) -> None:
     records = source.stream(spark, source.Topic("stream-join-in", {"bootstrap.servers": kafka.bootstrap}))
     parts = records.selectExpr("split(string(value), ',') as p", "0 as partition")
@@ -221,7 +221,7 @@ def _run_live(
     query = sink.run_realtime(out, "stream-join-out", producer, str(folder), "stream-join", "2 seconds")
     spark.conf.set("spark.sql.shuffle.partitions", tasks)
     try:
-        wait_for(lambda: kafka.ends("stream-join-out") >= wanted, f"{wanted} records")
+        wait_for(lambda: kafka.ends("stream-join-out") >= count, f"{count} records")
         wait_for(lambda: past_batch(query, batch), "a saved batch")
     finally:
         query.stop()

@@ -36,7 +36,7 @@ def opened(chromium: Browser, url: str, size: dict[str, int] = WIDE, dark: bool 
     errors: list[str] = []
     elsewhere: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if "Content Security Policy" in said.text else None)
+    page.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
     page.on("request", lambda request: None if request.url.startswith(url) else elsewhere.append(request.url))
     page.goto(url)
     yield page

@@ -40,10 +40,10 @@ class Authority:
     @property
     def server(self) -> ssl.SSLContext:
         """The settings of a server that requires client certificates."""
-        made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "trust.pem"))
-        made.load_cert_chain(self.folder / "server.pem")
-        made.verify_mode = ssl.CERT_REQUIRED
-        return made
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "trust.pem"))
+        context.load_cert_chain(self.folder / "server.pem")
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
 
     def settings(self, kind: str) -> dict[str, str]:
         """What a client says that has its files in a kind: pem, jks, p12."""
@@ -77,7 +77,7 @@ def _signed(name: str, by: Pair | None) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(by[1].subject if by else subject)
@@ -90,11 +90,11 @@ def _signed(name: str, by: Pair | None) -> Pair:
     )
     if by:
         here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        made = made.add_extension(x509.SubjectAlternativeName([here]), critical=False)
-        made = made.add_extension(
+        builder = builder.add_extension(x509.SubjectAlternativeName([here]), critical=False)
+        builder = builder.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(by[0].public_key()), critical=False
         )
-    return key, made.sign(by[0] if by else key, hashes.SHA256())
+    return key, builder.sign(by[0] if by else key, hashes.SHA256())
 
 
 def server_files(folder: Path) -> tuple[Path, Path]:

@@ -67,9 +67,9 @@ class ConfluentSerde:
 
     def write(self, data: Any, schema: str | Schema) -> bytes:
         """The bytes of data by a schema, or its text; Protobuf takes text, and data in its JSON form."""
-        found = self._writer(schema)(data, self._at)
-        assert isinstance(found, bytes)
-        return found
+        encoded = self._writer(schema)(data, self._at)
+        assert isinstance(encoded, bytes)
+        return encoded
 
     def read(self, data: bytes | None) -> Any:
         """What the bytes are, by the schema that they name; a Protobuf message as its JSON form."""
@@ -78,15 +78,15 @@ class ConfluentSerde:
             return AvroDeserializer(self.client)(data, self._at)
         if self.format == "JSON_SR":
             return JSONDeserializer(None, schema_registry_client=self.client)(data, self._at)
-        made = message_class(self.client.latest(f"{self.topic}-{self.side}"))
-        found = ProtobufDeserializer(made, _MODERN, self.client)(data, self._at)
-        return json_format.MessageToDict(found, preserving_proto_field_name=True)
+        message_type = message_class(self.client.latest(f"{self.topic}-{self.side}"))
+        message = ProtobufDeserializer(message_type, _MODERN, self.client)(data, self._at)
+        return json_format.MessageToDict(message, preserving_proto_field_name=True)
 
     def _writer(self, schema: str | Schema) -> Callable[[Any, Any], bytes | None]:
         if self.format == "AVRO":
             return AvroSerializer(self.client, schema)
         if self.format == "JSON_SR":
             return JSONSerializer(schema, self.client)
-        made = message_class(str(schema))
-        write = ProtobufSerializer(made, self.client, _MODERN)
-        return lambda data, at: write(json_format.ParseDict(data, made()), at)
+        message_type = message_class(str(schema))
+        write = ProtobufSerializer(message_type, self.client, _MODERN)
+        return lambda data, at: write(json_format.ParseDict(data, message_type()), at)

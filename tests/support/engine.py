@@ -14,7 +14,7 @@ from millstream.model.types import INTEGER, STRING
 from millstream.syntax import tree
 from support.patience import PATIENCE
 
-TICK = 0.05
+PAUSE = 0.05
 STREAM = {"type": "STREAM", "name": "ORDERS", "topic": "orders", "keyFormat": "KAFKA", "valueFormat": "JSON"}
 
 LATENCY = [*range(15), 0, 1234]
@@ -104,7 +104,7 @@ class FakeRows:
 
     def __init__(self, query_id: str, rows: Sequence[Any], push: bool = False, ending: str = "") -> None:
         self.query_id, self.push, self.ending, self.short = query_id, push, ending, False
-        self.closed, self.ticks = threading.Event(), 0
+        self.closed = threading.Event()
         self._rows, self._coming = rows, queue.Queue[Any]()
 
     def emit(self, row: Any) -> None:
@@ -123,9 +123,8 @@ class FakeRows:
 
     def _next(self) -> Any:
         try:
-            return self._coming.get(timeout=TICK)
+            return self._coming.get(timeout=PAUSE)
         except queue.Empty:
-            self.ticks += 1
             return None
 
 

@@ -16,11 +16,28 @@ from support.patience import PATIENCE
 NO_HEADERS: Mapping[str, str] = {}
 
 
-class Http1Client:
+class SocketClient:
+    """A client with a socket of its own, which is closed at the end of a with block."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+
+    def leave(self) -> None:
+        """Close the socket, without the protocol's own goodbye."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.leave()
+
+
+class Http1Client(SocketClient):
     """One HTTP/1.1 exchange on a socket of its own, its body sent and read in chunks."""
 
     def __init__(self, port: int, path: str, headers: str = "") -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        super().__init__(port)
         self._read = self._socket.makefile("rb")
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n{headers}\r\n"
         self._socket.sendall(head.encode())
@@ -47,20 +64,14 @@ class Http1Client:
 
     def leave(self) -> None:
         self._read.close()
-        self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.leave()
+        super().leave()
 
 
-class Http2Client:
+class Http2Client(SocketClient):
     """A connection with prior knowledge, and streams on it."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        super().__init__(port)
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
         self._parts: dict[int, list[str]] = {}
         self._statuses: dict[int, int] = {}
@@ -95,15 +106,6 @@ class Http2Client:
         self._h2.reset_stream(stream)
         self._flush()
 
-    def leave(self) -> None:
-        self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.leave()
-
     def _receive(self) -> None:
         data = self._socket.recv(65536)
         assert data, "the server closed the connection"
@@ -121,14 +123,14 @@ class Http2Client:
         self._socket.sendall(self._h2.data_to_send())
 
 
-class WebSocket:
+class WebSocket(SocketClient):
     """A WebSocket client: the messages that come, and how it ended.
 
     `closed` is the close frame's code and reason, or the status of a refusal.
     """
 
     def __init__(self, port: int, target: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        super().__init__(port)
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._messages: list[str] = []
         self.closed: tuple[int, str] | None = None
@@ -144,15 +146,6 @@ class WebSocket:
         """Say goodbye and leave."""
         self._socket.sendall(self._wire.send(wsproto.events.CloseConnection(1000)))
         self._socket.close()
-
-    def leave(self) -> None:
-        self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.leave()
 
     def _receive(self) -> None:
         data = self._socket.recv(65536)

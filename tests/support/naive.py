@@ -66,7 +66,7 @@ def looked_up(inputs: Sequence[CaseRecord]) -> Table:
     return table
 
 
-def met(inputs: Sequence[CaseRecord]) -> Table:
+def full_joined(inputs: Sequence[CaseRecord]) -> Table:
     """Two tables FULL JOINed."""
     sides: dict[str, dict[Any, Any]] = {"l": {}, "r": {}}
     for record in inputs:

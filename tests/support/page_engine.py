@@ -64,8 +64,8 @@ class PageEngine(FakeEngine):
         verb, _, rest = request.text.partition(" ")
         if verb in ("PAUSE", "RESUME", "TERMINATE"):
             self.requests.append(request)
-            found = next(one for one in self.queries_seen if one["id"] == rest.strip("; "))
-            found["state"] = "PAUSED" if verb == "PAUSE" else "RUNNING"
+            query = next(one for one in self.queries_seen if one["id"] == rest.strip("; "))
+            query["state"] = "PAUSED" if verb == "PAUSE" else "RUNNING"
             return []
         if verb == "EXPLAIN":
             return [{"@type": "queryDescription", "queryDescription": {"executionPlan": "Write STREAM OUT"}}]

@@ -15,7 +15,7 @@ Pair = tuple[bytes | None, bytes | None]
 def play(
     spark: SparkSession,
     statements: str,
-    given: Mapping[str, Sequence[Pair]] | None = None,
+    inputs: Mapping[str, Sequence[Pair]] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> PlayResult:
     """What statements leave behind: the catalog, schemas and records.
@@ -25,7 +25,7 @@ def play(
     bounded = Bounded(spark, compiled=False)
     case = ConformanceCase("", "", "", (statements,), {}, (), (), (), {}, None)
     played = plan(case, effective({}, settings or {}), bounded)
-    records = [(topic, pair) for topic, pairs in (given or {}).items() for pair in pairs]
+    records = [(topic, pair) for topic, pairs in (inputs or {}).items() for pair in pairs]
     for number, (topic, (key, value)) in enumerate(records):
         played.records.setdefault(topic, []).append(PlacedRecord(Record(key, value, 0), (number,)))
     run(case, played, bounded)
@@ -34,5 +34,5 @@ def play(
 
 def pairs(played: PlayResult, topic: str) -> list[Pair]:
     """Keys and values of a topic's records, in order."""
-    found = sorted(played.records.get(topic, ()), key=lambda p: p.order)
-    return [(p.record.key, p.record.value) for p in found]
+    records = sorted(played.records.get(topic, ()), key=lambda p: p.order)
+    return [(p.record.key, p.record.value) for p in records]

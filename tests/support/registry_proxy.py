@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def registry_proxy(registry: str, tls: ssl.SSLContext | None = None) -> Iterator[RegistryProxy]:
     """A proxy that runs while the block runs."""
-    with RegistryProxy(registry, tls) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield made
-        made.shutdown()
+    with RegistryProxy(registry, tls) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        yield proxy
+        proxy.shutdown()

@@ -11,21 +11,16 @@ from pyspark.sql import SparkSession
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
-from millstream.model.settings import effective
 from millstream.model.types import BIGINT, INTEGER, Decimal, SqlType
-from millstream.plan.pull_queries import PullPlan, plan_pull
-from millstream.plan.queries import plan_transient
+from millstream.plan.pull_queries import PullPlan
 from millstream.plan.relational import scanned
-from millstream.plan.statements import outcome
 from millstream.spark.bounded import Bounded, record_values
 from millstream.spark.relational import RelationalQueries
-from millstream.syntax import parser, tree
 from millstream.tables.answer import NoSuchKey, TableReader, _as_key
 from millstream.tables.images import wire
 from millstream.tables.keys import keys_of
 from millstream.tables.store import Change, Store
-
-SETTINGS = effective({}, {})
+from support.statements import catalog_of, pull_plan
 
 
 @pytest.mark.parametrize(
@@ -68,10 +63,7 @@ CREATE TABLE doubles AS SELECT d, COUNT(*) AS n FROM a GROUP BY d;
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    made, facts = Catalog(), Facts({"a": TopicFacts(2)})
-    for parsed in parser.split(CATALOG):
-        made = outcome(parsed.statement, parsed.text, made, facts, SETTINGS).catalog
-    return made
+    return catalog_of(CATALOG, Facts({"a": TopicFacts(2)}))
 
 
 @pytest.fixture
@@ -81,15 +73,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def pulled(text: str, catalog: Catalog) -> PullPlan:
-    (parsed,) = parser.split(text)
-    assert isinstance(parsed.statement, tree.QueryStatement)
-    return plan_pull(plan_transient(parsed.statement, catalog, SETTINGS), SETTINGS, parsed.statement.span)
-
-
 def answered(text: str, catalog: Catalog, store: Store, spark: SparkSession) -> list[Any]:
     """The first column of each row."""
-    return [row[0] for row in rows(pulled(text, catalog), store, spark)]
+    return [row[0] for row in rows(pull_plan(text, catalog), store, spark)]
 
 
 def rows(plan: PullPlan, store: Store, spark: SparkSession) -> Iterator[list[Any]]:
@@ -144,7 +130,7 @@ def test_an_image_gives_what_the_store_gives(
         for i, (k, start) in enumerate((k, start) for k in keys for start in windows)
     ]
     store.apply([*changes, Change(changes[3].key, changes[3].start, changes[3].end, None, 99)], {0: 1})
-    plan = pulled(query.format(table, key=source.schema.key[0].name), catalog)
+    plan = pull_plan(query.format(table, key=source.schema.key[0].name), catalog)
     node, image = scanned(plan), queries.image(source)
     assert node is not None
     image.apply(b"".join(wire(change, stored) for change in store.between(None, None)))

@@ -92,9 +92,7 @@ def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -
         kafka.produce(topic, str(n), "old")
     assert len(values(materializer.store(table))) == 3
     materializer.want([])
-    kafka.delete_topic(topic)
-    wait_for(lambda: topic not in kafka.topics(), "the topic's end")
-    kafka.create_topic(topic)
+    kafka.recreate_topic(topic)
     for n in range(4):
         kafka.produce(topic, "new", str(n))
     materializer.want([table])
@@ -111,9 +109,7 @@ def test_a_table_that_is_dropped_and_created_again_at_once_is_another_table(open
     assert len(values(materializer.store(table))) == 1
     with materializer._changed:
         materializer.want([])
-        kafka.delete_topic(topic)
-        wait_for(lambda: topic not in kafka.topics(), "the topic's end")
-        kafka.create_topic(topic)
+        kafka.recreate_topic(topic)
         for n in range(3):
             kafka.produce(topic, "new", str(n))
         materializer.want([table])

@@ -10,20 +10,15 @@ from pyspark.sql import SparkSession
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine.rows import shown_row
-from millstream.model.settings import effective
-from millstream.plan.nodes import ClientOutput
-from millstream.plan.queries import plan_transient
-from millstream.plan.statements import outcome
 from millstream.server.text import dumps
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import one_record
 from millstream.spark.pipeline import side_spec
-from millstream.syntax import parser, tree
 from millstream.tables.keys import keys_of
 from millstream.tables.plain_rows import NotPlain, plain_key, plain_rows
 from millstream.tables.store import Change
+from support.statements import catalog_of, transient_query
 
-SETTINGS = effective({}, {})
 COLUMNS = (
     "B BOOLEAN, I INT, L BIGINT, D DOUBLE, S STRING, M DECIMAL(6, 2), W DECIMAL(5, 0), X DECIMAL(38, 20), "
     "DA DATE, T TIME, TS TIMESTAMP"
@@ -63,23 +58,14 @@ BYTES = (b'{"S":"\xff"}', b'{"S":"\xed\xa0\x80"}', '{"S":"a"}'.encode("utf-16"),
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    result, facts = Catalog(), Facts({"a": TopicFacts(1)})
-    for parsed in parser.split(CATALOG):
-        result = outcome(parsed.statement, parsed.text, result, facts, SETTINGS).catalog
-    return result
-
-
-def planned(text: str, catalog: Catalog) -> ClientOutput:
-    (parsed,) = parser.split(text)
-    assert isinstance(parsed.statement, tree.QueryStatement)
-    return plan_transient(parsed.statement, catalog, SETTINGS).plan
+    return catalog_of(CATALOG, Facts({"a": TopicFacts(1)}))
 
 
 class BothWays:
     """A SELECT of a table, evaluated in Python and in the JVM; rows are the texts that a client gets."""
 
     def __init__(self, text: str, catalog: Catalog, spark: SparkSession) -> None:
-        self.plan = planned(text, catalog)
+        self.plan = transient_query(text, catalog).plan
         self._plain, self._jvm = plain_rows(self.plan), Bounded(spark).answering(self.plan)
         self._types = [column.type for column in self.plan.schema]
 
@@ -153,7 +139,7 @@ def test_windows(table: str, catalog: Catalog, spark: SparkSession) -> None:
     ],
 )
 def test_what_only_the_jvm_evaluates(query: str, catalog: Catalog) -> None:
-    assert plain_rows(planned(query, catalog)) is None
+    assert plain_rows(transient_query(query, catalog).plan) is None
 
 
 @pytest.mark.parametrize(

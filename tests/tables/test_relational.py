@@ -41,14 +41,14 @@ def shop(spark: SparkSession) -> PulledTables:
 def test_answers(shop: PulledTables) -> None:
     """Data file: the rows of queries, in the order in which they come where ORDER BY says it."""
 
-    def told(text: str) -> str:
+    def described(text: str) -> str:
         try:
             rows = [", ".join(map(_shown, row)) for row in shop.answer(text)]
         except StatementError as error:
             return str(error)
         return "\n".join(rows if "ORDER BY" in text else sorted(rows)) or "no rows"
 
-    golden.check(Path(__file__).parent / "texts" / "relational.sql", told)
+    golden.check(Path(__file__).parent / "texts" / "relational.sql", described)
 
 
 def _shown(value: Any) -> str:

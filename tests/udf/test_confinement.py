@@ -74,8 +74,8 @@ def refused(worker: Worker, path: Path) -> bool:
 @pytest.mark.parametrize("attempt", [*ATTEMPTS, *READS])
 def test_attempts_are_refused_where_the_kernel_can(start: Start, secret: Path, attempt: str, mode: str) -> None:
     options = ConfinementOptions(mode)
-    said = in_force(sys.executable, options)
-    expected = bool(said.landlock) if attempt in READS else said.seccomp
+    confinement = in_force(sys.executable, options)
+    expected = bool(confinement.landlock) if attempt in READS else confinement.seccomp
     worker = start(LIBC + (ATTEMPTS | READS)[attempt] + ANSWER, options)
     assert worker.started == ("ok", "")
     assert refused(worker, secret) == expected

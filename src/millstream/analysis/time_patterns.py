@@ -1,4 +1,4 @@
-"""Whether a pattern of Java's DateTimeFormatter is one, said where it is written and not at the first record."""
+"""Checks patterns of Java's DateTimeFormatter when a statement is planned, not when the first record is formatted."""
 
 import re
 from itertools import groupby

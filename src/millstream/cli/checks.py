@@ -22,7 +22,7 @@ from millstream.engine.connect import URL as CONNECT_URL
 from millstream.engine.connect import ConnectClient, ConnectFailed, connect_access
 from millstream.engine.kafka import KafkaClient, reason
 from millstream.formats.client import Access, access
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.services import java
 from millstream.services.errors import SetupError
 from millstream.services.ports import is_free

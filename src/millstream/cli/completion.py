@@ -14,7 +14,7 @@ from millstream.cli.highlighting import KEYWORDS, TYPES
 from millstream.client.exchange import SessionSettings
 from millstream.model.names import identifier
 
-ASKED = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
+STATEMENTS = "SHOW FUNCTIONS; SHOW TOPICS; SHOW PROPERTIES; SHOW QUERIES; DESCRIBE STREAMS; DESCRIBE TABLES;"
 PATIENCE = 5.0
 LAST_WORD = re.compile(r"[\w@`.]*\Z")
 LAST_TEXT = re.compile(r"'([^']*)\Z")
@@ -72,7 +72,7 @@ class SqlCompleter(Completer):
     def _ask(self) -> KnownNames:
         """The server's names; if it refuses a statement, only the names of that statement are missing."""
         entities: list[Entity] = []
-        for statement in ASKED.split("; "):
+        for statement in STATEMENTS.split("; "):
             try:
                 entities += self._client().execute(statement.rstrip(";") + ";", SessionSettings(), PATIENCE)
             except ClientError:

@@ -12,7 +12,8 @@ from types import FrameType
 from millstream.cli.properties import address_of
 from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
-from millstream.model.settings import SETTINGS, as_texts, effective, is_on
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import as_texts, effective, is_on
 from millstream.server.options import of_engine, options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.cli.main import formatter
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.security.roles import read_roles
 from millstream.security.users import add_user, read_users, remove_user
 from millstream.services.errors import SetupError

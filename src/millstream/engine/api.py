@@ -49,7 +49,7 @@ class Tombstone(list[Any]):
 
 
 class RowBatch(list[list[Any]]):
-    """Rows that several clients get. `texts` has their text in each form that was needed, so that it is made once."""
+    """Rows that several clients get. `texts` has their text in each form that was needed, so that it is built once."""
 
     def __init__(self, rows: Iterable[list[Any]]) -> None:
         super().__init__(rows)
@@ -64,7 +64,7 @@ class Rows(Protocol):
     types: Sequence[SqlType]
     schema: str  # "`A` INTEGER, `B` STRING"
     push: bool
-    short: bool  # its rows are few and at hand: a look-up by key
+    short: bool  # a look-up by key: its rows are few, and are read without waiting
     ending: str  # after the last row of /query: "Limit Reached", "Query Completed", "" (a pull from a table)
 
     def __iter__(self) -> Iterator[list[Any] | None]:
@@ -104,7 +104,10 @@ class Engine(Protocol):
         ...
 
     def is_print(self, request: Request) -> bool:
-        """True if the text's only statement is a PRINT. Raises RequestFailed if it does not parse."""
+        """True if the text's only statement is a PRINT.
+
+        Raises RequestFailed if it neither parses nor begins with SELECT, whose errors `query` raises.
+        """
         ...
 
     def close_query(self, query_id: str) -> bool:

@@ -36,45 +36,45 @@ def change(context: StatementContext, engine: EngineContext) -> Entity:
     """
     state, settings = engine.state, context.settings
     facts = look_up(context.statement, state.catalog, settings, engine.kafka, engine.schemas)
-    meant = outcome(context.statement, context.text, state.catalog, facts, settings)
-    if meant.warning:
-        return build.warning(context.text, meant.message)
-    starts = _starts(meant, settings, engine)
-    command = commands.new(engine.name, meant.path, context.text, settings, facts, starts, engine.spark.cores)
-    command = with_default_tasks(command, meant)
-    _check_state(meant, state, context)
-    _check(meant, command, state, settings, engine)
+    result = outcome(context.statement, context.text, state.catalog, facts, settings)
+    if result.warning:
+        return build.warning(context.text, result.message)
+    starts = _starts(result, settings, engine)
+    command = commands.new(engine.name, result.path, context.text, settings, facts, starts, engine.spark.cores)
+    command = with_default_tasks(command, result)
+    _check_state(result, state, context)
+    _check(result, command, state, settings, engine)
     answer = _entity(context, command, engine.log.append(command), engine)
-    engine.schemas.forget(meant.steps)
+    engine.schemas.forget(result.steps)
     return answer
 
 
-def _check_state(meant: Outcome, state: EngineState, context: StatementContext) -> None:
+def _check_state(result: Outcome, state: EngineState, context: StatementContext) -> None:
     """Raises StatementError if a query without state is given a number of tasks."""
-    for step in meant.steps:
+    for step in result.steps:
         if isinstance(step, SetTasks) and not shuffles(state.desired[step.id].plan):
             fact = f"query {step.id} has no state that tasks could share: it neither groups nor joins"
             raise StatementError(fact, context.statement.span, "its tasks are the partitions that it reads")
 
 
 def _check(
-    meant: Outcome, command: Command, state: EngineState, settings: Mapping[str, str], engine: EngineContext
+    result: Outcome, command: Command, state: EngineState, settings: Mapping[str, str], engine: EngineContext
 ) -> None:
     """Check what planning cannot: that Kafka would create the topics, and that there are slots for the queries."""
-    for step in meant.steps:
+    for step in result.steps:
         topics.check(step, engine.kafka)
-    if any(isinstance(step, StartQuery) for step in meant.steps):
+    if any(isinstance(step, StartQuery) for step in result.steps):
         engine.spark.check_savepoint(settings[SAVEPOINT])
     after = applied(state, state.position, command).state
     more = after.slots - state.slots
     if more > 0:
         check_slots(state, sum(p.slots for p in list(engine.push.values())), more, settings)
-    engine.schemas.check(meant.steps)
+    engine.schemas.check(result.steps)
 
 
-def _starts(meant: Outcome, settings: Mapping[str, str], engine: EngineContext) -> dict[str, Offsets]:
+def _starts(result: Outcome, settings: Mapping[str, str], engine: EngineContext) -> dict[str, Offsets]:
     """The current end offsets of the topics that the statement's query does not read from the beginning."""
-    plans = [step.plan for step in meant.steps if isinstance(step, StartQuery)]
+    plans = [step.plan for step in result.steps if isinstance(step, StartQuery)]
     sources = [s for plan in plans for s in reads(plan) if not from_beginning(s, settings)]
     return {s.topic: engine.kafka.ends(s.topic) for s in sources}
 

@@ -12,7 +12,8 @@ from millstream.catalog.facts import Facts
 from millstream.engine.plain import from_plain, to_plain
 from millstream.model.errors import StatementError
 from millstream.model.secrets import masked
-from millstream.model.settings import SETTINGS, SettingRefused, checked, effective
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import SettingRefused, checked, effective
 from millstream.plan.statements import QUERY_LIMIT
 
 VERSION = 1

@@ -14,7 +14,7 @@ from millstream.engine.api import Entity, Inserter, MissingRight, Request, Reque
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
-from millstream.engine.lookups import PlannedLookup, PlannedLookups
+from millstream.engine.lookups import PlannedLookup, PlannedLookups, is_select
 from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
@@ -84,8 +84,12 @@ class MillstreamEngine:
         return printing.lines(context.statement, self._context.kafka, SchemaIdRecords(self._context.schemas))
 
     def is_print(self, request: Request) -> bool:
-        """True if the request's only statement is a PRINT. Raises RequestFailed if it does not parse."""
-        if self._lookups.find(request) is not None:
+        """True if the request's only statement is a PRINT.
+
+        Raises RequestFailed if it neither parses nor begins with SELECT, whose errors `query` raises.
+        """
+        # A text that begins with SELECT is not parsed here: `query` parses it, and refuses more than one statement.
+        if is_select(request.text):
             return False
         return isinstance(execute.only(request, self._context).statement, tree.Print)
 

@@ -81,7 +81,7 @@ class KafkaClient:
         self._admin = AdminClient(dict(self.client), logger=LOG)
         self._producer: Producer | None = None
         self._lock = threading.Lock()
-        # The partitions of topics, each with the time (monotonic) at which Kafka was asked for them.
+        # The partitions of topics, each with the monotonic time in seconds at which they were read.
         self._partitions: dict[str, tuple[float, tuple[int, ...]]] = {}
 
     def cluster(self) -> str:
@@ -194,8 +194,8 @@ class KafkaClient:
         return {place.partition: end.offset for place, end in ends.items()}
 
     def _partitions_of(self, topic: str, known: float) -> tuple[int, ...]:
-        now, (asked, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
-        if not partitions or now - asked >= known:
+        now, (read_at, partitions) = time.monotonic(), self._partitions.get(topic, (0.0, ()))
+        if not partitions or now - read_at >= known:
             partitions = tuple(p.id for p in self._described(topic).partitions)
             self._partitions[topic] = now, partitions
         return partitions

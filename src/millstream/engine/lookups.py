@@ -55,10 +55,15 @@ _UNLIKELY: Mapping[str, Callable[[int], Key]] = {
 }
 
 
+def is_select(text: str) -> bool:
+    """True if the first word of a text is SELECT; false also where a comment or a variable is before it."""
+    return _SELECT.match(text) is not None
+
+
 def shape_of(text: str) -> Shape | None:
     """The shape of a SELECT; None for another statement, for several, and for one that is spelled in an unusual way."""
     end = _END.search(text)
-    if end is None or len(text) > LONGEST or not _SELECT.match(text):
+    if end is None or len(text) > LONGEST or not is_select(text):
         return None
     keys: list[Key] = []
     pieces: list[str] = []

@@ -5,7 +5,7 @@ from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import build
 from millstream.engine.spark_runtime import SAVEPOINT
 from millstream.model.errors import StatementError
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.plan.statements import running_query
 from millstream.syntax import tree
 

@@ -105,15 +105,15 @@ def applied(state: EngineState, offset: int, command: Command) -> AppliedCommand
     """The state after the command at `offset`; a command that cannot be planned only changes its status."""
     before = replace(state, position=offset + 1)
     try:
-        meant = understood(command, state.catalog)
+        result = understood(command, state.catalog)
     except StatementError as failure:
         return AppliedCommand(with_status(before, command.path, CommandStatus("ERROR", str(failure))), None, failure)
     desired = dict(state.desired)
-    for step in meant.steps:
-        _set_desired(step, desired, command, meant)
-    status = CommandStatus("SUCCESS", meant.message, meant.query_id)
-    after = replace(before, catalog=meant.catalog, desired=desired)
-    return AppliedCommand(with_status(after, meant.path, status), meant)
+    for step in result.steps:
+        _set_desired(step, desired, command, result)
+    status = CommandStatus("SUCCESS", result.message, result.query_id)
+    after = replace(before, catalog=result.catalog, desired=desired)
+    return AppliedCommand(with_status(after, result.path, status), result)
 
 
 def understood(command: Command, catalog: Catalog) -> Outcome:
@@ -126,16 +126,16 @@ def with_status(state: EngineState, path: str, status: CommandStatus) -> EngineS
     return replace(state, statuses={**state.statuses, path: status})
 
 
-def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, meant: Outcome) -> None:
+def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command, result: Outcome) -> None:
     """Apply a step to the desired queries; steps about topics change nothing here."""
     match step:
         case StartQuery(query, plan, tasks):
             old = desired.get(query.id)
             birth, starts = (old.birth, old.starts) if old else (command.id, command.starts)
-            topic = old.topic if old else _created_topic(plan.sink.topic, meant)
+            topic = old.topic if old else _created_topic(plan.sink.topic, result)
             shared = _chosen_tasks(tasks, command) or (old.tasks if old else _default_tasks(plan, command))
-            taken = slots(plan, command.facts.topics, shared)
-            desired[query.id] = DesiredQuery(query, plan, birth, starts, taken, topic, shared)
+            slot_count = slots(plan, command.facts.topics, shared)
+            desired[query.id] = DesiredQuery(query, plan, birth, starts, slot_count, topic, shared)
         case SetTasks(id, tasks) if id in desired:
             more = (tasks - desired[id].tasks) * shuffles(desired[id].plan)
             desired[id] = replace(desired[id], tasks=tasks, slots=desired[id].slots + more)
@@ -147,8 +147,8 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
             desired[id] = _with_query_state(desired[id], QueryState.RUNNING)
 
 
-def _created_topic(topic: str, meant: Outcome) -> CreateTopic | None:
-    return next((s for s in meant.steps if isinstance(s, CreateTopic) and s.name == topic), None)
+def _created_topic(topic: str, result: Outcome) -> CreateTopic | None:
+    return next((s for s in result.steps if isinstance(s, CreateTopic) and s.name == topic), None)
 
 
 def _with_query_state(desired: DesiredQuery, state: QueryState) -> DesiredQuery:
@@ -187,9 +187,9 @@ def _default_tasks(plan: PlanNode, command: Command) -> int:
     return command.tasks or earlier_default_tasks(_partitions_read(plan, command), command.cores)
 
 
-def with_default_tasks(command: Command, meant: Outcome) -> Command:
+def with_default_tasks(command: Command, result: Outcome) -> Command:
     """The command with the number of tasks of the query that it starts, if it starts one."""
-    plan = next((step.plan for step in meant.steps if isinstance(step, StartQuery)), None)
+    plan = next((step.plan for step in result.steps if isinstance(step, StartQuery)), None)
     return replace(command, tasks=default_tasks(_partitions_read(plan, command), command.cores)) if plan else command
 
 

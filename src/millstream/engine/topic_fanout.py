@@ -249,12 +249,12 @@ class TopicFanout:
         self._access, self._lock, self._leave = access, lock, leave
         self._identity = ""
         self._checked_at: float | None = None
-        self._taken = threading.Event()
+        self._rows_taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
     def subscribe(self, evaluation: SharedEvaluation, subscription: PushSubscription) -> None:
         """Add a subscription; the caller holds the lock."""
-        subscription.on_take = self._taken.set
+        subscription.on_take = self._rows_taken.set
         evaluation.subscriptions.add(subscription)
 
     @contextmanager
@@ -266,9 +266,9 @@ class TopicFanout:
             yield consumer
 
     def _step(self, consumer: Consumer) -> None:
-        self._taken.clear()
+        self._rows_taken.clear()
         if not self._is_wanted():
-            self._taken.wait(PULSE)
+            self._rows_taken.wait(PULSE)
             return
         try:
             self._read(consumer)
@@ -366,7 +366,7 @@ class TopicFanout:
     def _check_partitions(self, consumer: Consumer) -> None:
         """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.
 
-        Raises TopicGone, since a consumer is not told of a topic that was deleted.
+        Raises TopicGone, since a consumer does not report that its topic was deleted.
         """
         if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
             return

@@ -81,7 +81,7 @@ def resolve(
 
 
 def resolve_among(function: Function, arguments: Types, lambda_typer: LambdaTyper | None, at: Span) -> ResolvedCall:
-    """The same for a given function."""
+    """The same as `resolve`, for a function that was looked up already."""
     fit = _choose(function, arguments, at)
     return _complete(function, fit, arguments, lambda_typer, at)
 

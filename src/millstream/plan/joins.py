@@ -386,7 +386,7 @@ class _JoinChain:
         return self.synthetic if column is None or outer is OuterSides.FULL else f"{column.source}_{column.name}"
 
     def _check_tables(self, join: tree.JoinClause, moves: tuple[bool, bool], place: int) -> None:
-        right, got = self.sides[place], f"Got {to_sql(join.condition)}."
+        right, shown = self.sides[place], f"Got {to_sql(join.condition)}."
         if right.node.kind is RelationKind.STREAM:
             return
         if moves[1]:
@@ -395,21 +395,22 @@ class _JoinChain:
                 if self.node.kind is RelationKind.STREAM
                 else "table-table joins require to join on the primary key of the right input table"
             )
-            raise StatementError(f"Invalid join condition: {which}. {got}", join.span)
+            raise StatementError(f"Invalid join condition: {which}. {shown}", join.span)
         if moves[0] and self.node.kind is RelationKind.TABLE:
-            self._check_foreign(join, place, got)
+            self._check_foreign(join, place, shown)
 
-    def _check_foreign(self, join: tree.JoinClause, place: int, got: str) -> None:
+    def _check_foreign(self, join: tree.JoinClause, place: int, shown: str) -> None:
         if place > 1:
             raise StatementError(
                 "Invalid join condition: foreign-key table-table joins are not supported as part of n-way joins. "
-                f"{got}",
+                f"{shown}",
                 join.span,
                 "a foreign-key join may be the first of the chain",
             )
         if join.kind not in (tree.JoinKind.INNER, tree.JoinKind.LEFT):
             raise StatementError(
-                f"Invalid join type: {join.kind.value} OUTER JOIN on a foreign key is not supported. {got}", join.span
+                f"Invalid join type: {join.kind.value} OUTER JOIN on a foreign key is not supported. {shown}",
+                join.span,
             )
 
 

@@ -169,7 +169,7 @@ class AuditTopic:
 
     @contextmanager
     def _with_topic(self) -> Iterator[Callable[[], bool]]:
-        """Create the topic if it is missing; yields a function that tells if Kafka answers."""
+        """Create the topic if it is missing; yields a function that returns True if Kafka answers."""
         if not self._kafka.answers():
             raise _no_broker(len(self._producer))
         self._kafka.create(self._topic, 1, self._replicas)

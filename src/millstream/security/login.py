@@ -112,7 +112,7 @@ def login_of(settings: Mapping[str, str]) -> Login | None:
     )
 
 
-# The page's own files hold no data: it asks for the login itself, and sends it with what it fetches.
+# Paths without a login. The page's files contain no data: the page prompts for the login, and sends it with requests.
 ALWAYS_OPEN = ("/chc/live", "/chc/ready", "/v1/metadata", "/v1/metadata/id", "/", "/page/static/*")
 
 

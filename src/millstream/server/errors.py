@@ -73,5 +73,5 @@ async def on_http(_: Request, error: Exception) -> Response:
 
 
 async def on_disconnect(_: Request, __: Exception) -> Response:
-    """The client disconnected before its request was complete: there is nobody to answer."""
+    """The client disconnected before its request was complete: the response is discarded."""
     return Response(status_code=400)

@@ -81,7 +81,7 @@ class Feed(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
-            # The event loop is closed: the server has stopped, and nobody waits for items.
+            # The event loop is closed: the server has stopped, and no client waits for items.
             self._stopped = True
 
 

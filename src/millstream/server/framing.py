@@ -124,7 +124,7 @@ class PrintFraming:
 
 @dataclass(frozen=True, slots=True)
 class BatchFraming:
-    """The form of an answer whose items are batches of rows: the text of a batch that others get too is made once."""
+    """The form of an answer of batches of rows. The text of a batch that several clients get is built once."""
 
     framing: Framing
 

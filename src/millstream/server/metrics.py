@@ -191,7 +191,7 @@ def _checkpoint_ages(running: Iterable[tuple[str, Mapping[str, Any]]], now: floa
 
 
 def _latencies(running: Iterable[tuple[str, Mapping[str, Any]]]) -> Metric:
-    text = "Seconds from a record's own time to when what became of it was given to Kafka."
+    text = "Seconds from a record's own time to when its results were passed to Kafka's producer."
     family = HistogramMetricFamily("millstream_query_latency_seconds", text, labels=["query"])
     for id, figures in running:
         *counts, total = figures["latency"]

@@ -70,7 +70,7 @@ class _Call:
             result = self._call()
         except BaseException as raised:  # noqa: BLE001  it is raised where the call is awaited
             error = raised
-        # A closed event loop raises RuntimeError: the server has stopped, and nobody waits.
+        # A closed event loop raises RuntimeError: the server has stopped, and no coroutine awaits the result.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._settle, result, error)
 

@@ -15,7 +15,7 @@ and where s is a table, of which a first fold keeps each key's last row, so as t
     1: b 15     {b, 15}                  b: undone 10, arguments 15         b: {15}                    b=15
 
 The input frames are a pipeline's relations. The output has these columns too: `old`, the value that the group had
-before, if it is asked for; and `wstart` and `wend` in windows.
+before, if it is requested; and `wstart` and `wend` in windows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -113,7 +113,7 @@ def _remember_classes(java: Any) -> None:
     """Keep in the gateway's view the classes and methods that pyspark looks up for each expression.
 
     For each look-up of a simple name the gateway searches the whole class path for a class without a package; for each
-    look-up of a method it asks the JVM.
+    look-up of a method it sends a request to the JVM.
     """
     for short, methods in (("api.python.PythonUtils", ("toSeq",)), ("sql.functions", ("expr", "col"))):
         name = f"org.apache.spark.{short}"

@@ -98,9 +98,9 @@ class RelationalQueries:
 
         Raises EvaluationFailed if the query runs longer than `timeout_ms` or holds more than `memory` bytes of rows.
         """
-        root = self._taken(node) or self._prepared(node)
-        taken = jvm.java_list(self._session, snapshots)
-        running = self._module.answer(root, taken, timeout_ms, memory)
+        root = self._idle_root(node) or self._prepared(node)
+        java_snapshots = jvm.java_list(self._session, snapshots)
+        running = self._module.answer(root, java_snapshots, timeout_ms, memory)
         try:
             while lines := self._next(running):
                 yield from lines
@@ -112,7 +112,7 @@ class RelationalQueries:
         with failures():
             return bytes(running.next(BATCH)).splitlines()
 
-    def _taken(self, node: RelationalNode) -> Any | None:
+    def _idle_root(self, node: RelationalNode) -> Any | None:
         with self._lock:
             idle = self._idle.get(node)
             return idle.pop() if idle else None

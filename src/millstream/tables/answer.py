@@ -1,7 +1,8 @@
 """Pull queries on tables: compute keys, read rows from the store, and apply the plan to each in the driver's JVM."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal as Number
+from functools import cached_property
 from itertools import chain, islice, product
 from typing import Any
 
@@ -52,7 +53,12 @@ class TableReader:
                 return [self._plain.row(change, stored.bare(change.key)) for change in changes]
             except NotPlain:
                 pass
-        return self._bounded.answering(self._plan)([_record(c, i, stored) for i, c in enumerate(changes)])
+        return self._in_jvm([_record(c, i, stored) for i, c in enumerate(changes)])
+
+    @cached_property
+    def _in_jvm(self) -> Callable[[Sequence[Record]], list[list[Any]]]:
+        """The plan as the JVM applies it, prepared when the first row needs it."""
+        return self._bounded.answering(self._plan)
 
 
 def _batches(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:

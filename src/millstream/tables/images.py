@@ -80,13 +80,13 @@ class TableImages:
             images = {name: self._image(followed[name]) for name in sorted(whole)}
             self._make_room(frozenset(whole))
         with self._tables.moment:
-            taken = [self._taken(read, followed[read.table.source.name], images) for read in reads]
+            results = [self._snapshot_or_rows(read, followed[read.table.source.name], images) for read in reads]
         return [
             self._of_rows(some, read.table.source, followed[read.table.source.name]) if some is not None else snapshot
-            for read, (snapshot, some) in zip(reads, taken, strict=True)
+            for read, (snapshot, some) in zip(reads, results, strict=True)
         ]
 
-    def _taken(
+    def _snapshot_or_rows(
         self, read: TableRead, followed: FollowedTopic, images: dict[str, _LoadedImage]
     ) -> tuple[Any, Iterator[Change] | None]:
         """A snapshot of the image for a full scan, else the selected rows of the store.

@@ -202,7 +202,7 @@ class _Readers:
         """
         reader = None
         try:
-            reader = self._taken() or self._opened()
+            reader = self._idle_reader() or self._opened()
             yield reader
         except sqlite3.OperationalError as failure:
             if self._path.exists():
@@ -212,7 +212,7 @@ class _Readers:
             if reader is not None:
                 self._give_back(reader)
 
-    def _taken(self) -> sqlite3.Connection | None:
+    def _idle_reader(self) -> sqlite3.Connection | None:
         with self._lock:
             return self._idle.pop() if self._idle else None
 

@@ -1,6 +1,7 @@
 """Compares answers of the REST API with what a case expects of them."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from millstream.tester.cases import Json
@@ -27,9 +28,8 @@ def _member(name: str, value: Any, actual: dict[str, Json]) -> bool:
 
 def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) -> str | None:
     """The first difference between answers of /query; if not `ordered`, rows may come in any order."""
-    want, got = (list(expected), list(actual)) if ordered else (_sorted(expected), _sorted(actual))
-    for i in range(max(len(want), len(got))):
-        one, other = want[i] if i < len(want) else None, got[i] if i < len(got) else None
+    pairs = zip_longest(expected, actual) if ordered else zip_longest(_sorted(expected), _sorted(actual))
+    for one, other in pairs:
         if one is None or other is None or not subset(one, other) or _marked(one) != _marked(other):
             return f"  expected {dumps(one)}\n  actual   {dumps(other)}"
     return None

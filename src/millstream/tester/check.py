@@ -36,9 +36,9 @@ def _topic(
 ) -> Iterator[str]:
     sink = next((s for s in played.catalog.sources.values() if s.topic == topic), None)
     views = [shown(placed, sink, played) for placed in actual]
-    for number, (want, got) in enumerate(zip_longest(expected, views)):
-        if want is None or got is None or not _equal(want, got, timed):
-            yield f"{topic} record {number}\n  expected {_text(want)}\n  actual   {_text(got)}"
+    for number, (record, view) in enumerate(zip_longest(expected, views)):
+        if record is None or view is None or not _equal(record, view, timed):
+            yield f"{topic} record {number}\n  expected {_text(record)}\n  actual   {_text(view)}"
 
 
 def shown(placed: PlacedRecord, sink: Source | None, played: PlayResult) -> CaseRecord:
@@ -72,22 +72,22 @@ def _view(data: bytes | None, serde: Serde, columns: Sequence[Any], played: Play
         return f"unreadable: {error}: {data!r}"
 
 
-def _equal(want: CaseRecord, got: CaseRecord, timed: bool) -> bool:
-    if timed and want.timestamp is not None and want.timestamp != got.timestamp:
+def _equal(expected: CaseRecord, actual: CaseRecord, timed: bool) -> bool:
+    if timed and expected.timestamp is not None and expected.timestamp != actual.timestamp:
         return False
     return (
-        _same_row(want.key, got.key)
-        and _same_row(want.value, got.value)
-        and same(want.window, got.window)
-        and want.headers == got.headers
+        _same_row(expected.key, actual.key)
+        and _same_row(expected.value, actual.value)
+        and same(expected.window, actual.window)
+        and expected.headers == actual.headers
     )
 
 
-def _same_row(want: Json, got: Json) -> bool:
+def _same_row(expected: Json, actual: Json) -> bool:
     """True if two rows are equal; a column that is null in one may be absent in the other."""
-    if isinstance(want, dict) and isinstance(got, dict):
-        return same(_filled(want), _filled(got))
-    return same(want, got)
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return same(_filled(expected), _filled(actual))
+    return same(expected, actual)
 
 
 def _filled(row: dict[str, Json]) -> dict[str, Json]:
@@ -116,9 +116,9 @@ def _source(expected: dict[str, Any], catalog: Catalog) -> Iterator[str]:
 
 
 def _schema(text: str, source: Source, catalog: Catalog) -> Iterator[str]:
-    want = [_column(c, catalog) for c in parse_columns(text)]
-    got = [(c.name, c.type, c.part is RecordPart.KEY) for c in source.schema]
-    if want != got:
+    expected = [_column(c, catalog) for c in parse_columns(text)]
+    actual = [(c.name, c.type, c.part is RecordPart.KEY) for c in source.schema]
+    if expected != actual:
         yield f"schema of {source.name}\n  expected {text}\n  actual   {source.schema}"
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from millstream.model.errors import StatementError
-from millstream.model.settings import SETTINGS, canonical
+from millstream.model.setting_table import SETTINGS
+from millstream.model.settings import canonical
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree

@@ -12,11 +12,12 @@ from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
+from millstream.engine.entities.listings import listed_query
 from millstream.engine.entities.types import columns
 from millstream.engine.supervisor import QueryFailure, QueryHealth
 from millstream.functions.declare import Function, Signature
 from millstream.model.schema import Column, RecordPart, Schema
-from millstream.model.settings import SETTINGS
+from millstream.model.setting_table import SETTINGS
 from millstream.model.types import BIGINT
 
 VERSION = "millstream"
@@ -93,17 +94,7 @@ def _timestamp(timestamp: Timestamp | None) -> str:
 
 
 def _query(query: PersistentQuery, catalog: Catalog, observed: Observed) -> dict[str, Any]:
-    state = observed.states.get(query.id, query.state.value)
-    sink = catalog.sources.get(query.sink)
-    return {
-        "queryString": query.statement,
-        "sinks": [query.sink],
-        "sinkKafkaTopics": [sink.topic] if sink else [],
-        "id": query.id,
-        "statusCount": {state: 1},
-        "queryType": "PERSISTENT",
-        "state": state,
-    }
+    return listed_query(query, catalog, observed.states.get(query.id, query.state.value))
 
 
 def _dependent(source: Source, catalog: Catalog) -> list[str]:

@@ -9,7 +9,8 @@ from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
 from millstream.functions import Library
 from millstream.model.secrets import HIDDEN, shown
-from millstream.model.settings import SETTINGS, Setting
+from millstream.model.setting import Setting
+from millstream.model.setting_table import SETTINGS
 
 
 def sources(text: str, catalog: Catalog, kind: RelationKind) -> Entity:
@@ -36,12 +37,12 @@ def _source(source: Source) -> dict[str, Any]:
 
 def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapping[str, str]) -> Entity:
     """SHOW QUERIES; `state` returns a persistent query's state, `push` has the running push queries' text by id."""
-    bodies = [query_body(q, catalog, state(q.id)) for q in catalog.queries.values()]
+    bodies = [listed_query(q, catalog, state(q.id)) for q in catalog.queries.values()]
     return entity("queries", text, queries=bodies + [_push(id, statement) for id, statement in push.items()])
 
 
-def query_body(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str, Any]:
-    """A persistent query in a list."""
+def listed_query(query: PersistentQuery, catalog: Catalog, state: str) -> dict[str, Any]:
+    """A persistent query in lists and descriptions; `state` is its current one, such as RUNNING."""
     sink = catalog.sources.get(query.sink)
     return {
         "queryString": query.statement,

@@ -1,0 +1,482 @@
+"""The table of all settings, of servers and of sessions: names, defaults, descriptions, valid values, scopes."""
+
+import re
+from collections.abc import Mapping
+
+from millstream.model.setting import Setting, SettingScope
+from millstream.model.setting_kinds import (
+    BROKERS,
+    FLAG,
+    INT_MAX,
+    LISTENERS,
+    PATTERNS,
+    SERVICE_ID,
+    TEXT,
+    TOPIC,
+    URL,
+    ValueKind,
+    duration,
+    one_of,
+    whole,
+)
+
+# The beginning of the description of a setting that is known and checked, but not used.
+ACCEPTED = "accepted, without effect"
+# Patterns of the topics of Kafka Connect, of the schema registry, of brokers and of millstream itself.
+_INTERNAL_TOPICS = (
+    "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,connect-offsets,"
+    "connect-status,connect-statuses,_millstream.*"
+)
+_anything, _flag, _whole = TEXT, FLAG, whole()
+_count = whole(0, INT_MAX)
+_positive = whole(1)
+# Milliseconds between two attempts: without any, a query that fails for good would take a core.
+_wait = _positive
+_formats = one_of("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
+_folder_name = ValueKind(
+    "a folder's name, without slashes", lambda text: None if re.search(r"[/\\]|^[.]", text) else text
+)
+
+
+def _session(
+    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
+) -> Setting:
+    return Setting(name, default, doc, scope, True, False, valid)
+
+
+def _server(
+    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
+) -> Setting:
+    return Setting(name, default, doc, scope, False, False, valid)
+
+
+def _secret(name: str, doc: str) -> Setting:
+    return Setting(name, "", doc, SettingScope.KSQL, False, True, _anything)
+
+
+def _most(what: str, default: str, doc: str) -> Setting:
+    """A setting that limits statements."""
+    return _server(f"millstream.statement.max.{what}", default, doc, whole(1, INT_MAX), SettingScope.OWN)
+
+
+def _limit(name: str, default: str, doc: str) -> Setting:
+    """A setting of the REST server that is a whole number of at least 1."""
+    return _server(name, default, doc, _positive, SettingScope.OWN)
+
+
+def _tls(prefix: str, service: str) -> tuple[Setting, ...]:
+    """The settings of TLS connections to a service; `service` is its name in descriptions."""
+    return (
+        _server(f"{prefix}truststore.location", "", f"certificates that {service} may have"),
+        _server(f"{prefix}truststore.type", "", f"{ACCEPTED}: the type is read from the file"),
+        _secret(f"{prefix}truststore.password", "the password of that file"),
+        _server(f"{prefix}keystore.location", "", f"our own certificate and key for {service}"),
+        _server(f"{prefix}keystore.type", "", f"{ACCEPTED}: the type is read from the file"),
+        _secret(f"{prefix}keystore.password", "the password of that file"),
+        _secret(f"{prefix}key.password", "the password of the key in it, if it differs (PEM)"),
+    )
+
+
+_STREAMS = (
+    _session(
+        "auto.offset.reset",
+        "latest",
+        "where a new query begins to read a topic",
+        one_of("earliest", "latest"),
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "processing.guarantee",
+        "at_least_once",
+        "at_least_once, or exactly_once_v2: what a query writes is committed with its positions, in Kafka transactions",
+        one_of("at_least_once", "exactly_once_v2"),
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "commit.interval.ms",
+        "1000",
+        "how often a query with exactly_once_v2 commits, at least 100 ms; else see millstream.batch.duration",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "isolation.level",
+        "read_committed",
+        "read_uncommitted: a query also reads records of transactions that are open, or were aborted",
+        one_of("read_committed", "read_uncommitted"),
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "cache.max.bytes.buffering",
+        "10000000",
+        f"{ACCEPTED}: updates are never coalesced",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "statestore.cache.max.bytes",
+        "10000000",
+        f"{ACCEPTED}: updates are never coalesced",
+        _whole,
+        SettingScope.STREAMS,
+    ),
+    _session("num.stream.threads", "4", f"{ACCEPTED}: see millstream.slots", whole(1, INT_MAX), SettingScope.STREAMS),
+    _session("num.standby.replicas", "0", ACCEPTED, _count, SettingScope.STREAMS),
+    _session(
+        "max.request.size",
+        "1048576",
+        "the largest record that a query may write, in bytes",
+        _count,
+        SettingScope.STREAMS,
+    ),
+    _session("linger.ms", "0", "how long a writer may wait to fill a batch", _count, SettingScope.STREAMS),
+    _session(
+        "compression.type",
+        "none",
+        "how written batches are compressed",
+        one_of("none", "gzip", "snappy", "lz4", "zstd"),
+        SettingScope.STREAMS,
+    ),
+    _session(
+        "fetch.max.wait.ms", "5000", "how long a broker may hold an empty fetch", whole(0, 25_000), SettingScope.STREAMS
+    ),
+    _session(
+        "max.poll.records",
+        "10000",
+        "the most records that a poll gives a query",
+        whole(1, INT_MAX),
+        SettingScope.STREAMS,
+    ),
+    _server("bootstrap.servers", "", "the Kafka brokers", BROKERS.or_nothing(), SettingScope.STREAMS),
+    _server("state.dir", "", f"{ACCEPTED}: see millstream.data.dir", _anything, SettingScope.STREAMS),
+)
+_KSQL = (
+    _session("ksql.persistence.default.format.key", "KAFKA", "the default key format", _formats.or_nothing()),
+    _session("ksql.persistence.default.format.value", "", "the default value format", _formats.or_nothing()),
+    _session("ksql.persistence.wrap.single.keys", "false", "whether a single key column is wrapped", _flag),
+    _session("ksql.persistence.wrap.single.values", "", "whether a single value column is wrapped", _flag.or_nothing()),
+    _session("ksql.fail.on.deserialization.error", "false", "whether an unreadable record ends a query", _flag),
+    _session("ksql.fail.on.production.error", "false", "whether a record that Kafka rejects ends a query", _flag),
+    _session("ksql.timestamp.throw.on.invalid", "false", "whether an invalid timestamp ends a query", _flag),
+    _session("ksql.cast.strings.preserve.nulls", "true", "whether CAST(NULL AS STRING) is NULL", _flag),
+    _session("ksql.nested.error.set.null", "true", "whether an error in an element nulls only the element", _flag),
+    _session("ksql.functions.collect_list.limit", str(2**31 - 1), "the most that COLLECT_LIST keeps", _count),
+    _session("ksql.functions.collect_set.limit", str(2**31 - 1), "the most that COLLECT_SET keeps", _count),
+    _session("ksql.suppress.enabled", "true", "whether EMIT FINAL is allowed", _flag),
+    _session("ksql.lambdas.enabled", "true", "whether lambdas are allowed", _flag),
+    _session("ksql.headers.columns.enabled", "true", "whether HEADER columns are allowed", _flag),
+    _session("ksql.create.or.replace.enabled", "true", "whether OR REPLACE is allowed", _flag),
+    _session("ksql.insert.into.values.enabled", "true", "whether INSERT VALUES is allowed", _flag),
+    _session("ksql.variable.substitution.enable", "true", "whether ${name} is replaced", _flag),
+    _session("ksql.query.pull.table.scan.enabled", "true", "whether a pull query may read a whole table", _flag),
+    _session("ksql.query.pull.range.scan.enabled", "true", "whether a pull query may read a key range", _flag),
+    _session("ksql.query.pull.stream.enabled", "true", "whether a stream may be read by a pull query", _flag),
+    _session("ksql.query.pull.limit.clause.enabled", "true", "whether a pull query may have LIMIT", _flag),
+    _session(
+        "millstream.pull.relational",
+        "true",
+        "whether pull queries on tables may have joins, GROUP BY, ORDER BY, UNION and inner queries",
+        _flag,
+    ),
+    _session("ksql.query.pull.interpreter.enabled", "true", ACCEPTED, _flag),
+    _session("ksql.query.pull.max.allowed.offset.lag", str(2**63 - 1), ACCEPTED, _whole),
+    _session("ksql.query.pull.consistency.token.enabled", "false", ACCEPTED, _flag),
+    _session(
+        "ksql.query.push.v2.enabled",
+        "false",
+        "whether push queries that ksqlDB would share are named so, and those on tables begin with the next change",
+        _flag,
+    ),
+    _session("ksql.query.push.v2.registry.installed", "false", ACCEPTED, _flag),
+    _session("ksql.query.push.v2.continuation.tokens.enabled", "false", ACCEPTED, _flag),
+    _session("ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _wait),
+    _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _wait),
+    _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _count),
+    _session("ksql.assert.topic.default.timeout.ms", "1000", "how long ASSERT TOPIC waits", _count),
+    _session("ksql.assert.schema.default.timeout.ms", "1000", "how long ASSERT SCHEMA waits", _count),
+    _session(
+        "ksql.new.query.planner.enabled", "false", "whether key columns may be in any order, or be left out", _flag
+    ),
+    _session("ksql.rowpartition.rowoffset.enabled", "true", "whether ROWPARTITION and ROWOFFSET exist", _flag),
+    _session("ksql.source.table.materialization.enabled", "true", "whether SOURCE tables are materialised", _flag),
+    _session("ksql.json_sr.converter.deserializer.enabled", "true", ACCEPTED, _flag),
+    _session("ksql.streams.max.task.idle.ms", "0", ACCEPTED, whole(-1)),
+    _server("ksql.service.id", "default_", "servers of one id share one catalog", SERVICE_ID),
+    _server("ksql.output.topic.name.prefix", "", "the prefix of the names of topics that CREATE … AS creates"),
+    _server(
+        "ksql.internal.topic.replicas",
+        "1",
+        "the replicas of the engine's own topics",
+        whole(-1, 32767),
+    ),
+    _server("ksql.create.topic.inherit.source.replicas.enabled", "true", ACCEPTED, _flag),
+    _server("ksql.schema.registry.url", "", "where the schema registry is"),
+    _server("ksql.schema.registry.basic.auth.credentials.source", "USER_INFO", ACCEPTED),
+    _secret("ksql.schema.registry.basic.auth.user.info", "user:password for the schema registry"),
+    *_tls("ksql.schema.registry.ssl.", "the schema registry"),
+    _server("ksql.connect.url", "http://localhost:8083", "where Kafka Connect is, for connectors", URL.or_nothing()),
+    _server("ksql.connect.request.timeout.ms", "5000", "how long a request to Kafka Connect may take", whole(1)),
+    _server(
+        "ksql.connect.basic.auth.credentials.source",
+        "NONE",
+        "FILE: requests to Kafka Connect have the login of ksql.connect.basic.auth.credentials.file",
+        one_of("NONE", "FILE"),
+    ),
+    _server("ksql.connect.basic.auth.credentials.file", "", "a properties file with username and password"),
+    _server("ksql.connect.basic.auth.credentials.reload", "false", "whether it is read for each request", _flag),
+    *_tls("ksql.connect.ssl.", "Kafka Connect"),
+    _server("ksql.extension.dir", "ext", "the folder of the server's own functions"),
+    _server("ksql.queries.file", "", f"{ACCEPTED}: every server has a REST API"),
+    _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag),
+    _server("ksql.max.push.queries", "100", "how many push queries may run at once", _count),
+    _server("ksql.query.persistent.active.limit", str(2**31 - 1), "how many persistent queries there may be", _count),
+    _server("ksql.query.pull.max.qps", str(2**31 - 1), ACCEPTED, _count),
+    _server("ksql.properties.overrides.denylist", "", "properties that a session may not set"),
+    _server("ksql.properties.overrides.allowlist", "", "if set, the only properties that a session may set"),
+    _server(
+        "ksql.hidden.topics",
+        _INTERNAL_TOPICS,
+        "patterns of topics that no source and no PRINT may read, and SHOW TOPICS leaves out",
+        PATTERNS,
+    ),
+    _server(
+        "ksql.readonly.topics",
+        _INTERNAL_TOPICS,
+        "patterns of topics that no statement may write",
+        PATTERNS,
+    ),
+    _server(
+        "ksql.logging.processing.topic.auto.create", "true", "whether the processing log's topic is created", _flag
+    ),
+    _server("ksql.logging.processing.stream.auto.create", "false", "whether the log is declared as a stream", _flag),
+    _server("ksql.logging.processing.topic.name", "", "the processing log's topic; <service id>ksql_processing_log"),
+    _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", whole(1, INT_MAX)),
+    _server("ksql.logging.processing.rows.include", "false", "whether the log contains the failed rows", _flag),
+    _server("ksql.access.validator.enable", "auto", ACCEPTED, one_of("on", "off", "auto")),
+    _server("ksql.heartbeat.enable", "false", ACCEPTED, _flag),
+    _server("ksql.lag.reporting.enable", "false", ACCEPTED, _flag),
+    _server("ksql.advertised.listener", "", "how other servers reach this one"),
+    _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://", LISTENERS),
+)
+_OWN = (
+    _session(
+        "millstream.batch.duration",
+        "1 minute",
+        "how long after its first record a batch ends and is saved; after a start first 3, 3, 6, 12 … seconds",
+        duration(1000, 86_400_000),
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.savepoint",
+        "",
+        "the savepoint from which a new query starts: a folder's name in savepoints/ under millstream.data.dir",
+        _folder_name,
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.join.equal.partitions",
+        "true",
+        "whether a stream may look up only tables of as many partitions, as in ksqlDB",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.push.shared",
+        "true",
+        "whether push queries without state that read from the latest records share one consumer a topic",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.push.buffer.rows",
+        "20000",
+        "how many rows may wait for the client of such a query before it is ended",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _session(
+        "millstream.tasks",
+        "",
+        "how many tasks share the state of a query that is created or replaced; if empty, a new one has one a "
+        "partition read, at least two, at most one a core",
+        whole(1, INT_MAX).or_nothing(),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.data.dir",
+        "millstream-data",
+        "where checkpoints are: a path or a Hadoop URL",
+        scope=SettingScope.OWN,
+    ),
+    _server(
+        "millstream.slots",
+        "512",
+        "how many partitions may be read at once by this server",
+        whole(1, 100_000),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.spark.master", "", "the Spark master; local with millstream.slots if empty", scope=SettingScope.OWN
+    ),
+    _server("millstream.server.id", "", "this server's name among those of its service id", scope=SettingScope.OWN),
+    _server(
+        "millstream.python.functions.enabled",
+        "true",
+        "whether functions in Python may be created",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.timeout.ms",
+        "1000",
+        "the processor time that a call may take",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.memory.mb",
+        "512",
+        "the memory of a process of such functions",
+        whole(16, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.executable", "", "the Python of such functions; the server's own", scope=SettingScope.OWN
+    ),
+    _server(
+        "millstream.python.confinement",
+        "auto",
+        "how the kernel confines such functions: auto = as far as it can, required = fully or no calls, off = not",
+        one_of("auto", "required", "off"),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.python.readable.paths",
+        "",
+        "files and folders that such functions may read beside Python's own, by comma",
+        scope=SettingScope.OWN,
+    ),
+    _most("branches", "500", "the most branches of a CASE"),
+    _most("items", "1000", "the most items of an IN"),
+    _most("parts", "5000", "the most names, constants, operators and calls in a statement"),
+    _most("windows", "10000", "the most windows of HOPPING that a row falls into"),
+    _most("columns", "1000", "the most columns that a statement lists"),
+    _server(
+        "millstream.function.result.max.mb",
+        "8",
+        "the largest result of a function; all of an expression's together may have eight times as much",
+        whole(1, 1024),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.function.pattern.timeout.ms",
+        "1000",
+        "the processor time that regular expressions, LIKE and lambdas may take in an expression of a row",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.pull.timeout.ms",
+        "60000",
+        "how long a pull query with joins, GROUP BY, ORDER BY, UNION or inner queries may take",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.pull.memory.mb",
+        "128",
+        "the memory of such a query's groups, sorted rows and joined sides",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.pull.cache.mb",
+        "256",
+        "the memory of the tables that such queries have read, together",
+        whole(1, INT_MAX),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.stop.timeout.ms",
+        "20000",
+        "how long a query that is stopped may take to write and commit what it has read",
+        _count,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.delete.topics.of.others",
+        "false",
+        "whether DELETE TOPIC may delete topics that no statement created, and those that begin with _",
+        _flag,
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.log.format",
+        "text",
+        "what `millstream server` and its JVM log: lines of text, or a JSON object a line",
+        one_of("text", "json"),
+        SettingScope.OWN,
+    ),
+    _server(
+        "millstream.lease.timeout.ms",
+        "6000",
+        "how soon another server takes over the queries",
+        whole(1000, INT_MAX),
+        SettingScope.OWN,
+    ),
+)
+# What the REST server reads (server/options.py); its own ssl.… are files, and in docs/security.md.
+_REST = (
+    _server(
+        "access.control.allow.origin", "", "web origins whose pages may call the server: *, or origins or patterns"
+    ),
+    _server("access.control.allow.methods", "GET,POST", "the methods that such pages may use"),
+    _server("access.control.allow.headers", "*", "the headers that such pages may send"),
+    _server("ksql.idle.connection.timeout.seconds", "600", "when a connection without a request is closed", _positive),
+    _server(
+        "ksql.websocket.connection.max.timeout.ms",
+        "3600000",
+        "when a WebSocket is closed",
+        _positive,
+    ),
+    _server(
+        "millstream.allowed.hosts",
+        "",
+        "names besides localhost that a Host header may have without a login, by comma",
+        scope=SettingScope.OWN,
+    ),
+    _server("authentication.method", "NONE", "the login methods: NONE, BASIC, BEARER, or BASIC,BEARER"),
+    _server("authentication.realm", "millstream", "the realm in answers to browsers and clients"),
+    _server("authentication.roles", "*", "the roles of which a user needs one to log in"),
+    _server("authentication.skip.paths", "", "paths without a login; * at the end matches any continuation"),
+    _server("oauthbearer.jwks.endpoint.url", "", "the keys that sign bearer tokens: a JWKS, as URL or file"),
+    _server("oauthbearer.expected.issuer", "", "the issuer that a token must have"),
+    _server("oauthbearer.expected.audience", "", "the audience that a token must have"),
+    _server("oauthbearer.sub.claim.name", "sub", "the claim that names the user"),
+    _server("oauthbearer.groups.claim.name", "groups", "the claim that names the roles"),
+    _server("millstream.users.file", "millstream-users", "users, roles, hashes of passwords", scope=SettingScope.OWN),
+    _server("millstream.roles.file", "", "roles of your own, in TOML", scope=SettingScope.OWN),
+    _server("millstream.audit.file", "", "the file of the audit log: who sent which statement", scope=SettingScope.OWN),
+    _server(
+        "millstream.audit.topic",
+        "",
+        "the topic of the audit log, which no statement may write",
+        TOPIC.or_nothing(),
+        SettingScope.OWN,
+    ),
+    _limit(
+        "millstream.audit.max.bytes",
+        str(100 * 1024 * 1024),
+        "the size at which that file is renamed, and a new one begins",
+    ),
+    _limit("millstream.audit.files", "10", "how many renamed files are kept"),
+    _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),
+    _limit("millstream.connections.max", "1000", "the most connections; idle ones are closed for new ones"),
+    _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),
+    _limit("millstream.body.timeout.ms", "30000", "how long a client may take to send a request's body"),
+    _limit("millstream.request.max.bytes", str(10 * 1024 * 1024), "the largest body of a request"),
+    _limit("millstream.request.max.statements", "1000", "the most statements in a request"),
+    _limit("millstream.statement.max.bytes", str(1024 * 1024), "the longest text of statements in a request"),
+    _limit("millstream.row.max.bytes", str(1024 * 1024), "the longest line of /inserts-stream"),
+)
+SETTINGS: Mapping[str, Setting] = {s.name: s for s in (*_STREAMS, *_KSQL, *_OWN, *_REST)}
