@@ -1,5 +1,6 @@
 """The archive of classes: created once for a class path, used by every session, and never required for a start."""
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -42,6 +43,19 @@ def test_one_that_cannot_be_made_is_tried_once(
     assert "no room for an archive" in caplog.text
 
 
+def test_the_session_that_is_run_may_fetch_and_compile(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It hung for PATIENCE when the sources had changed since its caller compiled them."""
+
+    def compile_first(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        with open(cache.parent / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        Path(command[-1]).write_text("classes")
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", compile_first)
+    assert class_archive.options([Path("a.jar")])
+
+
 def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,4 +73,4 @@ def test_each_class_path_has_its_own_and_the_least_recently_used_is_removed(
         os.utime(file, (age * 1000, 10_000_000 - age * 1000))
     assert archive(0) == files[0]
     newest = archive(class_archive.KEPT)
-    assert set(cache.iterdir()) == {*files, newest} - {files[1]}
+    assert set(cache.glob("*.jsa")) == {*files, newest} - {files[1]}

@@ -32,7 +32,8 @@ def options(class_path: Sequence[Path]) -> list[str]:
     """Java's options for a JVM with this class path to use its archive, which is created if it does not exist."""
     file = cache_folder() / "module" / f"classes-{_fingerprint(class_path)}.jsa"
     if not file.exists():
-        with one_process(cache_folder()):
+        # Not the lock of the cache: the session that is run may have to compile the module, which takes that one.
+        with one_process(file.parent):
             if not file.exists():
                 _make(file)
     try:
