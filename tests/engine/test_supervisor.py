@@ -217,8 +217,11 @@ def test_a_start_that_waits_for_its_turn_is_cancelled_by_a_stop(supervisor: Supe
     runner.start = in_turn  # type: ignore[method-assign]
     many = [f"CREATE STREAM other{i} AS SELECT id, v FROM s;" for i in range(2 * STARTS)]
     supervisor.set_desired(desired(*many))
+    wait_for(lambda: len(supervisor._queries) > STARTS, "the starts")
     stopping = threading.Thread(target=supervisor.abandon)
     stopping.start()
+    queries = supervisor._queries.values()
+    wait_for(lambda: sum(query.starting is not None for query in queries) == STARTS, "the others to be cancelled")
     turns.release(STARTS)
     stopping.join(PATIENCE)
     assert not stopping.is_alive()
