@@ -72,6 +72,31 @@ def test_what_needs_a_rebuild_is_refused_with_the_steps_that_work(
     wait_for(lambda: [r["TOTAL"] for r in rows(kafka, f"{name}_N")].count(10) == 2, "the sums", PATIENCE)
 
 
+JOIN = "STREAM {0}_J AS SELECT s.id AS id, s.v, t.name{1} FROM {0} s JOIN {0}_T t ON s.id = t.id{2} EMIT CHANGES;"
+
+
+def test_a_join_goes_on_with_the_rows_that_it_stores(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Of a stream's side more columns may be selected, since the join stores none; of the table's no further ones."""
+    name = kafka.create_topic(kafka.unique("joined").replace("-", "_").upper())
+    kafka.create_topic(f"{name}_T")
+    kafka.produce(f"{name}_T", '"a"', {"name": "Ann", "town": "Oslo"})
+    server.execute(
+        f"CREATE STREAM {name} (id STRING KEY, v INT, w INT) WITH (kafka_topic='{name}', format='JSON');"
+        f"CREATE TABLE {name}_T (id STRING PRIMARY KEY, name STRING, town STRING)"
+        f"  WITH (kafka_topic='{name}_T', format='JSON'); CREATE {JOIN.format(name, '', '')}"
+    )
+    kafka.produce(name, '"a"', {"v": 1, "w": 10})
+    wait_for(lambda: len(rows(kafka, f"{name}_J")) == 1, "a joined row", PATIENCE)
+    with pytest.raises(RequestFailed, match="the columns that its join stores cannot change"):
+        server.execute(f"CREATE OR REPLACE {JOIN.format(name, ', t.town', '')}")
+    assert explained(server, JOIN.format(name, ", s.w", " WHERE s.v > 1"))["inPlace"]
+    server.execute(f"CREATE OR REPLACE {JOIN.format(name, ', s.w', ' WHERE s.v > 1')}")
+    kafka.produce(name, '"a"', {"v": 1, "w": 10})
+    kafka.produce(name, '"a"', {"v": 2, "w": 20})
+    wait_for(lambda: len(rows(kafka, f"{name}_J")) == 2, "a joined row", PATIENCE)
+    assert rows(kafka, f"{name}_J") == [{"V": 1, "NAME": "Ann"}, {"V": 2, "NAME": "Ann", "W": 20}]
+
+
 def explained(server: EngineProcess, query: str) -> dict[str, Any]:
     """The member `replacement` of EXPLAIN CREATE OR REPLACE."""
     (entity,) = server.execute(f"EXPLAIN CREATE OR REPLACE {query}")

@@ -108,6 +108,19 @@ def _replacement(text: str) -> str:
     return "\n".join([replacement_text(effect), *_refusal(last, catalog, effect)])
 
 
+def test_a_replacement_says_which_settings_change() -> None:
+    (created, replaced) = parser.split(
+        "CREATE STREAM a AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM a AS SELECT id, item FROM orders;"
+    )
+    catalog = outcome(created.statement, created.text, KNOWN, FACTS, SETTINGS).catalog
+    settings = {**SETTINGS, "processing.guarantee": "exactly_once_v2"}
+    assert isinstance(replaced.statement, tree.CreateAs)
+    explained = explained_replacement(replaced.statement, PlanningContext(replaced.text, catalog, FACTS, settings))
+    assert explained is not None
+    changed = [part.sentence for part in explained[0].changes]
+    assert changed == ["setting processing.guarantee: at_least_once → exactly_once_v2"]
+
+
 def _refusal(parsed: parser.Parsed, catalog: Catalog, effect: Replacement) -> list[str]:
     """The error of the statement where it is not possible in place."""
     if effect.in_place:

@@ -30,7 +30,7 @@ from millstream.plan.planning import (
 )
 from millstream.plan.rebuilding import check_no_rebuild, check_rebuild, rebuild_message, rebuild_name
 from millstream.plan.replacement import Replacement
-from millstream.plan.replacing import kept_groups, replacement
+from millstream.plan.replacing import changed_settings, kept_groups, replacement
 from millstream.plan.steps import CreateTopic, Outcome, PauseQuery, StartQuery, Step
 from millstream.syntax import tree
 
@@ -115,7 +115,9 @@ def _replacement(statement: tree.CreateAs, old: Source, plan: Write, context: Pl
         )
     partitions = {name: topic.partitions for name, topic in context.facts.topics.items()}
     query = context.catalog.queries.get(str(old.created_by))
-    return replacement(old, query, plan, context.catalog, partitions)
+    effect = replacement(old, query, plan, context.catalog, partitions)
+    settings = changed_settings(query, context.settings) if query else ()
+    return replace(effect, changes=(*effect.changes, *settings))
 
 
 def _check_kind(statement: tree.CreateAs, plan: Select) -> None:

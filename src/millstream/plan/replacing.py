@@ -82,7 +82,7 @@ def _part(compared: _Comparison, why: str = "") -> QueryPart:
 def changed_settings(old: PersistentQuery, settings: Mapping[str, str]) -> tuple[QueryPart, ...]:
     """The settings of sessions that the query would have other values of."""
     before = dict(old.settings)
-    names = [n for n in SETTINGS if SETTINGS[n].editable and before.get(n, "") != settings.get(n, "")]
+    names = [n for n, s in SETTINGS.items() if s.editable and not s.secret and before.get(n) != settings.get(n)]
     return tuple(QueryPart(f"setting {n}", before.get(n) or "''", settings.get(n) or "''") for n in names)
 
 

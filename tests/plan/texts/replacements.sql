@@ -323,3 +323,27 @@ CREATE STREAM late AS SELECT id, item FROM orders; TERMINATE CSAS_LATE_0; CREATE
 -- →   stays: key columns: ID BIGINT
 -- →   stays: columns: ITEM STRING
 -- →   changes: columns added: none → AMOUNT INTEGER
+
+CREATE STREAM named AS SELECT * FROM orders o JOIN people p ON o.item = p.name; ALTER TABLE people ADD COLUMN town STRING; CREATE OR REPLACE STREAM named AS SELECT * FROM orders o JOIN people p ON o.item = p.name;
+-- → Replaces stream NAMED not in place: it needs a rebuild
+-- →   stays: sources: STREAM ORDERS (topic orders), TABLE PEOPLE (topic people)
+-- →   stays: join: INNER JOIN ON O.ITEM = P.NAME, repartitioned
+-- →   stays: topic: NAMED
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: O_ITEM STRING
+-- →   stays: columns: O_ID BIGINT, O_AMOUNT INTEGER, O_PRICE DECIMAL(6, 2), O_TAGS ARRAY<STRING>, O_PLACE STRUCT<`CITY` STRING, `ZIP` INTEGER>, O_PLACED TIMESTAMP, P_NAME STRING, P_AGE INTEGER
+-- →   changes: columns added: none → P_TOWN STRING
+-- →   needs a rebuild: columns that the join stores: PEOPLE.NAME STRING, PEOPLE.AGE INTEGER → PEOPLE.NAME STRING, PEOPLE.AGE INTEGER, PEOPLE.TOWN STRING (the stored rows have the old columns)
+-- → line 1:124: Cannot replace stream NAMED: the columns that its join stores cannot change
+-- →   hint: it has PEOPLE.NAME STRING, PEOPLE.AGE INTEGER; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
+
+CREATE STREAM late AS SELECT * FROM wide; ALTER STREAM wide ADD COLUMN town STRING; CREATE OR REPLACE STREAM late AS SELECT * FROM wide;
+-- → Replaces stream LATE in place
+-- →   stays: sources: STREAM WIDE (topic wide)
+-- →   stays: topic: LATE
+-- →   stays: key format: KAFKA
+-- →   stays: value format: JSON
+-- →   stays: key columns: ID BIGINT
+-- →   stays: columns: AMOUNT DECIMAL(12, 2), PRICE DECIMAL(9, 3), ONE DECIMAL(3, 1)
+-- →   changes: columns added: none → TOWN STRING
