@@ -180,8 +180,11 @@ def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:
 def _rebuild_text(source: Source | None, engine: EngineContext) -> str:
     """How far the rebuild of a source is, in a line; "" if it is not being rebuilt, nor a rebuild itself."""
     rebuild = engine.state.catalog.rebuild_of(source.name) or source if source else None
-    progress = rebuilds.progress(rebuild, engine.state, engine.supervisor, engine.kafka) if rebuild else None
-    return progress.sentence if progress else ""
+    if rebuild is None or rebuild.rebuilds is None:
+        return ""
+    progress = rebuilds.progress(rebuild, engine.state, engine.supervisor, engine.kafka)
+    id = str(rebuild.created_by)
+    return progress.sentence if progress else f"{id} rebuilds {identifier(rebuild.rebuilds)}: {engine.query_state(id)}"
 
 
 def _tasks(id: str, engine: EngineContext) -> int | None:
