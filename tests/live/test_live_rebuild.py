@@ -94,6 +94,10 @@ def test_a_rebuild_is_given_up(begin: Begin, kafka: BrokerClient, tmp_path: Path
     server.execute(DECLARED.format(name) + COUNT.format(name))
     old = query_of(server, table)
     write(kafka, name, 2)
+    explained = server.execute(f"EXPLAIN {SUM.format(name)}")[0]["queryDescription"]
+    assert (explained["sinks"], explained["replacement"]["inPlace"]) == ([f"{table}_1"], False)
+    assert f"create topic {table}_1 with 1 partition(s)\nstart query CTAS_{table}_1" in explained["executionPlan"]
+    assert query_of(server, table) == old
     (answer,) = server.execute(SUM.format(name))
     new = answer["commandStatus"]["queryId"]
     beside = f"{table}_{new.split('_')[-1]}"

@@ -20,6 +20,7 @@ from millstream.plan.planning import PlanningContext
 from millstream.plan.replacement import Replacement
 from millstream.plan.replacing import state_text
 from millstream.plan.statements import outcome
+from millstream.plan.steps import StartQuery
 from millstream.syntax import tree
 
 
@@ -37,6 +38,8 @@ def explained_statement(
     replacement, plan = replaced
     carried_out = replacement.in_place or is_rebuild_allowed(statement)
     steps = outcome(statement, text, catalog, facts, settings).steps if carried_out else ()
+    # A rebuild has another plan: it writes a source of its own.
+    plan = next((step.plan for step in steps if isinstance(step, StartQuery)), plan)
     query_text = "\n".join(filter(None, [*(s.sentence for s in steps), explain(plan), _functions(statement, engine)]))
     state = _state(replacement, plan, engine)
     between = ("PERSISTENT", [source.name for source in reads(plan)], [plan.sink.name])
@@ -57,11 +60,10 @@ def _state(replacement: Replacement, plan: Write, engine: EngineContext) -> Repl
     id = replacement.query or ""
     desired, progress = engine.state.desired.get(id), engine.supervisor.progress(id)
     counts, figures = progress.get("counts") or {}, describe.statistics(progress)
-    runs = bool(counts)
     return ReplacedState(
         held=state_text(desired.plan) if desired else "",
-        rows=figures.get("state-rows", 0) if runs else None,
-        bytes=figures.get("state-bytes", 0) if runs else None,
+        rows=figures.get("state-rows"),
+        bytes=figures.get("state-bytes"),
         written=int(counts.get("last", 0)),
         positions=counts.get("positions", {}),
         bounds={source.topic: _bounds(source.topic, engine) for source in reads(plan)},

@@ -16,9 +16,10 @@ Bounds = Mapping[int, tuple[int, int]]
 class ReplacedState:
     """The state and positions of the running query, as of its last batch and its last report.
 
-    `held` is the state in words, "" if it has none. `rows` and `bytes` are None if the query does not run on this
-    server; `written` is when it wrote its last record, in epoch ms, 0 if it has not. `positions` has the next offset to
-    read by "topic/partition", `bounds` the bounds of its topics, `readers` the queries that read what it writes.
+    `held` is the state in words, "" if it has none. `rows` and `bytes` are None before its first batch has ended, or if
+    it does not run on this server; `written` is when it wrote its last record, in epoch ms, 0 if it has not.
+    `positions` has the next offset to read by "topic/partition", `bounds` the bounds of its topics, `readers` the
+    queries that read what it writes.
     """
 
     held: str
