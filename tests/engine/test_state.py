@@ -9,7 +9,14 @@ import pytest
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import commands
 from millstream.engine.commands import Command
-from millstream.engine.state import AppliedCommand, EngineState, applied, understood, with_default_tasks
+from millstream.engine.state import (
+    AppliedCommand,
+    EngineState,
+    applied,
+    materialized_tables,
+    understood,
+    with_default_tasks,
+)
 from millstream.model.settings import effective
 from millstream.plan.steps import CreateTopic, DeleteTopic
 
@@ -152,6 +159,36 @@ def test_a_query_that_is_made_again_begins_anew_and_one_that_is_replaced_goes_on
     (old,), (new,) = before.desired.values(), replaced.state.desired.values()
     assert (new.birth, new.starts, new.running) == (old.birth, old.starts, True)
     assert new.plan != old.plan
+
+
+REBUILT = "CREATE OR REPLACE TABLE n WITH (rebuild=true) AS SELECT id, COUNT(*) AS n, MAX(v) AS m FROM s GROUP BY id;"
+
+
+def test_a_rebuild_runs_beside_the_query_and_goes_on_under_its_name() -> None:
+    beside = after(SOURCE, COUNTED, REBUILT)
+    over = applied(beside, 3, logged("ALTER TABLE n CUT OVER;")).state
+    assert [(id, d.plan.sink.name, d.plan.sink.topic) for id, d in beside.desired.items()] == [
+        ("CTAS_N_0", "N", "N"),
+        ("CTAS_N_1", "N_1", "N_1"),
+    ]
+    (query,) = over.desired.values()
+    before = beside.desired["CTAS_N_1"]
+    assert (query.query.id, query.query.sink, query.plan.sink) == ("CTAS_N_1", "N", over.catalog.sources["N"])
+    assert (query.birth, query.starts, query.tasks, query.topic) == (
+        before.birth,
+        before.starts,
+        before.tasks,
+        before.topic,
+    )
+    assert [s.topic for s in over.catalog.sources.values()] == ["s", "N_1"]
+
+
+def test_a_rebuild_is_stored_before_its_first_query_and_keeps_its_store() -> None:
+    beside, over = after(SOURCE, COUNTED, REBUILT), after(SOURCE, COUNTED, REBUILT, "ALTER TABLE n CUT OVER;")
+    assert {t.source.name: t.eager for t in materialized_tables(beside)} == {"N": False, "N_1": True}
+    assert {t.source.name: (t.eager, t.source.created_by) for t in materialized_tables(over)} == {
+        "N": (False, "CTAS_N_1")
+    }
 
 
 def test_a_command_that_makes_no_sense_changes_its_status_only() -> None:

@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.model.settings import effective
 from millstream.plan.explain import explain
 from millstream.plan.inserts import row
+from millstream.plan.persistent import explained_replacement
+from millstream.plan.planning import PlanningContext
 from millstream.plan.queries import plan_transient
+from millstream.plan.replacement import Replacement, replacement_text
 from millstream.plan.statements import outcome
 from millstream.plan.steps import Outcome, StartQuery
 from millstream.syntax import parser, tree
@@ -76,3 +81,45 @@ def _outcome(after: Outcome, before: Catalog) -> str:
     plans = [explain(step.plan) for step in after.steps if isinstance(step, StartQuery)]
     sources = [f"{s.name} ({s.schema})" for n, s in after.catalog.sources.items() if before.sources.get(n) != s]
     return "\n".join([after.message, *(step.sentence for step in after.steps), *sources, *plans])
+
+
+def test_what_a_replacement_keeps_and_changes() -> None:
+    """A replacement that needs a rebuild is refused by the statement itself, with the first of its reasons."""
+    golden.check(TEXTS / "replacements.sql", _replacement)
+
+
+def _replacement(text: str) -> str:
+    """The effect of the last statement of a case on what the others have created."""
+    *before, last = parser.split(text)
+    catalog = KNOWN
+    for parsed in before:
+        catalog = outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS).catalog
+    assert isinstance(last.statement, tree.CreateAs)
+    context = PlanningContext(last.text, catalog, FACTS, SETTINGS)
+    explained = explained_replacement(last.statement, context)
+    assert explained is not None
+    effect, _ = explained
+    return "\n".join([replacement_text(effect), *_refusal(last, catalog, effect)])
+
+
+def test_a_replacement_says_which_settings_change() -> None:
+    (created, replaced) = parser.split(
+        "CREATE STREAM a AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM a AS SELECT id, item FROM orders;"
+    )
+    catalog = outcome(created.statement, created.text, KNOWN, FACTS, SETTINGS).catalog
+    settings = {**SETTINGS, "processing.guarantee": "exactly_once_v2"}
+    assert isinstance(replaced.statement, tree.CreateAs)
+    explained = explained_replacement(replaced.statement, PlanningContext(replaced.text, catalog, FACTS, settings))
+    assert explained is not None
+    changed = [part.sentence for part in explained[0].changes]
+    assert changed == ["setting processing.guarantee: at_least_once → exactly_once_v2"]
+
+
+def _refusal(parsed: parser.Parsed, catalog: Catalog, effect: Replacement) -> list[str]:
+    """The error of the statement where it is not possible in place."""
+    if effect.in_place:
+        outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS)
+        return []
+    with pytest.raises(StatementError) as refused:
+        outcome(parsed.statement, parsed.text, catalog, FACTS, SETTINGS)
+    return str(refused.value).splitlines()

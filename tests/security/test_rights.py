@@ -165,6 +165,12 @@ def test_the_engine_asks_before_it_acts() -> None:
     assert Right.ADMIN in ROLES["admin"].rights
 
 
+def test_a_rebuild_needs_the_right_to_write_its_own_source_and_topic() -> None:
+    statement = parse_one("CREATE OR REPLACE TABLE t WITH (rebuild=true) AS SELECT a, COUNT(*) AS n FROM u GROUP BY a;")
+    written = {(need.source, need.topic) for need in needs(statement, Catalog(next_query=7), "out_") if need.source}
+    assert written >= {("T", "out_T"), ("T_7", "out_T_7")}
+
+
 def test_every_table_of_inner_queries_needs_the_right_to_read() -> None:
     """A name of WITH hides a table of that name, but not inside of the query that it stands for."""
     statement = parse_one(

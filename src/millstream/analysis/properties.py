@@ -108,7 +108,7 @@ DECLARED = {
     "SOURCED_BY_CONNECTOR": "text",
     "SOURCE_CONNECTOR": "text",
 }
-CREATE_AS = {**_SHARED, "TASKS": "tasks"}
+CREATE_AS = {**_SHARED, "TASKS": "tasks", "REBUILD": "flag"}
 INSERTED = {"QUERY_ID": "text", "TASKS": "tasks"}
 ASSERTED = {"PARTITIONS": "partitions", "REPLICAS": "replicas"}
 

@@ -65,7 +65,8 @@ def target(statement: tree.CreateSource | tree.CreateAs, catalog: Catalog, setti
     p = properties.read(statement.properties, properties.CREATE_AS, statement.span)
     sources = [s for name in names_read(statement.query) if (s := catalog.sources.get(name)) is not None]
     formats = {side: format_name(side, p, settings, inherited(side, sources)) for side in SIDES}
-    return Target(statement, p, sink_topic(statement.name, p, settings), formats)
+    topic = sink_topic(statement.name, p, settings, catalog.sources.get(statement.name))
+    return Target(statement, p, topic, formats)
 
 
 def names_read(query: tree.SelectQuery) -> tuple[str, ...]:
@@ -73,9 +74,17 @@ def names_read(query: tree.SelectQuery) -> tuple[str, ...]:
     return tuple(query.tables_read())
 
 
-def sink_topic(name: str, p: Properties, settings: Mapping[str, str]) -> str:
-    """The topic that CREATE … AS writes to: the named one, else the configured prefix followed by the sink's name."""
-    return p.text("KAFKA_TOPIC") or settings.get(TOPIC_PREFIX, "") + name
+def sink_topic(name: str, p: Properties, settings: Mapping[str, str], replaced: Source | None = None) -> str:
+    """The topic that CREATE … AS writes to: the named one, else the configured prefix followed by the sink's name.
+
+    The source `replaced` keeps the topic that a rebuild has given it.
+    """
+    prefix = settings.get(TOPIC_PREFIX, "")
+    default = prefix + name
+    if replaced is not None and replaced.created_by is not None:
+        rebuilt = f"{default}_{replaced.created_by.rpartition('_')[2]}"
+        default = rebuilt if replaced.topic == rebuilt else default
+    return p.text("KAFKA_TOPIC") or default
 
 
 def inherited(side: str, sources: Sequence[Source]) -> Serde | None:

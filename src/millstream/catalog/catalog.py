@@ -57,7 +57,8 @@ class Source:
     """A stream or table: a logical schema over a topic.
 
     `created_by` is the id of the query that CREATE … AS started; None for a declared source.
-    `statement` is the text that created it. `read_only` marks CREATE SOURCE.
+    `statement` is the text that created it. `read_only` marks CREATE SOURCE. `rebuilds` is the source whose
+    name it will have when its query has caught up (CREATE OR REPLACE … WITH (REBUILD=true)).
     """
 
     name: str
@@ -71,6 +72,7 @@ class Source:
     windowed: Windowed | None = None
     read_only: bool = False
     created_by: str | None = None
+    rebuilds: str | None = None
 
 
 class QueryKind(Enum):
@@ -93,7 +95,8 @@ class QueryState(Enum):
 class PersistentQuery:
     """A persistent query: reads `sources`, writes `sink`; `settings` are the session's overrides at its creation.
 
-    `functions` are the names of the users' functions that it calls.
+    `functions` are the names of the users' functions that it calls, `definitions` its sources as they were at its
+    creation: a source may have more columns since, which the query's state does not have.
     """
 
     id: str
@@ -104,6 +107,7 @@ class PersistentQuery:
     settings: tuple[tuple[str, str], ...] = ()
     state: QueryState = QueryState.RUNNING
     functions: tuple[str, ...] = ()
+    definitions: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,10 @@ class Catalog:
     def callers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that call the user's function `name`."""
         return tuple(q.id for q in self.queries.values() if name in q.functions)
+
+    def rebuild_of(self, name: str) -> Source | None:
+        """The source that will replace the source `name`; None if that is not being rebuilt."""
+        return next((source for source in self.sources.values() if source.rebuilds == name), None)
 
     def readers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that read the source `name`."""

@@ -188,6 +188,7 @@ STATEMENTS = (
     ("EXPLAIN query | statement", "how it runs"),
     ("TERMINATE id; DROP STREAM s", "stop a query; forget a source"),
     ("ALTER QUERY id SET TASKS 4", "share a query's state among other tasks"),
+    ("CREATE OR REPLACE STREAM t WITH (rebuild=true) AS …", "change a query, beside the running one if need be"),
     ("SAVEPOINT id TO 'name'", "copy a query's state, for another to begin with"),
     ("SET 'auto.offset.reset' = 'earliest'", "a setting for the statements that follow"),
     ("DEFINE name = 'value'", "a variable, used as ${name}"),

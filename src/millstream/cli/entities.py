@@ -190,15 +190,56 @@ def _query(query: Entity) -> list[Part]:
     ]
     title = f"{str(query.get('queryType', '')).title()} query {query.get('id') or ''}".strip()
     fields = [_field(field) for field in query.get("fields", ())]
-    plan = query.get("executionPlan") or query.get("topology")
+    replacement = query.get("replacement")
+    plan = query.get("topology") if replacement else query.get("executionPlan") or query.get("topology")
     return [
         Text(title, "title"),
         _facts(facts),
         *_statement(query.get("statementText")),
+        *(_replacement(replacement) if replacement else ()),
         *([Grid(("Column", "Type", ""), fields)] if fields else ()),
         *([Text("Plan", "title"), Text(plan)] if plan else ()),
         *_troubles(query.get("queryErrors") or ()),
     ]
+
+
+def _replacement(replacement: Entity) -> list[Part]:
+    """What CREATE OR REPLACE would do to the query that runs."""
+    allowed, name = replacement.get("inPlace"), replacement.get("source")
+    verdict = f"{name} can be replaced in place" if allowed else f"{name} cannot be replaced in place"
+    rows = [
+        *(("cannot change", p["part"], f"{p['before']} → {p['after']}", p["why"]) for p in replacement["rebuilds"]),
+        *(("changes", p["part"], f"{p['before']} → {p['after']}", "") for p in replacement["changes"]),
+        *(("stays", p["part"], p["value"], "") for p in replacement["stays"]),
+    ]
+    return [
+        Text(verdict, "good" if allowed else "warning"),
+        *(() if allowed else (Text("WITH (REBUILD=true) builds it anew beside the running query", "dim"),)),
+        Grid(("Effect", "Part", "Now → then", "Why"), rows),
+        _facts(_replaced_state(replacement)),
+        *_positions(replacement),
+    ]
+
+
+def _replaced_state(replacement: Entity) -> list[tuple[str, Any]]:
+    state, allowed = replacement.get("state") or {}, replacement.get("inPlace")
+    sizes = "" if state.get("rows") is None else f": {state['rows']:,} rows, {state['bytes']:,} bytes"
+    return [
+        ("Query", replacement.get("query")),
+        ("State kept" if allowed else "State lost", f"{state['held']}{sizes}" if state else ""),
+        ("Records to read", "" if allowed else f"{replacement['records']:,}"),
+        ("Read by", ", ".join(replacement.get("readers") or ())),
+    ]
+
+
+def _positions(replacement: Entity) -> list[Part]:
+    """Where the query reads on."""
+    names = ("topic", "partition", "position", "end", "lag")
+    rows = [tuple(at.get(name) for name in names) for at in replacement.get("positions") or ()]
+    columns = ("Topic", "Partition", "Reads on from", "End", "Lag")
+    if not rows or not replacement.get("inPlace"):
+        return []
+    return [Text("Positions", "title"), Grid(columns, rows, frozenset({1, 2, 3, 4}))]
 
 
 def _troubles(errors: Sequence[Entity]) -> list[Part]:

@@ -6,12 +6,14 @@ from typing import Any
 
 from millstream.analysis.reserved_topics import is_hidden
 from millstream.catalog.catalog import PersistentQuery, RelationKind, Source
+from millstream.engine import rebuilds
 from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import describe, listings
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.describe import Observed
 from millstream.engine.facts import look_up
+from millstream.engine.replacements import explained_statement
 from millstream.functions.python import library
 from millstream.model.errors import StatementError
 from millstream.model.names import did_you_mean, identifier
@@ -124,7 +126,7 @@ def _observed(source: Source, extended: bool, engine: EngineContext) -> Observed
         return Observed(states=states)
     topic = engine.kafka.facts([source.topic]).get(source.topic)
     statistics = {id: describe.statistics(engine.supervisor.progress(id), _tasks(id, engine)) for id in sorted(ids)}
-    lines = [describe.statistics_text(id, one) for id, one in statistics.items()]
+    lines = [_rebuild_text(source, engine), *(describe.statistics_text(id, one) for id, one in statistics.items())]
     cluster = [
         s for id, one in statistics.items() for s in describe.statistics_of_host(engine.host, id, one, time.time())
     ]
@@ -169,8 +171,20 @@ def _query_body(query: PersistentQuery, engine: EngineContext) -> Entity:
     state, health = engine.query_state(query.id), engine.supervisor.health(query.id)
     desired = engine.state.desired.get(query.id)
     plan_text = explain(desired.plan) if desired else FOLLOWED.format(", ".join(map(identifier, query.sources)))
-    plan = _plan_text(plan_text, describe.tasks_text(_tasks(query.id, engine)), explained(query.functions))
+    tasks = describe.tasks_text(_tasks(query.id, engine))
+    rebuild = _rebuild_text(engine.state.catalog.sources.get(query.sink), engine)
+    plan = _plan_text(rebuild, plan_text, tasks, explained(query.functions))
     return describe.query_body(query, engine.state.catalog, plan, engine.host, state, health)
+
+
+def _rebuild_text(source: Source | None, engine: EngineContext) -> str:
+    """How far the rebuild of a source is, in a line; "" if it is not being rebuilt, nor a rebuild itself."""
+    rebuild = engine.state.catalog.rebuild_of(source.name) or source if source else None
+    if rebuild is None or rebuild.rebuilds is None:
+        return ""
+    progress = rebuilds.progress(rebuild, engine.state, engine.supervisor, engine.kafka)
+    id = str(rebuild.created_by)
+    return progress.sentence if progress else f"{id} rebuilds {identifier(rebuild.rebuilds)}: {engine.query_state(id)}"
 
 
 def _tasks(id: str, engine: EngineContext) -> int | None:
@@ -195,6 +209,9 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
         kind = "PUSH" if query.push else "PULL"
         return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)
     facts = look_up(inner, catalog, settings, engine.kafka, engine.schemas)
+    replaced = explained_statement(inner, text, facts, context, engine) if isinstance(inner, tree.CreateAs) else None
+    if replaced is not None:
+        return replaced
     steps = outcome(inner, text, catalog, facts, settings).steps
     started = next((step for step in steps if isinstance(step, StartQuery)), None)
     if started is None:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Catalog
+from millstream.catalog.facts import Facts
 from millstream.catalog.functions import UserFunction
+from millstream.engine import commands
 from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import EngineContext
 from millstream.engine.extensions import BadExtension, functions
@@ -20,6 +22,7 @@ from millstream.engine.kafka import KafkaClient, misconfigured, reason
 from millstream.engine.lease import Lease
 from millstream.engine.log import CommandLog
 from millstream.engine.push_subscriptions import PushSubscriptions
+from millstream.engine.rebuilds import RebuildWatch
 from millstream.engine.schemas import RegistryAccess
 from millstream.engine.spark_runtime import ProcessingLogOptions, SparkRuntime
 from millstream.engine.state import materialized_tables
@@ -74,8 +77,11 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         trimmer = Trimmer(kafka, supervisor.desired)
         trimmer.loop.start()
         started.callback(trimmer.close)
+        rebuilds = _watch_rebuilds(settings, backends, RebuildWatch(lambda: follower.state, lease, supervisor, kafka))
+        started.callback(rebuilds.close)
         loops = Loops()
-        loops.add(trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, *backends.spark.loops)
+        own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
+        loops.add(*own, *backends.spark.loops)
         return EngineContext(
             server=settings,
             configured=frozenset(server),
@@ -162,6 +168,13 @@ def _keep_tables(
     tables.start()
     started.callback(tables.close)
     return tables
+
+
+def _watch_rebuilds(settings: Mapping[str, str], backends: _Backends, watch: RebuildWatch) -> RebuildWatch:
+    """Cut over to rebuilds that catch up, by commands of this server."""
+    name, cores = _name(settings), backends.spark.cores
+    watch.start(lambda text, path: backends.log.append(commands.new(name, path, text, settings, Facts(), {}, cores)))
+    return watch
 
 
 def close_engine(context: EngineContext) -> None:

@@ -14,7 +14,7 @@ from millstream.model.errors import StatementError
 from millstream.model.secrets import masked
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import SettingRefused, checked, effective
-from millstream.plan.statements import QUERY_LIMIT
+from millstream.plan.persistent import QUERY_LIMIT
 
 VERSION = 1
 # Server settings that planning reads: a command is replayed with the values it was accepted with.

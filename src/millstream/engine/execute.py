@@ -34,6 +34,7 @@ CHANGING = (
     | tree.Drop
     | tree.AlterSource
     | tree.AlterQuery
+    | tree.CutOver
     | tree.CreateType
     | tree.DropType
     | tree.CreateFunction

@@ -14,6 +14,7 @@ from millstream.plan.steps import (
     DeleteTopic,
     Outcome,
     PauseQuery,
+    RenameSink,
     ResumeQuery,
     SetTasks,
     StartQuery,
@@ -139,6 +140,10 @@ def _set_desired(step: Step, desired: dict[str, DesiredQuery], command: Command,
         case SetTasks(id, tasks) if id in desired:
             more = (tasks - desired[id].tasks) * shuffles(desired[id].plan)
             desired[id] = replace(desired[id], tasks=tasks, slots=desired[id].slots + more)
+        case RenameSink(id, sink) if id in desired:
+            old = desired[id]
+            query, plan = replace(old.query, sink=sink.name), replace(old.plan, sink=sink)
+            desired[id] = replace(old, query=query, plan=plan)
         case StopQuery(id):
             desired.pop(id, None)
         case PauseQuery(id) if id in desired:
@@ -159,7 +164,12 @@ def materialized_tables(state: EngineState) -> list[MaterializedTable]:
     """The tables that can be read by key: those that a query writes, and SOURCE tables, also ones not declared yet."""
     tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
     retentions = {id: retention(desired.plan) for id, desired in state.desired.items()}
-    return [MaterializedTable(s, s.read_only, retentions.get(str(s.created_by))) for s in tables]
+    return [MaterializedTable(s, _is_eager(s), retentions.get(str(s.created_by))) for s in tables]
+
+
+def _is_eager(source: Source) -> bool:
+    """True if a table is stored before its first query: a rebuild, so that nobody waits for it at the cut-over."""
+    return source.read_only or source.rebuilds is not None
 
 
 def slots(plan: PlanNode, topics: Mapping[str, TopicFacts], shared: int | None = None) -> int:

@@ -1,71 +1,312 @@
-"""CREATE OR REPLACE of a query with state: checks that the new query can continue with the state of the old one.
+"""CREATE OR REPLACE of a query: the one place that decides whether it can continue in place, as a pure function.
 
-The state of a group consists of the states of its aggregates, in their order. So the new query needs the same keys,
-aggregates and windows; what precedes the groups (WHERE, the source) and follows them (HAVING, the projection) may
-change. A WHERE over a table stores which rows have passed: its condition may change, but it cannot be added or removed.
+A query in place continues with its positions and its state. So it must read the same topics, and each of its stateful
+operators must find states of its own layout: Spark would read others' bytes as its own. A group's state consists of
+the states of its aggregates, in their order; a join's of the columns that it stores of its sides. What has no state
+(WHERE, HAVING, the projection, a stream's side of its join with a table) may change. A WHERE over a table stores which
+rows have passed: its condition may change, but it cannot be added or removed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from millstream.catalog.catalog import Catalog, PersistentQuery
-from millstream.model.errors import Span, StatementError
+from millstream.analysis.replace import columns_text, differences
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
 from millstream.model.names import identifier
-from millstream.plan.nodes import Aggregate, PlanNode, groups, remembering
+from millstream.model.setting_table import SETTINGS
+from millstream.plan.joins import repartition_streams
+from millstream.plan.nodes import (
+    Aggregate,
+    Filter,
+    Flatten,
+    Join,
+    NamedExpression,
+    PlanNode,
+    Read,
+    Rekey,
+    Select,
+    Write,
+    groups,
+    joins,
+    leaves,
+    remembering,
+)
 from millstream.plan.queries import plan_persistent
+from millstream.plan.replacement import NOTHING, QueryPart, Replacement
 from millstream.syntax import parser, tree
 
 
-def state_kept(old: PersistentQuery, new: PlanNode, catalog: Catalog, at: Span) -> str:
-    """What happens to the state of the query `old` that `new` replaces, for the message; "" if neither groups.
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """A part before and after. `fixed` is why it cannot change in place; "" if it can."""
 
-    Raises StatementError if the new query cannot continue with the old query's state.
+    name: str
+    before: str
+    after: str
+    fixed: str = ""
+    rule: str = ""
+
+    @property
+    def same(self) -> bool:
+        return self.before == self.after
+
+
+def replacement(
+    old: Source, query: PersistentQuery | None, new: Write, catalog: Catalog, partitions: Mapping[str, int]
+) -> Replacement:
+    """What `new` does to `old`, which `query` writes (None: it was terminated) and `catalog` has.
+
+    `partitions` has the number of partitions of each known topic.
     """
-    plan = _plan(old, catalog)
-    if len(remembering(plan)) != len(remembering(new)):
-        raise _filter_changes(old, bool(remembering(plan)), at)
-    before, after = tuple(groups(plan)), tuple(groups(new))
-    if [_layout(g) for g in before] != [_layout(g) for g in after]:
-        raise StatementError(
-            f"Cannot replace table {identifier(old.sink)}: its query keeps {_held(before)}, and the new one would keep "
-            f"{_held(after)}",
-            at,
-            "the state that is there cannot become the other: DROP the table first, or make another one",
-        )
-    if not after:
-        return ""
-    return f"its {'windows' if after[0].window else 'groups'} go on with what they hold: {_held(after)}"
-
-
-def _filter_changes(old: PersistentQuery, was_filtered: bool, at: Span) -> StatementError:
-    passed, nothing = "which rows have passed its WHERE", "nothing of its rows"
-    keeps, would = (passed, nothing) if was_filtered else (nothing, passed)
-    return StatementError(
-        f"Cannot replace table {identifier(old.sink)}: its query keeps {keeps}, and the new one would keep {would}",
-        at,
-        "a WHERE can become another one; to have it or not, DROP the table first, or make another one",
+    parts = [*_of_sink(old, new.sink)]
+    if query is not None:
+        before = repartition_streams(_plan(query, catalog), partitions)
+        of_plans = list(_of_plans(before, new.source))
+        parts = [*of_plans, *(p for p in parts if p.name not in {of_plan.name for of_plan in of_plans})]
+    fixed = [part for part in parts if part.fixed and not part.same]
+    return Replacement(
+        old,
+        query.id if query else None,
+        stays=tuple(_part(p) for p in parts if p.same and p.after != NOTHING),
+        changes=tuple(_part(p) for p in parts if not p.same and not p.fixed),
+        rebuilds=tuple(_part(p, p.fixed) for p in fixed),
+        rule=fixed[0].rule or f"its {fixed[0].name} cannot change" if fixed else "",
     )
 
 
+def _part(compared: _Comparison, why: str = "") -> QueryPart:
+    return QueryPart(compared.name, compared.before, compared.after, why)
+
+
+def changed_settings(old: PersistentQuery, settings: Mapping[str, str]) -> tuple[QueryPart, ...]:
+    """The settings of sessions that the query would have other values of."""
+    before = dict(old.settings)
+    names = [n for n, s in SETTINGS.items() if s.editable and not s.secret and before.get(n) != settings.get(n)]
+    return tuple(QueryPart(f"setting {n}", before.get(n) or "''", settings.get(n) or "''") for n in names)
+
+
+def state_text(plan: PlanNode) -> str:
+    """The state of a query in words; "" if it has none."""
+    held = [_group_text(group) for group in groups(plan)]
+    held += [f"rows of {_join_text(join)}" for join in joins(plan)]
+    held += [f"which rows have passed WHERE {f.text}" for f in remembering(plan)]
+    return "; ".join(held)
+
+
+def kept_groups(plan: PlanNode) -> str:
+    """The groups that a replaced query continues with, for the answer to the statement; "" if it does not group."""
+    aggregates = tuple(groups(plan))
+    if not aggregates:
+        return ""
+    name = "windows" if aggregates[0].window else "groups"
+    return f"its {name} go on with what they hold: {'; '.join(map(_group_text, aggregates))}"
+
+
 def _plan(query: PersistentQuery, catalog: Catalog) -> PlanNode:
+    """The plan of a query over its sources as they were when it was created."""
     statement = next(parser.split(query.statement)).statement
     assert isinstance(statement, tree.CreateAs)
+    for source in query.definitions:
+        catalog = catalog.with_source(source)
     return plan_persistent(statement.query, query.sink, catalog, dict(query.settings))
 
 
-def _layout(group: Aggregate) -> tuple[object, ...]:
-    """Everything that determines the state of a group."""
+# ---------------------------------------------------------------- the sink
+
+
+def _of_sink(old: Source, new: Source) -> Iterator[_Comparison]:
+    different = {d.part: d for d in differences(old, new)}
+    why = "the records of its topic have the old form"
+    for difference in different.values():
+        reason = "the rows are in the old topic" if difference.part == "topic" else why
+        yield _Comparison(difference.part, difference.before, difference.after, reason, difference.rule)
+    for name, text in (
+        ("topic", old.topic),
+        ("key format", old.key.format),
+        ("value format", old.value.format),
+        ("key columns", columns_text(old.schema.key)),
+        ("schema subjects", _subjects(old)),
+    ):
+        if name not in different:
+            yield _Comparison(name, text, text)
+    if "columns" not in different:
+        kept, added = old.schema.value, tuple(new.schema.value)[len(old.schema.value) :]
+        yield _Comparison("columns", columns_text(kept), columns_text(kept))
+        if added:
+            yield _Comparison("columns added", NOTHING, columns_text(added))
+
+
+def _subjects(source: Source) -> str:
+    """The subjects of a source's schemas, with the ids that the user chose."""
+    physical = [side.schema for side in (source.key, source.value) if side.schema is not None]
+    return ", ".join(p.subject + (f" (id {p.id})" if p.id is not None else "") for p in physical) or NOTHING
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def _of_plans(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
+    yield _Comparison("sources", _sources(before), _sources(after), "its positions are those of the old topics")
+    yield from _of_joins(tuple(joins(before)), tuple(joins(after)))
+    yield from _of_groups(tuple(groups(before)), tuple(groups(after)))
+    if len(remembering(before)) != len(remembering(after)):
+        why = "a WHERE over a table stores for each row whether it has passed"
+        rule = "a WHERE over a table can become another one, but be neither added nor removed"
+        yield _Comparison("WHERE", _filters(before, False), _filters(after, False), why, rule)
+    else:
+        yield _Comparison("WHERE", _filters(before, False), _filters(after, False))
+    why = "rows that were written have keys of the old expression"
+    yield _Comparison("PARTITION BY", _rekeys(before), _rekeys(after), why)
+    yield _Comparison("HAVING", _filters(before, True), _filters(after, True))
+    yield _Comparison("table functions", _flattened(before), _flattened(after))
+    yield from _of_projections(before, after)
+
+
+def _sources(plan: PlanNode) -> str:
+    origins = [leaf.origin for leaf in leaves(plan)]
+    return ", ".join(f"{o.kind.value} {identifier(o.name)} (topic {o.topic})" for o in origins)
+
+
+def _filters(plan: PlanNode, having: bool) -> str:
+    filters = [n for n in plan.walk() if isinstance(n, Filter) and isinstance(n.source, Aggregate) is having]
+    return " AND ".join(f.text for f in filters) or NOTHING
+
+
+def _rekeys(plan: PlanNode) -> str:
+    return "; ".join(_texts(n.keys) for n in plan.walk() if isinstance(n, Rekey)) or NOTHING
+
+
+def _flattened(plan: PlanNode) -> str:
+    return "; ".join(_texts(n.functions) for n in plan.walk() if isinstance(n, Flatten)) or NOTHING
+
+
+def _texts(expressions: Sequence[NamedExpression]) -> str:
+    return ", ".join(e.text or e.name for e in expressions) or "NULL"
+
+
+def _of_projections(before: PlanNode, after: PlanNode) -> Iterator[_Comparison]:
+    """The columns that are computed in another way; added ones are those of the sink."""
+    assert isinstance(before, Select)
+    assert isinstance(after, Select)
+    now = {column.name: column.text for column in after.columns}
+    for column in before.columns:
+        if now.get(column.name, column.text) != column.text:
+            yield _Comparison(f"column {identifier(column.name)}", column.text, now[column.name])
+
+
+# ---------------------------------------------------------------- groups
+
+
+def _of_groups(before: Sequence[Aggregate], after: Sequence[Aggregate]) -> Iterator[_Comparison]:
+    yield _Comparison("GROUP BY", *_both(_keys_text, before, after), "the state is that of the old groups")
+    why = "the stored groups have the states of the old aggregates"
+    yield _Comparison("aggregates", *_both(_calls_text, before, after), why)
+    yield _Comparison("window", *_both(_window_text, before, after), "the state is that of the old windows")
+    yield _Comparison("GRACE PERIOD and RETENTION", *_both(_grace_text, before, after))
+    same = _both(_group_text, before, after)
+    if same[0] == same[1] and list(map(_layout, before)) != list(map(_layout, after)):
+        yield _Comparison("layout of the groups' state", *_both(_layout_text, before, after), why)
+
+
+def _both(text: Callable[[Aggregate], str], before: Sequence[Aggregate], after: Sequence[Aggregate]) -> tuple[str, str]:
+    """The texts of the groups before and after."""
+    one, other = ("; ".join(filter(None, map(text, each))) or NOTHING for each in (before, after))
+    return one, other
+
+
+def _keys_text(group: Aggregate) -> str:
+    return ", ".join(key.text for key in group.keys)
+
+
+def _calls_text(group: Aggregate) -> str:
+    return ", ".join(call.text for call in group.aggregations)
+
+
+def _window_text(group: Aggregate) -> str:
     window = group.window
-    shape = (window.type, window.size, window.advance, window.final) if window else None
-    calls = tuple((call.text, call.accumulator.state) for call in group.aggregations)
-    return shape, tuple((key.text, key.expression.type) for key in group.keys), calls
+    if window is None:
+        return ""
+    advance = f" every {window.advance} ms" if window.advance != window.size else ""
+    final = ", emitted when they close" if window.final else ""
+    return f"{window.type} of {window.size} ms{advance}{final}"
 
 
-def _held(aggregates: Sequence[Aggregate]) -> str:
-    return "; ".join(_described(group) for group in aggregates) or "no groups"
+def _grace_text(group: Aggregate) -> str:
+    return f"{group.window.grace} ms and {group.window.retention} ms" if group.window else ""
 
 
-def _described(group: Aggregate) -> str:
-    calls = ", ".join(call.text for call in group.aggregations)
+def _layout(group: Aggregate) -> tuple[object, ...]:
+    """The types in a group's state, and for a table those of the rows that it stores."""
+    states = tuple((call.accumulator.state, tuple(a.type for a in call.arguments)) for call in group.aggregations)
+    table_key = group.source.schema.key if group.source.kind is RelationKind.TABLE else ()
+    return tuple(key.expression.type for key in group.keys), states, table_key
+
+
+def _layout_text(group: Aggregate) -> str:
+    types = [str(key.expression.type) for key in group.keys]
+    return ", ".join([*types, *(call.accumulator.state for call in group.aggregations)])
+
+
+def _group_text(group: Aggregate) -> str:
     place = f" in {group.window.type} windows" if group.window else ""
     final = ", emitted when they close" if group.window and group.window.final else ""
-    return f"{calls} by {', '.join(key.text for key in group.keys)}{place}{final}"
+    return f"{_calls_text(group)} by {_keys_text(group)}{place}{final}"
+
+
+# ---------------------------------------------------------------- joins
+
+
+def _of_joins(before: Sequence[Join], after: Sequence[Join]) -> Iterator[_Comparison]:
+    if len(before) != len(after):
+        one, other = ("; ".join(map(_join_text, each)) or NOTHING for each in (before, after))
+        yield _Comparison("join", one, other, "the state is that of the old joins")
+        return
+    for old, new in zip(before, after, strict=True):
+        why = "the rows that the join stores were joined in the old way"
+        same = _join_shape(old) == _join_shape(new)
+        yield _Comparison("join", _join_text(old), _join_text(old) if same else _join_text(new), why)
+        why, rule = "the stored rows have the old columns", "the columns that its join stores cannot change"
+        yield _Comparison("columns that the join stores", _stored(old), _stored(new), why, rule)
+
+
+def _join_shape(join: Join) -> tuple[object, ...]:
+    """What a join compares and emits, whatever columns its sides have."""
+    keys = (_named(join.left_key, join.left), _named(join.right_key, join.right))
+    return join.kind, join.right.kind, join.outer, keys, join.window, join.foreign, join.repartitions
+
+
+def _join_text(join: Join) -> str:
+    window = join.window
+    within = f" WITHIN {window.before} ms before and {window.after} ms after" if window else ""
+    grace = f", grace {window.grace} ms" if window else ""
+    moved = ", repartitioned" if any(join.repartitions) else ""
+    return f"{join.outer.value} JOIN ON {join.text}{within}{grace}{moved}"
+
+
+def _stored(join: Join) -> str:
+    """The columns that a join stores: of a stream's join with a table only those of the table."""
+    streamed = join.window is None and join.kind is RelationKind.STREAM
+    sides = (join.right,) if streamed else (join.left, join.right)
+    owned = (f"{owner}.{c.name} {c.type}" for s in sides for owner, c in zip(_owners(s), s.schema.value, strict=True))
+    return ", ".join(owned) or NOTHING
+
+
+def _owners(side: PlanNode) -> list[str]:
+    """The source of each value column of a join's side."""
+    if isinstance(side, Join):
+        return [*_owners(side.left), *_owners(side.right)]
+    reads = [n.origin.name for n in side.walk() if isinstance(n, Read)]
+    return [reads[0]] * len(side.schema.value)
+
+
+def _named(expression: TypedExpression, side: PlanNode) -> TypedExpression:
+    """The expression with its columns named by their sources instead of their places, which other columns move."""
+    owners = _owners(side)
+
+    def named(part: TypedExpression) -> TypedExpression | None:
+        if not isinstance(part, ColumnReference) or part.where is not ColumnPlace.VALUE:
+            return None
+        return replace(part, index=0, name=f"{owners[part.index]}.{part.name}")
+
+    return expression.transform(named)

@@ -94,6 +94,19 @@ class SetTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class RenameSink:
+    """Let a persistent query go on under another name of its sink, with its state, positions and topic."""
+
+    id: str
+    sink: Source
+
+    @property
+    def sentence(self) -> str:
+        """The step in words, for EXPLAIN."""
+        return f"query {self.id} writes {self.sink.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStep:
     """A step for the persistent query of that id; subclasses define which."""
 
@@ -127,7 +140,7 @@ class ResumeQuery(QueryStep):
     verb = "resume"
 
 
-QueryChange = StartQuery | StopQuery | PauseQuery | ResumeQuery | SetTasks
+QueryChange = StartQuery | StopQuery | PauseQuery | ResumeQuery | SetTasks | RenameSink
 Step = CreateTopic | DeleteTopic | RegisterSchema | DeleteSubjects | QueryChange
 
 

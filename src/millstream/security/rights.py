@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.catalog.catalog import Catalog
+from millstream.plan.rebuilding import rebuild_name
 from millstream.syntax import tree
 
 
@@ -50,6 +51,7 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
     tree.AlterSource: Right.WRITE,
     tree.ControlQuery: Right.WRITE,
     tree.AlterQuery: Right.WRITE,
+    tree.CutOver: Right.WRITE,
     tree.TakeSavepoint: Right.WRITE,
     tree.CreateType: Right.WRITE,
     tree.DropType: Right.WRITE,
@@ -85,7 +87,7 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
             yield from _read(query, catalog)
         case tree.Print(topic=topic) | tree.AssertTopic(topic=topic):
             yield Need(right, topic=topic)
-        case tree.Describe(name=name) | tree.Drop(name=name) | tree.AlterSource(name=name):
+        case tree.Describe(name=name) | tree.Drop(name=name) | tree.AlterSource(name=name) | tree.CutOver(name=name):
             yield from _of_source(right, name, catalog)
         case tree.DescribeAll() | tree.Show(extended=True):
             yield from (need for name in catalog.sources for need in _of_source(right, name, catalog))
@@ -96,6 +98,9 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
             topic = _named_topic(statement.properties) or topic_prefix + statement.name
             yield Need(right, statement.name, topic)
             yield from _of_source(right, statement.name, catalog)
+            if any(p.name == "REBUILD" for p in statement.properties):
+                name = rebuild_name(statement.name, catalog)
+                yield Need(right, name, _named_topic(statement.properties) or topic_prefix + name)
             yield from _read(statement.query, catalog)
         case tree.InsertInto():
             yield from _of_source(right, statement.target, catalog)

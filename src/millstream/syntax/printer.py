@@ -301,6 +301,11 @@ def _(n: tree.AlterSystem) -> str:
 
 
 @_text.register
+def _(n: tree.CutOver) -> str:
+    return f"ALTER {n.kind.value} {identifier(n.name)} CUT OVER"
+
+
+@_text.register
 def _(n: tree.AlterQuery) -> str:
     return f"ALTER QUERY {identifier(n.query)} SET TASKS {n.tasks}"
 

@@ -132,7 +132,10 @@ def _alter(c: Cursor) -> tree.Statement:
         c.expect("SET", "TASKS")
         return tree.AlterQuery(query_id, whole_number(c, "a whole number of tasks"), span=at)
     kind = _kind(c)
-    return tree.AlterSource(kind, c.name(f"the name of a {kind.value.lower()}"), c.list_of(_added), span=at)
+    name = c.name(f"the name of a {kind.value.lower()}")
+    if c.accept("CUT", "OVER"):
+        return tree.CutOver(kind, name, span=at)
+    return tree.AlterSource(kind, name, c.list_of(_added), span=at)
 
 
 def _added(c: Cursor) -> tree.ColumnDef:

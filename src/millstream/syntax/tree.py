@@ -175,6 +175,14 @@ class AlterSource(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CutOver(Statement):
+    """ALTER STREAM|TABLE name CUT OVER."""
+
+    kind: SourceKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class AlterSystem(Statement):
     """ALTER SYSTEM 'name' = 'value'."""
 

@@ -222,7 +222,8 @@ class Materializer:
 
     def _path(self, source: Source) -> Path:
         """The file for a table over a topic; `_identity` checks its contents."""
-        named = hashlib.sha256(f"{source.name}\0{source.topic}".encode()).hexdigest()[:20]
+        # A rebuild keeps its store when it takes the name of the table that it has rebuilt.
+        named = hashlib.sha256(f"{source.created_by or source.name}\0{source.topic}".encode()).hexdigest()[:20]
         return self._folder / f"{named}.sqlite"
 
     def _follow(self, table: MaterializedTable, consumer: Consumer) -> None:

@@ -226,8 +226,8 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (
 -- →   Select ITEM KEY, COUNT(*) AS N
 -- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:109: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in TUMBLING windows, and the new one would keep COUNT(*), SUM(AMOUNT) by ITEM in TUMBLING windows
--- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+-- → line 1:109: Cannot replace table COUNTED: its aggregates cannot change
+-- →   hint: it has COUNT(*); WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 2 MINUTES) GROUP BY item;
 -- → Created query with ID CTAS_COUNTED_0
@@ -238,8 +238,8 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW HOPPING (S
 -- →   Select ITEM KEY, COUNT(*) AS N
 -- →     Group by ITEM in HOPPING windows of 3600000 ms, advance 60000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:129: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in HOPPING windows, and the new one would keep COUNT(*) by ITEM in HOPPING windows
--- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+-- → line 1:129: Cannot replace table COUNTED: its window cannot change
+-- →   hint: it has HOPPING of 3600000 ms every 60000 ms; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY item EMIT FINAL;
 -- → Created query with ID CTAS_COUNTED_0
@@ -250,8 +250,8 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING (
 -- →   Select ITEM KEY, COUNT(*) AS N
 -- →     Group by ITEM in TUMBLING windows of 3600000 ms, grace 82800000 ms, emitted at each row: COUNT(*)
 -- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
--- → line 1:109: Cannot replace table COUNTED: its query keeps COUNT(*) by ITEM in TUMBLING windows, and the new one would keep COUNT(*) by ITEM in TUMBLING windows, emitted when they close
--- →   hint: the state that is there cannot become the other: DROP the table first, or make another one
+-- → line 1:109: Cannot replace table COUNTED: its window cannot change
+-- →   hint: it has TUMBLING of 3600000 ms; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
 -- → Created query with ID CTAS_ADULTS_0
@@ -281,8 +281,8 @@ CREATE TABLE adults AS SELECT name, age FROM people WHERE age >= 18; CREATE OR R
 -- →   Select NAME KEY, AGE
 -- →     Filter AGE >= 18 (other rows become tombstones)
 -- →       Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
--- → line 1:70: Cannot replace table ADULTS: its query keeps which rows have passed its WHERE, and the new one would keep nothing of its rows
--- →   hint: a WHERE can become another one; to have it or not, DROP the table first, or make another one
+-- → line 1:70: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
+-- →   hint: it has AGE >= 18; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adults AS SELECT name, age FROM people WHERE age >= 21;
 -- → Created query with ID CTAS_ADULTS_0
@@ -292,8 +292,8 @@ CREATE TABLE adults AS SELECT name, age FROM people; CREATE OR REPLACE TABLE adu
 -- → Write TABLE ADULTS to topic ADULTS (key KAFKA, value DELIMITED)
 -- →   Select NAME KEY, AGE
 -- →     Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
--- → line 1:54: Cannot replace table ADULTS: its query keeps nothing of its rows, and the new one would keep which rows have passed its WHERE
--- →   hint: a WHERE can become another one; to have it or not, DROP the table first, or make another one
+-- → line 1:54: Cannot replace table ADULTS: a WHERE over a table can become another one, but be neither added nor removed
+-- →   hint: it has none; WITH (REBUILD=true) builds it anew beside the running query; EXPLAIN of this statement says what would stay
 
 CREATE TABLE ages AS SELECT age, COUNT(*) AS n FROM people GROUP BY age; CREATE OR REPLACE TABLE ages AS SELECT age, COUNT(*) AS n FROM people WHERE age > 18 GROUP BY age;
 -- → Created query with ID CTAS_AGES_0
@@ -314,3 +314,144 @@ CREATE TABLE ages AS SELECT age, COUNT(*) AS n FROM people GROUP BY age; CREATE 
 -- →     Group by AGE: COUNT(*)
 -- →       Filter AGE > 18 (other rows become tombstones)
 -- →         Read TABLE PEOPLE from topic people (key KAFKA, value DELIMITED)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; ALTER TABLE counted CUT OVER; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders WHERE amount > 0 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Created query with ID CTAS_COUNTED_1; its groups go on with what they hold: COUNT(*), SUM(AMOUNT) by ITEM
+-- → pause query CTAS_COUNTED_1
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Filter AMOUNT > 0
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE STREAM late AS SELECT id, item, amount FROM orders; CREATE OR REPLACE STREAM late WITH (rebuild=true, kafka_topic='later', partitions=3) AS SELECT amount AS id, item FROM orders PARTITION BY amount; ALTER STREAM late CUT OVER;
+-- → Created query with ID CSAS_LATE_0
+-- → create topic LATE with 2 partition(s)
+-- → start query CSAS_LATE_0
+-- → LATE (ID BIGINT KEY, ITEM STRING, AMOUNT INTEGER)
+-- → Write STREAM LATE to topic LATE (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM, AMOUNT
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CSAS_LATE_1; it rebuilds LATE as LATE_1 (topic later), and LATE is cut over to it when it has caught up
+-- → create topic later with 3 partition(s)
+-- → start query CSAS_LATE_1
+-- → LATE_1 (ID INTEGER KEY, ITEM STRING)
+-- → Write STREAM LATE_1 to topic later (key KAFKA, value JSON)
+-- →   Select AMOUNT AS ID KEY, ITEM
+-- →     Partition by AMOUNT
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → LATE is written by CSAS_LATE_1 now, into topic later. The topic LATE stays, without a query.
+-- → stop query CSAS_LATE_0
+-- → query CSAS_LATE_1 writes LATE
+-- → LATE (ID INTEGER KEY, ITEM STRING)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders WHERE amount > 0 GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_0; its groups go on with what they hold: COUNT(*) by ITEM
+-- → pause query CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Filter AMOUNT > 0
+-- →         Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; DROP TABLE counted_1 DELETE TOPIC; ALTER TABLE counted CUT OVER;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Source COUNTED_1 (topic: COUNTED_1) was dropped. Topic COUNTED_1 was marked for deletion.
+-- → stop query CTAS_COUNTED_1
+-- → delete topic COUNTED_1
+-- → COUNTED is not being rebuilt: there is nothing to cut over to.
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; TERMINATE CTAS_COUNTED_1; ALTER TABLE counted CUT OVER;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query terminated.
+-- → stop query CTAS_COUNTED_1
+-- → COUNTED is not being rebuilt: there is nothing to cut over to.
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; TERMINATE CTAS_COUNTED_0; ALTER TABLE counted CUT OVER; DROP TABLE counted;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Query terminated.
+-- → stop query CTAS_COUNTED_0
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Source COUNTED (topic: COUNTED_1) was dropped.
+-- → stop query CTAS_COUNTED_1

@@ -300,3 +300,159 @@ CREATE STREAM s WITH (value_format='AVRO', value_schema_full_name='com.example.m
 
 CREATE STREAM s WITH (value_format='JSON_SR', value_schema_full_name='my-order', value_delimiter='|') AS SELECT * FROM orders;
 -- → line 1:82: JSON_SR does not support the following configs: [delimiter]
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED is being rebuilt as COUNTED_1
+-- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted_1 AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; DROP TABLE counted;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED is being rebuilt as COUNTED_1
+-- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED is being rebuilt as COUNTED_1
+-- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted_1;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- →   hint: DROP TABLE COUNTED_1 gives the rebuild up, ALTER TABLE COUNTED CUT OVER ends it now
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE TABLE more AS SELECT * FROM counted; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_MORE_1
+-- → create topic MORE with 1 partition(s)
+-- → start query CTAS_MORE_1
+-- → MORE (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE MORE to topic MORE (key KAFKA, value JSON)
+-- →   Select ITEM KEY, N
+-- →     Read TABLE COUNTED from topic COUNTED (key KAFKA, value JSON)
+-- → line 1:123: Cannot rebuild table COUNTED: queries read it: CTAS_MORE_1
+-- →   hint: TERMINATE them, and create them again after the cut-over: they would go on with the old topic
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true, kafka_topic='COUNTED') AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:79: Cannot rebuild table COUNTED: the new query needs a topic of its own, not COUNTED
+-- →   hint: leave KAFKA_TOPIC out, or name another topic
+
+CREATE STREAM late AS SELECT id, item FROM orders; CREATE OR REPLACE STREAM late WITH (rebuild=true) AS SELECT id, amount FROM orders; INSERT INTO late SELECT id, item FROM orders;
+-- → Created query with ID CSAS_LATE_0
+-- → create topic LATE with 2 partition(s)
+-- → start query CSAS_LATE_0
+-- → LATE (ID BIGINT KEY, ITEM STRING)
+-- → Write STREAM LATE to topic LATE (key KAFKA, value JSON)
+-- →   Select ID KEY, ITEM
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CSAS_LATE_1; it rebuilds LATE as LATE_1 (topic LATE_1), and LATE is cut over to it when it has caught up
+-- → create topic LATE_1 with 2 partition(s)
+-- → start query CSAS_LATE_1
+-- → LATE_1 (ID BIGINT KEY, AMOUNT INTEGER)
+-- → Write STREAM LATE_1 to topic LATE_1 (key KAFKA, value JSON)
+-- →   Select ID KEY, AMOUNT
+-- →     Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:136: LATE is being rebuilt as LATE_1
+-- →   hint: DROP STREAM LATE_1 gives the rebuild up, ALTER STREAM LATE CUT OVER ends it now
+
+ALTER TABLE nothing CUT OVER;
+-- → line 1:1: Table NOTHING does not exist.
+
+ALTER STREAM people CUT OVER;
+-- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
+-- →   hint: PEOPLE is a table

@@ -250,7 +250,7 @@ CREATE SINK CONNECTOR c;
 -- → line 1:24: unexpected ';'; expected WITH
 
 ALTER STREAM x DROP COLUMN a;
--- → line 1:16: unexpected DROP; expected ADD
+-- → line 1:16: unexpected DROP; expected CUT OVER or ADD
 
 ALTER STREAM x ADD COLUMN a;
 -- → line 1:28: unexpected ';'; expected a type

@@ -1,0 +1,128 @@
+"""Cuts over to rebuilds that have caught up: the leader appends ALTER … CUT OVER to the command log.
+
+    second   ends of CLICKS   next offset of CTAS_HITS_7
+    1        900              400
+    2        930              700                          700 < 900
+    3        960              935                          935 >= 930: it has read what there was a second ago
+
+The command is one like a user's: every server applies it at the same place of the log, and a server that starts anew
+finds it there or goes on waiting.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException
+
+from millstream.catalog.catalog import Source
+from millstream.engine.kafka import KafkaClient, Offsets
+from millstream.engine.lease import Lease
+from millstream.engine.state import EngineState
+from millstream.engine.supervisor import Supervisor
+from millstream.model.names import identifier
+from millstream.plan.nodes import reads
+from millstream.services.loop import Loop, no_resource
+
+LOG = logging.getLogger(__name__)
+# Seconds between two looks at the positions; the timeout of a request for end offsets.
+PULSE, KAFKA_PATIENCE = 1.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildProgress:
+    """How far the query `id` is that rebuilds the source `of`: records read, of all that its topics have now."""
+
+    id: str
+    of: str
+    read: int
+    records: int
+
+    @property
+    def lag(self) -> int:
+        """The records that it has yet to read."""
+        return self.records - self.read
+
+    @property
+    def sentence(self) -> str:
+        """The progress in a line, for EXPLAIN and DESCRIBE."""
+        return f"{self.id} rebuilds {identifier(self.of)}: {self.read} of {self.records} records read, {self.lag} to go"
+
+
+def has_read(positions: Mapping[str, int], ends: Mapping[str, Offsets]) -> bool:
+    """True if the positions, by "topic/partition", have reached the ends in every partition that has had records."""
+    places = ((f"{topic}/{partition}", end) for topic, one in ends.items() for partition, end in one.items() if end)
+    return all(positions.get(place, -1) >= end for place, end in places)
+
+
+class RebuildWatch:
+    """Watches the rebuilds of `state` while the lease is held, and has each cut over once it has caught up."""
+
+    def __init__(
+        self, state: Callable[[], EngineState], lease: Lease, supervisor: Supervisor, kafka: KafkaClient
+    ) -> None:
+        self._state, self._lease, self._supervisor, self._kafka = state, lease, supervisor, kafka
+        self._append: Callable[[str, str], object] = lambda text, path: None
+        # The ends of a rebuild's sources at the last look, and the rebuilds whose command is in the log.
+        self._ends: dict[str, Mapping[str, Offsets]] = {}
+        self._appended: set[str] = set()
+        self._closing = threading.Event()
+        self.loop = Loop("rebuilds", self._step, no_resource, outages=(KafkaException,))
+
+    def start(self, append: Callable[[str, str], object]) -> None:
+        """Start the thread. `append` appends a statement, with its path, to the command log, or raises
+        KafkaException."""
+        self._append = append
+        self.loop.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closing.set()
+        self.loop.stop()
+
+    def _step(self, _: None) -> None:
+        self.step()
+        self._closing.wait(PULSE)
+
+    def step(self) -> None:
+        """Look once at each rebuild. Raises KafkaException."""
+        rebuilds = [s for s in self._state().catalog.sources.values() if s.rebuilds] if self._lease.held else []
+        ids = {str(source.created_by) for source in rebuilds}
+        self._ends = {id: ends for id, ends in self._ends.items() if id in ids}
+        for source in rebuilds:
+            if str(source.created_by) not in self._appended:
+                self._look(source)
+
+    def _look(self, source: Source) -> None:
+        id = str(source.created_by)
+        desired, health = self._state().desired.get(id), self._supervisor.health(id)
+        if desired is None or health is None or health.state != "RUNNING":
+            self._ends.pop(id, None)
+            return
+        positions = (self._supervisor.progress(id).get("counts") or {}).get("positions", {})
+        before = self._ends.get(id)
+        if before is not None and has_read(positions, before):
+            LOG.info("query %s has caught up: it takes over %s", id, source.rebuilds, extra={"query": id})
+            kind, name = source.kind.value, str(source.rebuilds)
+            self._append(f"ALTER {kind} {identifier(name)} CUT OVER;", f"{kind.lower()}/`{name}`/cutover")
+            self._appended.add(id)
+            return
+        topics = {read.topic for read in reads(desired.plan)}
+        self._ends[id] = self._kafka.ends_of(topics, KAFKA_PATIENCE)
+
+
+def progress(source: Source, state: EngineState, supervisor: Supervisor, kafka: KafkaClient) -> RebuildProgress | None:
+    """How far the rebuild `source` is; None if it is none, or Kafka or its query has no figures now."""
+    id = str(source.created_by)
+    desired = state.desired.get(id)
+    positions = (supervisor.progress(id).get("counts") or {}).get("positions")
+    if source.rebuilds is None or desired is None or positions is None:
+        return None
+    try:
+        bounds = {read.topic: kafka.bounds(read.topic) for read in reads(desired.plan)}
+    except KafkaException:
+        return None
+    places = [(f"{topic}/{p}", low, end) for topic, one in bounds.items() for p, (low, end) in one.items()]
+    read = sum(min(max(positions.get(place, low) - low, 0), end - low) for place, low, end in places)
+    return RebuildProgress(id, source.rebuilds, read, sum(end - low for _, low, end in places))

@@ -1,0 +1,84 @@
+"""What the planning of several kinds of statements shares: its input, and rules about names and topics."""
+
+import re
+from collections.abc import Mapping
+
+from millstream.analysis.properties import Properties
+from millstream.catalog.catalog import Catalog, RelationKind, Source
+from millstream.catalog.facts import Facts
+from millstream.model.errors import Span, StatementError
+from millstream.model.names import did_you_mean, identifier
+from millstream.model.settings import is_on
+from millstream.plan.steps import Outcome, RegisterSchema
+from millstream.syntax import tree
+
+REPLACE_ENABLED = "ksql.create.or.replace.enabled"
+
+
+class PlanningContext:
+    """The input of planning a statement: its text, the catalog before it, the facts and the settings."""
+
+    __slots__ = ("catalog", "facts", "settings", "text")
+
+    def __init__(self, text: str, catalog: Catalog, facts: Facts, settings: Mapping[str, str]) -> None:
+        self.text, self.catalog, self.facts, self.settings = text, catalog, facts, settings
+
+
+def registrations(source: Source) -> list[RegisterSchema]:
+    """The schemas of a source to register; a schema that is named by its id is registered already."""
+    written = [s.schema for s in (source.key, source.value) if s.schema is not None and s.format != "PROTOBUF_NOSR"]
+    return [RegisterSchema(physical) for physical in written]
+
+
+def topic_config(source: Source, p: Properties, kept_ms: int | None = None) -> dict[str, str]:
+    """Kafka's settings of a source's new topic; `kept_ms` is how long its windows are kept. Raises StatementError."""
+    retention_ms = p.number("RETENTION_MS")
+    if kept_ms is not None:
+        return {"cleanup.policy": "compact,delete", "retention.ms": str(max(kept_ms, retention_ms or 0))}
+    if source.kind is RelationKind.TABLE:
+        if retention_ms is not None:
+            raise StatementError(
+                "RETENTION_MS cannot be set for a table: its topic is compacted", p.place("RETENTION_MS")
+            )
+        return {"cleanup.policy": "compact"}
+    return {"cleanup.policy": "delete"} | ({"retention.ms": str(retention_ms)} if retention_ms is not None else {})
+
+
+def exists(statement: tree.CreateSource | tree.CreateAs, old: Source, context: PlanningContext) -> Outcome:
+    """The outcome of CREATE for a name that is taken, without OR REPLACE. Raises StatementError."""
+    kind = statement.kind.value.lower()
+    fact = f"Cannot add {kind} '{old.name}': A {old.kind.value.lower()} with the same name already exists"
+    if not statement.if_not_exists:
+        raise StatementError(fact, statement.span, "use CREATE OR REPLACE, or DROP it first")
+    return Outcome(context.catalog, (), fact + ".", f"{kind}/`{old.name}`/create", warning=True)
+
+
+def check_replacing(old: Source, at: Span, settings: Mapping[str, str]) -> None:
+    """Raises StatementError if `old` may not be replaced at all."""
+    if not is_on(settings, REPLACE_ENABLED):
+        raise StatementError(f"CREATE OR REPLACE is switched off by {REPLACE_ENABLED}", at)
+    if old.read_only:
+        what = old.kind.value.lower()
+        raise StatementError(
+            f"Cannot add {what} '{old.name}': CREATE OR REPLACE is not supported on source {what}s.", at
+        )
+
+
+def existing(name: str, kind: tree.SourceKind | None, at: Span, catalog: Catalog) -> Source:
+    """The source of a name, of that kind if one is given. Raises StatementError."""
+    source = catalog.sources.get(name)
+    if source is None:
+        what = kind.value.capitalize() if kind else "Source"
+        raise StatementError(f"{what} {identifier(name)} does not exist.", at, did_you_mean(name, catalog.sources))
+    if kind is not None and source.kind.name != kind.name:
+        raise StatementError(
+            f"Incompatible data source type is {source.kind.value}, but statement was for a {kind.value}",
+            at,
+            f"{identifier(name)} is a {source.kind.value.lower()}",
+        )
+    return source
+
+
+def plain(name: str) -> str:
+    """A name as part of a query's id."""
+    return re.sub("[^A-Za-z0-9_]", "_", name)

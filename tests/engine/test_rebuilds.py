@@ -1,0 +1,87 @@
+"""When a rebuild has caught up, and that its cut-over is appended to the log once, by the leader."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from engine.test_state import COUNTED, REBUILT, SOURCE, after
+from millstream.engine.rebuilds import RebuildWatch, has_read, progress
+from millstream.engine.supervisor import QueryHealth
+
+ENDS = {"s": {0: 5, 1: 0, 2: 3}}
+
+
+@pytest.mark.parametrize(
+    ("positions", "caught_up"),
+    [
+        ({}, False),
+        ({"s/0": 5}, False),
+        ({"s/0": 5, "s/2": 2}, False),
+        ({"s/0": 5, "s/2": 3}, True),
+        ({"s/0": 9, "s/1": 1, "s/2": 3, "t/0": 0}, True),
+    ],
+)
+def test_a_query_has_read_the_ends_of_each_partition_that_has_had_records(
+    positions: Mapping[str, int], caught_up: bool
+) -> None:
+    assert has_read(positions, ENDS) is caught_up
+
+
+class World:
+    """A lease, a supervisor and a Kafka whose figures a test sets."""
+
+    def __init__(self) -> None:
+        self.held, self.state, self.positions = True, "RUNNING", dict[str, int]()
+        self.end = 5
+
+    def health(self, id: str) -> QueryHealth:
+        return QueryHealth(self.state)
+
+    def progress(self, id: str) -> Mapping[str, Any]:
+        return {"counts": {"positions": self.positions}}
+
+    def ends_of(self, topics: Iterable[str], seconds: float) -> dict[str, dict[int, int]]:
+        return {topic: {0: self.end} for topic in topics}
+
+    def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        return {0: (2, self.end), 1: (4, 4)}
+
+
+def test_the_leader_appends_the_cut_over_once_when_the_query_has_read_the_ends_of_the_last_look() -> None:
+    world, appended, state = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
+    watch = RebuildWatch(lambda: state, world, world, world)  # type: ignore[arg-type]
+    watch._append = lambda text, path: appended.append((text, path))
+    for world.positions in ({}, {"s/0": 4}, {"s/0": 5}):
+        assert appended == []
+        watch.step()
+    assert appended == [("ALTER TABLE N CUT OVER;", "table/`N`/cutover")]
+    watch.step()
+    assert len(appended) == 1
+    assert "TABLE N CUT OVER" in appended[0][0]
+    done = after(SOURCE, COUNTED, REBUILT, appended[0][0])
+    assert "N_1" not in done.catalog.sources
+
+
+@pytest.mark.parametrize(("held", "state"), [(False, "RUNNING"), (True, "PAUSED"), (True, "ERROR")])
+def test_nothing_is_appended_without_the_lease_or_while_the_query_does_not_run(held: bool, state: str) -> None:
+    world, appended, log = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
+    watch = RebuildWatch(lambda: log, world, world, world)  # type: ignore[arg-type]
+    watch._append = lambda text, path: appended.append((text, path))
+    world.held, world.state, world.positions = held, state, {"s/0": 5}
+    for _ in range(3):
+        watch.step()
+    assert appended == []
+    world.held, world.state = True, "RUNNING"
+    watch.step()
+    watch.step()
+    assert len(appended) == 1
+
+
+def test_how_far_a_rebuild_is() -> None:
+    world, state = World(), after(SOURCE, COUNTED, REBUILT)
+    world.positions = {"s/0": 4, "s/1": 4}
+    far = progress(state.catalog.sources["N_1"], state, world, world)  # type: ignore[arg-type]
+    assert far is not None
+    assert far.sentence == "CTAS_N_1 rebuilds N: 2 of 3 records read, 1 to go"
+    assert progress(state.catalog.sources["N"], state, world, world) is None  # type: ignore[arg-type]
