@@ -23,7 +23,7 @@ cluster: $(READY) ## the same, with the queries on a Spark cluster of two worker
 
 test: $(READY) ## run every test, against real services; half an hour
 	@$(BIN)/python -m millstream.spark.class_archive
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+	@$(BIN)/python -m pytest --numprocesses 4 --dist loadgroup
 
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
 	@$(BIN)/python -m pytest -m fast --numprocesses 2
