@@ -53,12 +53,32 @@ object BoundExpression {
     if (sets.contains(None)) None else Some(sets.flatten.foldLeft(Set.empty[Int])(_ ++ _))
 
   /** `text` over the columns of `environment`, cast to `result` where it has another type. Throws AnalysisException. */
-  def of(session: SparkSession, environment: StructType, text: String, result: DataType): BoundExpression = {
+  def of(session: SparkSession, environment: StructType, text: String, result: DataType): BoundExpression =
+    all(session, environment, Seq((text, result))).head
+
+  /** The same for those of `texts` whose names have a result type; Spark analyses and optimizes them together. */
+  def named(session: SparkSession, environment: StructType, texts: Map[String, String],
+      results: (String, DataType)*): Map[String, BoundExpression] = {
+    val named = results.filter { case (name, _) => texts.contains(name) }
+    val bound = all(session, environment, named.map { case (name, result) => (texts(name), result) })
+    named.map(_._1).zip(bound).toMap
+  }
+
+  private def all(session: SparkSession, environment: StructType,
+      texts: Seq[(String, DataType)]): Seq[BoundExpression] = {
     val frame = SparkInternals.emptyFrame(session, environment)
-    val own = frame.selectExpr(s"($text) as r").schema.head.dataType
-    val same = DataType.equalsStructurally(own, result, ignoreNullability = true)
-    val typed = if (same) s"($text) as r" else s"cast(($text) as ${result.sql}) as r"
-    BoundExpression(steps(SparkInternals.optimized(frame.selectExpr(typed))))
+    val plain = texts.map { case (text, _) => s"($text) as r" }
+    val uncast = frame.selectExpr(plain: _*)
+    val typed = texts.zip(uncast.schema).map { case ((text, result), own) =>
+      val same = DataType.equalsStructurally(own.dataType, result, ignoreNullability = true)
+      if (same) s"($text) as r" else s"cast(($text) as ${result.sql}) as r"
+    }
+    steps(SparkInternals.optimized(if (typed == plain) uncast else frame.selectExpr(typed: _*))) match {
+      case only if typed.size == 1 => Seq(BoundExpression(only))
+      case Seq(list) => list.map(expression => BoundExpression(Seq(Seq(expression))))
+      // Steps before the last would compute what only other texts need.
+      case _ => typed.map(text => BoundExpression(steps(SparkInternals.optimized(frame.selectExpr(text)))))
+    }
   }
 
   private def steps(plan: LogicalPlan): Seq[Seq[Expression]] = plan match {

@@ -52,14 +52,14 @@ object FoldSpec {
     val Seq(state, out) = Seq("state", "out").map(name => OperatorSpec.struct(texts(name)))
     val environment =
       new StructType().add("state", state).add("row", in.schema).add("new", state).add("clock", LongType)
-    def bound(name: String, result: DataType) = BoundExpression.of(in.sparkSession, environment, texts(name), result)
     val rows = ArrayType(out)
-    val expiration = texts.get("due").map { _ =>
-      ExpirationSpec(bound("due", Due), bound("due_update", state), bound("due_emit", rows),
-        texts("fixed_due").toBoolean)
+    val bound = BoundExpression.named(in.sparkSession, environment, texts, "subkey" -> BinaryType, "update" -> state,
+      "emit" -> rows, "due" -> Due, "due_update" -> state, "due_emit" -> rows)
+    val expiration = bound.get("due").map { due =>
+      ExpirationSpec(due, bound("due_update"), bound("due_emit"), texts("fixed_due").toBoolean)
     }
-    FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey", BinaryType), bound("update", state),
-      bound("emit", rows), expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"))
+    FoldSpec(texts("by").split(',').toSeq, in.schema, state, out, bound("subkey"), bound("update"), bound("emit"),
+      expiration, texts("label"), texts("shared_clock").toBoolean, texts("table_input"))
   }
 }
 

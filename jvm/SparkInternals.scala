@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
-import org.apache.spark.sql.{Column, DataFrame, Encoders, ForeachWriter, Row, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.{Column, DataFrame, Encoders, ForeachWriter, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
@@ -74,7 +74,7 @@ object SparkInternals {
 
   /** A frame without rows; the optimizer cannot see that it is empty. */
   def emptyFrame(session: SparkSession, schema: StructType): DataFrame =
-    session.createDataFrame(session.sparkContext.emptyRDD[Row], schema)
+    classic(session).internalCreateDataFrame(session.sparkContext.emptyRDD[InternalRow], schema)
 
   def register(session: SparkSession, function: SqlFunction): Unit =
     classic(session).sessionState.functionRegistry

@@ -55,17 +55,21 @@ object JoinSpec {
   def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
     val out = OperatorSpec.struct(texts("out"))
     val entries = Seq(0, 1).map(i => OperatorSpec.struct(texts(s"entry$i")))
-    def bound(entry: Int, name: String, result: DataType) = {
-      val environment = new StructType().add("entry", entries(entry)).add("row", in.schema).add("t", LongType)
-      BoundExpression.of(in.sparkSession, environment, texts(name), result)
-    }
+    // The texts of side i read the entries of its own rows; a row is joined with an entry of the other side.
+    val bound = Seq(0, 1).map { i =>
+      val environment = new StructType().add("entry", entries(i)).add("row", in.schema).add("t", LongType)
+      val results =
+        Seq(s"stored$i" -> entries(i), s"join${1 - i}" -> out, s"unmatched$i" -> out, s"order$i" -> BinaryType)
+      val shared = if (i == 0) Seq("forward" -> out) else Nil
+      BoundExpression.named(in.sparkSession, environment, texts, results ++ shared: _*)
+    }.reduce(_ ++ _)
     val Seq(before, after, grace) = Seq("before", "after", "grace").map(texts(_).toLong)
     val sides = Seq((before, after), (after, before)).zipWithIndex.map { case ((before, after), i) =>
-      JoinSideSpec(before, after, texts(s"outer$i").toBoolean, entries(i), bound(i, s"stored$i", entries(i)),
-        bound(1 - i, s"join$i", out), bound(i, s"unmatched$i", out), bound(i, s"order$i", BinaryType))
+      JoinSideSpec(before, after, texts(s"outer$i").toBoolean, entries(i), bound(s"stored$i"), bound(s"join$i"),
+        bound(s"unmatched$i"), bound(s"order$i"))
     }
     JoinSpec(texts("by").split(',').toSeq, in.schema, out, texts("label"), texts("shared_clock").toBoolean, sides,
-      bound(0, "forward", out), grace, texts("eager").toBoolean)
+      bound("forward"), grace, texts("eager").toBoolean)
   }
 }
 

@@ -1,7 +1,9 @@
 """Fixtures of all tests: a broker, a registry, Spark and a server, one of each a process, started when first used.
 
-`make test` runs three groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
-busy; `live` and `crash` mostly wait for a server, `crash` for one that it kills and starts again.
+`make test` runs four groups beside each other (pytest-xdist), each in a process of its own: `compute` keeps a core
+busy; the others mostly wait for a server: `live` for one that all its tests share, `restart` for those that a module
+starts by `begin` (tests/live/conftest.py), `crash` for whole worlds of a test's own. A process that has done its group
+runs the fast tests.
 """
 
 import os
@@ -82,7 +84,9 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 
 def _group(item: pytest.Function) -> str:
     fixtures = set(item.fixturenames)
-    if item.get_closest_marker("crash") or "begin" in fixtures:
+    if "begin" in fixtures:
+        return "restart"
+    if item.get_closest_marker("crash"):
         return "crash"
     return "live" if item.get_closest_marker("live") or PROCESSES & fixtures else "compute"
 

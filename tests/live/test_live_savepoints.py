@@ -1,7 +1,6 @@
 """A query that starts from the savepoint of another one, with another number of tasks."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,31 +15,38 @@ PATIENCE = 300
 COUNT = "CREATE TABLE {sink} AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id EMIT CHANGES;"
 
 
+@pytest.fixture(scope="module")
+def server(begin: Begin) -> Iterator[EngineProcess]:
+    process = begin("savepoints")
+    yield process
+    process.close()
+
+
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
-def test_a_count_goes_on_from_a_savepoint(begin: Begin, kafka: BrokerClient, tmp_path: Path, guarantee: str) -> None:
+def test_a_count_goes_on_from_a_savepoint(server: EngineProcess, kafka: BrokerClient, guarantee: str) -> None:
     """Ten rows before the savepoint, ten after it: the second count starts with the eleventh; the first continues."""
     name = kafka.create_topic(kafka.unique("saved").replace("-", "_").upper(), partitions=2)
-    server = begin(guarantee, **{"millstream.data.dir": str(tmp_path), "ksql.service.id": name})
+    savepoint, absent = f"monday_{guarantee}", f"tuesday_{guarantee}"
     server.execute(
         f"CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{name}', format='JSON');"
         f"SET 'processing.guarantee'='{guarantee}';" + COUNT.format(sink=f"{name}_1", name=name)
     )
     write(kafka, name, f"{name}_1", 10)
-    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"]]
-    server.execute(f"SAVEPOINT {id} TO 'monday';")
-    with pytest.raises(RequestFailed, match="there is a savepoint monday already"):
-        server.execute(f"SAVEPOINT {id} TO 'monday';")
+    (id,) = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if f"{name}_1" in q["sinks"]]
+    server.execute(f"SAVEPOINT {id} TO '{savepoint}';")
+    with pytest.raises(RequestFailed, match=f"there is a savepoint {savepoint} already"):
+        server.execute(f"SAVEPOINT {id} TO '{savepoint}';")
     with pytest.raises(RequestFailed, match="line 1:1: 'a/b' is not a valid savepoint name"):
         server.execute(f"SAVEPOINT {id} TO 'a/b';")
     again = f"SET 'processing.guarantee'='{guarantee}'; SET 'millstream.savepoint'='{{}}'; SET 'millstream.tasks'='3';"
     again += COUNT
-    with pytest.raises(RequestFailed, match="there is no savepoint tuesday"):
-        server.execute(again.format("tuesday", sink=f"{name}_2", name=name))
-    server.execute(again.format("monday", sink=f"{name}_2", name=name))
+    with pytest.raises(RequestFailed, match=f"there is no savepoint {absent}"):
+        server.execute(again.format(absent, sink=f"{name}_2", name=name))
+    server.execute(again.format(savepoint, sink=f"{name}_2", name=name))
     write(kafka, name, f"{name}_1", 10)
     wait_for(lambda: len(kafka.committed(f"{name}_2")) >= 10, "the counts", PATIENCE)
     assert [counts(kafka, f"{name}_{n}") for n in (1, 2)] == [list(range(1, 21)), list(range(11, 21))]
-    server.close()
+    server.clear()
 
 
 def write(kafka: BrokerClient, topic: str, sink: str, count: int) -> None:

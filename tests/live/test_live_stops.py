@@ -1,13 +1,14 @@
 """Queries that are paused, replaced, and stopped with their server, under load: no row twice, none lost."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
 from support.load import SteadyLoad
+from support.restarted_server import RestartedServer
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -42,10 +43,19 @@ def name(kafka: BrokerClient) -> str:
     return topic
 
 
+@pytest.fixture(scope="module")
+def restarted(begin: Begin) -> Iterator[RestartedServer]:
+    """A batch lasts a minute, and so does what a stop that is not orderly repeats. At the end it stops in order."""
+    one = RestartedServer(lambda: begin("stops", **{"millstream.batch.duration": "1 minute"}))
+    yield one
+    one.now.close()
+
+
 @pytest.fixture
-def start(begin: Begin) -> Callable[[], EngineProcess]:
-    """Starts the server; a batch lasts a minute, and so does what a stop that is not orderly repeats."""
-    return lambda: begin("stops", **{"millstream.batch.duration": "1 minute"})
+def server(restarted: RestartedServer) -> Iterator[RestartedServer]:
+    """The server; queries and sources end with the test."""
+    yield restarted
+    restarted.now.clear()
 
 
 def outputs(kafka: BrokerClient, name: str) -> dict[str, int]:
@@ -74,48 +84,38 @@ def check(kafka: BrokerClient, name: str, written: int) -> None:
     assert sorted((row["V"], row["NAME"]) for row in named) == [(v, f"name{v % KEYS}") for v in range(written)]  # type: ignore[index]
 
 
-def test_queries_paused_again_and_again_under_load(
-    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
-) -> None:
-    server = start()
-    server.execute(DECLARED.format(name=name))
-    ids = [q["id"] for q in server.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
+def test_queries_paused_again_and_again_under_load(server: RestartedServer, kafka: BrokerClient, name: str) -> None:
+    server.now.execute(DECLARED.format(name=name))
+    ids = [q["id"] for q in server.now.execute("SHOW QUERIES;")[0]["queries"] if name in q["queryString"]]
     with steady(kafka, name) as load:
         for _ in range(5):
             flow(kafka, name, 200)
-            server.execute("".join(f"PAUSE {id};" for id in ids))
-            server.execute("".join(f"RESUME {id};" for id in ids))
+            server.now.execute("".join(f"PAUSE {id};" for id in ids))
+            server.now.execute("".join(f"RESUME {id};" for id in ids))
         flow(kafka, name, 200)
     check(kafka, name, load.written)
-    server.close()
 
 
-def test_a_server_that_is_stopped_and_started_again(
-    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
-) -> None:
-    server = start()
-    server.execute(DECLARED.format(name=name))
+def test_a_server_that_is_stopped_and_started_again(server: RestartedServer, kafka: BrokerClient, name: str) -> None:
+    server.now.execute(DECLARED.format(name=name))
     with steady(kafka, name) as load:
         for _ in range(2):
             flow(kafka, name, 200)
-            server.close()
-            server = start()
+            server.stop_and_start()
         flow(kafka, name, 200)
     check(kafka, name, load.written)
-    server.close()
 
 
 def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
-    start: Callable[[], EngineProcess], kafka: BrokerClient, name: str
+    server: RestartedServer, kafka: BrokerClient, name: str
 ) -> None:
     """One partition after the other: even numbers up to a place in the topic, then odd ones from there on."""
-    server = start()
     replaced = "CREATE OR REPLACE STREAM {0}_R AS SELECT id, v FROM {0} WHERE v % 2 = {1} EMIT CHANGES;"
-    server.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
+    server.now.execute(DECLARED.format(name=name).split("CREATE TABLE")[0])
     with steady(kafka, name) as load:
-        server.execute(replaced.format(name, 0))
+        server.now.execute(replaced.format(name, 0))
         wait_for(lambda: kafka.ends(f"{name}_R") >= 300, "rows of the old query", PATIENCE)
-        server.execute(replaced.format(name, 1))
+        server.now.execute(replaced.format(name, 1))
         reached = kafka.ends(f"{name}_R")
         wait_for(lambda: kafka.ends(f"{name}_R") >= reached + 300, "rows of the new query", PATIENCE)
     inputs = kafka.consume_all(name, load.written)
@@ -131,7 +131,6 @@ def test_a_query_that_is_replaced_says_no_row_of_the_old_sql_again(
         while place < len(read) and read[place] % 2 == 1 and not kept[place]:
             place += 1
         assert kept == [v % 2 == (0 if i < place else 1) for i, v in enumerate(read)]
-    server.close()
 
 
 def values(kafka: BrokerClient, topic: str) -> list[int]:
