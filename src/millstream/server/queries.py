@@ -67,7 +67,7 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
     rows, owner, framing = started.rows, principal_of(request).name, frame(started.rows)
     if isinstance(rows, BatchedRows):
         batches = work.feeds.open(rows.batches(), rows.close, rows.query_id, owner, BATCHES_AHEAD)
-        return StreamedResponse(batches, BatchFraming(framing), media, work)
+        return StreamedResponse(batches, BatchFraming(framing, rows.token), media, work)
     feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)
     return StreamedResponse(feed, framing, media, work)
 
