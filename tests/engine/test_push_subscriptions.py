@@ -245,9 +245,9 @@ def rows(subscription: PushSubscription, count: int) -> list[int]:
     """The next rows' only column."""
     taken: list[int] = []
     while len(taken) < count:
-        batch = subscription.take(PATIENCE)
-        assert batch, "no row arrived"
-        taken += [row[0] for row in batch]
+        batches = subscription.take(PATIENCE)
+        assert batches, "no row arrived"
+        taken += [row[0] for batch in batches for row in batch]
     assert len(taken) == count
     return taken
 
@@ -392,7 +392,7 @@ def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None
 
     def come_and_go(number: int) -> list[int]:
         subscription = pushed.subscribe((V, ID)[number % 2])
-        taken = [row[0] for row in subscription.take(PATIENCE)]
+        taken = [row[0] for batch in subscription.take(PATIENCE) for row in batch]
         pushed.leave(subscription)
         return taken
 
@@ -561,12 +561,9 @@ def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: Fixture) -
     taken, position = list[int](), BEGINNING
     while len(taken) < 200:
         subscription = pushed.subscribe(start=position, progress_every=60)
-        batch = subscription.take(PATIENCE)
-        # The first batch has the positions at the start, unless rows have taken its place.
-        batch = batch or subscription.take(PATIENCE)
-        assert batch
-        taken += [row[0] for row in batch]
-        position = BacklogStart(batch.positions, exact=True)
+        batches = subscription.take(PATIENCE)
+        taken += [row[0] for batch in batches for row in batch]
+        position = BacklogStart(batches[-1].positions, exact=True)
         pushed.leave(subscription)
     assert sorted(taken) == sorted([*range(100)] * 2)
 
@@ -575,10 +572,9 @@ def test_positions_come_without_rows_too(pushed: Fixture) -> None:
     pushed.topic.write(1, 2)
     silent = pushed.subscribe()
     told = pushed.subscribe(progress_every=0)
-    assert (first := told.take(PATIENCE)) is not None
+    (first,) = told.take(PATIENCE)
     assert (list(first), first.positions) == ([], {0: 2, 1: 0})
-    pushed.topic.write(None)
-    assert silent.take(0) is None
+    assert silent.take(0) == []
     pushed.leave(silent, told)
 
 
@@ -614,6 +610,16 @@ def test_other_plans_do_not(select: str) -> None:
     assert not CAN_SHARE(select)
 
 
+def rows_in_batches(query: BatchedRows) -> Iterator[list[Any]]:
+    """The rows of a query that announces them."""
+    arrived = threading.Event()
+    query.listen(arrived.set)
+    while not query.ended:
+        assert arrived.wait(PATIENCE)
+        arrived.clear()
+        yield from [row for rows in query.arrived() for row in rows]
+
+
 @pytest.mark.parametrize(("limit", "count"), [(None, 6), (0, 0), (2, 2), (3, 3), (4, 4)])
 def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limit: int | None, count: int) -> None:
     engine: Any = SimpleNamespace(
@@ -632,8 +638,8 @@ def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limi
     pushed.topic.write(4, 5, 6, partition=1)
     assert len(list(islice((row for row in one if row is not None), count))) == count
     assert isinstance(batched, BatchedRows)
-    rows_of_batches = (row for rows in batched.batches() for row in rows or ())
-    assert len(list(islice(rows_of_batches, count))) == count
+    assert len(list(islice(rows_in_batches(batched), count))) == count
+    assert batched.ended == (limit is not None)
     for query in (one, batched):
         query.close()
     assert engine.push == {}

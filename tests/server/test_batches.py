@@ -1,7 +1,8 @@
 """Batches of rows that several clients get: the same text as that of the rows, made once."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import httpx
@@ -58,10 +59,21 @@ class BatchedFakeRows(FakeRows):
 
     token: Callable[[Mapping[int, int]], str] | None = None
 
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        yield RowBatch(ROWS)
-        yield None
-        yield ROWS[:1]
+    taken = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.taken == 2
+
+    def arrived(self) -> list[Sequence[list[Any]]]:
+        self.taken += 1
+        if not self.ended:
+            threading.Timer(0.05, self.on_arrival).start()
+        return [RowBatch(ROWS)] if self.taken == 1 else [ROWS[:1]]
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        self.on_arrival = on_arrival
+        on_arrival()
 
 
 class BatchedEngine(FakeEngine):

@@ -91,11 +91,20 @@ class BatchedRows(Rows, Protocol):
 
     token: Callable[[Mapping[int, int]], str] | None
 
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        """The rows of the iteration in batches, of which a RowBatch is shared; at times None while no row arrives.
+    @property
+    def ended(self) -> bool:
+        """True once no more rows will arrive."""
+        ...
 
-        An empty RowBatch has positions only.
+    def arrived(self) -> list[Sequence[list[Any]]]:
+        """The batches that have arrived since the last call, without waiting; a RowBatch is shared with other clients.
+
+        An empty RowBatch has positions only. Raises RequestFailed if the query has failed.
         """
+        ...
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        """Call a function after batches have arrived, and after the end; any thread calls it, so it must not block."""
         ...
 
 

@@ -37,6 +37,8 @@ PULSE = 0.1
 BATCH = 1000
 # How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
 CHECKED_EVERY = 5.0
+# Seconds of processor time that a batch costs for each client, about. Between two batches as much is left to others.
+CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
 Positions = Mapping[int, int]
@@ -115,8 +117,9 @@ class PushSubscription:
         self._early: list[EvaluatedBatch] = []
         self._error = ""
         self._closed = False
-        # Called after rows were taken.
+        # Called after rows were taken, and after rows have arrived or it has ended.
         self.on_take: Callable[[], object] = lambda: None
+        self.on_arrival: Callable[[], object] = lambda: None
 
     @property
     def is_hungry(self) -> bool:
@@ -158,19 +161,18 @@ class PushSubscription:
             if self.is_open:
                 self._append(batch)
 
-    def take(self, seconds: float) -> RowBatch | None:
-        """The next rows, None if none arrive in so many seconds or it is closed. Raises RequestFailed if it was
-        ended."""
+    def take(self, seconds: float) -> list[RowBatch]:
+        """All that is in the buffer; waits so many seconds if that is nothing. Raises RequestFailed if it was ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._error or self._closed, seconds)
             if self._error:
                 raise RequestFailed(50000, self._error)
-            if not self._batches:
-                return None
-            rows = self._batches.popleft()
-            self._buffered -= len(rows)
-        self.on_take()
-        return rows
+            batches = list(self._batches)
+            self._batches.clear()
+            self._buffered = 0
+        if batches:
+            self.on_take()
+        return batches
 
     def end(self, error: str) -> None:
         """End it with an error, which the client gets instead of the rows in the buffer."""
@@ -191,7 +193,7 @@ class PushSubscription:
         self._batches.clear()
         self._early.clear()
         self._buffered = 0
-        self._changed.notify_all()
+        self._notify()
 
     def _append(self, rows: RowBatch) -> None:
         if self._closed or not (rows or self._is_report_due()):
@@ -201,7 +203,11 @@ class PushSubscription:
         self._batches.append(rows)
         self._buffered += len(rows)
         self._reported_at = time.monotonic()
+        self._notify()
+
+    def _notify(self) -> None:
         self._changed.notify_all()
+        self.on_arrival()
 
     def _is_report_due(self) -> bool:
         """True if the client is to get its positions without rows."""
@@ -311,6 +317,7 @@ class TopicFanout:
         self._access, self._lock, self._leave = access, lock, leave
         self._identity = TopicIdentity(topic, access)
         self._checked_at: float | None = None
+        self._delivered_at = 0.0
         self._taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
@@ -355,6 +362,7 @@ class TopicFanout:
     def _read(self, consumer: Consumer) -> None:
         self._check_partitions(consumer)
         first = consumer.poll(PULSE)
+        self._pace()
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
         records = [record_of(message) for message in messages if message.error() is None]
         moved = self._moved([message for message in messages if message.error() is not None])
@@ -363,6 +371,14 @@ class TopicFanout:
         for partition, offset in moved.items():
             self._positions[partition] = offset
             consumer.seek(TopicPartition(self._topic, partition, offset))
+
+    def _pace(self) -> None:
+        """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
+        with self._lock:
+            clients = sum(len(evaluation.subscriptions) for evaluation in self.evaluations.values())
+        rest = self._delivered_at + min(clients * CLIENT_SECONDS, LONGEST_PACE) - time.monotonic()
+        if rest > 0:
+            time.sleep(rest)
 
     def _deliver(self, records: Sequence[Record]) -> None:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
@@ -380,6 +396,7 @@ class TopicFanout:
                 if not subscription.offer(batch):
                     self._leave(subscription)
         self._positions = after
+        self._delivered_at = time.monotonic()
 
     def _evaluated(
         self, evaluation: SharedEvaluation, records: Sequence[Record], after: Positions

@@ -302,6 +302,7 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
         self.statement, self.slots, self.ending = context.text, 0, LIMIT_REACHED
+        self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
         self._topic, self._continuation = query.sources[0].topic, continuation
         self._begins_late = _begins_late(query, context, engine.state.catalog)
@@ -338,28 +339,40 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
 
         Raises RequestFailed if a row cannot be computed, or if too many rows wait to be read.
         """
-        for rows in self.batches():
-            if not rows:
-                yield None
-            else:
-                yield from rows
-
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        """Yield the same in batches, which are shared with other clients of the same SELECT; see `api.RowBatch`."""
-        left = self._plan.limit
         try:
-            while self._subscription is not None and not self._closed:
-                rows = self._rows(self._subscription)
-                if rows is None:
-                    yield None
-                elif left is None or left > len(rows):
-                    yield rows
-                    left = None if left is None else left - len(rows)
-                else:
-                    yield rows[:left]
-                    return
+            while not self.ended:
+                yield from (row for rows in self.arrived(SHARED_PULSE) for row in rows)
+                yield None
         finally:
             self.close()
+
+    @property
+    def ended(self) -> bool:
+        """True once its LIMIT is reached or it is closed."""
+        return self._subscription is None or self._closed or self._left == 0
+
+    def arrived(self, seconds: float = 0.0) -> list[Sequence[list[Any]]]:
+        """The batches of rows since the last call; waits so many seconds if there are none. Raises RequestFailed."""
+        if self._subscription is None or self._left == 0:
+            return []
+        try:
+            batches = self._subscription.take(seconds)
+        except RequestFailed as failure:
+            raise RequestFailed(failure.code, failure.message, self.statement) from failure
+        return [*batches] if self._left is None else [*self._limited(batches)]
+
+    def _limited(self, batches: Sequence[RowBatch]) -> Iterator[Sequence[list[Any]]]:
+        for rows in batches:
+            if not self._left:
+                return
+            yield rows if len(rows) < self._left else rows[: self._left]
+            self._left = max(0, self._left - len(rows))
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        """Call a function after rows have arrived and after the end, and now, since some may have arrived already."""
+        if self._subscription is not None:
+            self._subscription.on_arrival = on_arrival
+        on_arrival()
 
     def _backlog_start(self, topic_id: str) -> BacklogStart | None:
         """Where it begins, unless that is the topic's end. Raises RequestFailed."""
@@ -374,12 +387,6 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
             message = f"{NO_CONTINUATION}: {refused}\n  hint: begin anew, without {TOKEN_PROPERTY}"
             raise RequestFailed(40001, message, self.statement) from refused
         return BacklogStart(starts, exact=True)
-
-    def _rows(self, subscription: PushSubscription) -> RowBatch | None:
-        try:
-            return subscription.take(SHARED_PULSE)
-        except RequestFailed as failure:
-            raise RequestFailed(failure.code, failure.message, self.statement) from failure
 
     def close(self) -> None:
         """End the query; may be called by any thread, and more than once."""
