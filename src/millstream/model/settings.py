@@ -318,7 +318,7 @@ _OWN = (
     _session(
         "millstream.push.shared",
         "true",
-        "whether push queries without state that read from the latest records share one consumer a topic",
+        "whether push queries without state share one consumer a topic",
         _flag,
         SettingScope.OWN,
     ),
