@@ -229,7 +229,7 @@ async def _measured(bootstrap: str, server: MeasuredServer, subscribers: int, ra
     await asyncio.sleep(seconds)
     took = time.perf_counter() - begin
     used = zip((*cpu, own), (*server.cpu(), time.process_time()), strict=True)
-    percents = [round((after - before) / took * 100) for before, after in used]
+    python_cpu, jvm_cpu, client_cpu = (round((after - before) / took * 100) for before, after in used)
     threads, delivered = _threads(server.pid), sum(client.rows for client in clients) - already * subscribers
     await asyncio.to_thread(writer.join)
     await _until_all(clients, producer.number)
@@ -241,9 +241,25 @@ async def _measured(bootstrap: str, server: MeasuredServer, subscribers: int, ra
         client.close()
     await asyncio.sleep(2)
     slow = await _slow_ended(server.url, producer)
-    rows, per_second = len(expected), round(delivered / took)
-    figures = (p50, p99, worst, *percents, threads, round(open_s, 1), first_row, *memory, slow)
-    return PushFanOut(subscribers, rate, rows, complete, per_second, *figures)
+    return PushFanOut(
+        subscribers=subscribers,
+        rate=rate,
+        rows=len(expected),
+        complete=complete,
+        per_second=round(delivered / took),
+        p50=p50,
+        p99=p99,
+        worst=worst,
+        python_cpu=python_cpu,
+        jvm_cpu=jvm_cpu,
+        client_cpu=client_cpu,
+        threads=threads,
+        open_s=round(open_s, 1),
+        first_row_ms=first_row,
+        memory_before=memory[0],
+        memory_after=memory[1],
+        slow_ended=slow,
+    )
 
 
 def push(bootstrap: str, folder: Path, subscribers: int, rate: int, seconds: int) -> PushFanOut:

@@ -102,9 +102,9 @@ class Connection:
         exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=False)
         return PullRows(self._lines(exchange))
 
-    def push(self, sql: str, *, properties: Mapping[str, Any] | None = None) -> PushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, endless=True)
+    def push(self, sql: str, *, properties: Mapping[str, Any] | None = None, continuation: str = "") -> PushRows:
+        """The rows of a SELECT … EMIT CHANGES, as they arrive, after a continuation token. Raises StatementRefused."""
+        exchange = query_exchange(sql, self._session.plus(properties), self._sequence, True, continuation)
         return PushRows(self._lines(exchange), self.close_query)
 
     def close_query(self, query_id: str) -> None:

@@ -118,8 +118,7 @@ class ArrivalFeed:
     """
 
     def __init__(self, rows: BatchedRows, wakeups: Wakeups) -> None:
-        self._rows, self._arrived = rows, asyncio.Event()
-        self._wake = lambda: wakeups.set(self._arrived)
+        self._rows, self._wakeups, self._arrived = rows, wakeups, asyncio.Event()
         self._error: Exception | None = None
         rows.listen(self._wake)
 
@@ -141,6 +140,9 @@ class ArrivalFeed:
         """End the batches with an error; may be called from any thread."""
         self._error = error
         self._wake()
+
+    def _wake(self) -> None:
+        self._wakeups.set(self._arrived)
 
     def _taken(self) -> list[Any]:
         if self._error is not None:
