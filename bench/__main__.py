@@ -13,11 +13,14 @@ from bench.backlog import Rate, middle, throughput
 from bench.engines import ONCE, STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
 from bench.topics import KEYS
 from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle", "restart")
+# Only if it is asked for.
+FURTHER = ("push",)
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
@@ -42,7 +45,9 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """The command line, read."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES)}; default all")
+    parser.add_argument(
+        "measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES + FURTHER)}; default the first four"
+    )
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
     parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
@@ -50,13 +55,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
     parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
-    parser.add_argument("--rate", type=int, default=200, help="records a second for latency (default 200)")
-    parser.add_argument("--seconds", type=int, default=60, help="of latency, and of idleness (default 60)")
+    parser.add_argument("--rate", type=int, default=200, help="records a second for latency and push (default 200)")
+    parser.add_argument("--subscribers", type=int, default=1000, help="of push (default 1,000)")
+    parser.add_argument("--seconds", type=int, default=60, help="of latency, of idleness and of push (default 60)")
     parser.add_argument("--queries", type=int, default=50, help="that idle (default 50)")
     parser.add_argument("--stateful", action="store_true", help="idle queries that count, join and have windows")
     options = parser.parse_args()
-    if unknown := set(options.measure) - set(MEASURES):
-        parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
+    if unknown := set(options.measure) - {*MEASURES, *FURTHER}:
+        parser.error(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES + FURTHER)}")
     return options
 
 
@@ -77,6 +83,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
     if "restart" in options.measure and options.engine != "kafka streams":
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
+    if "push" in options.measure:
+        rows += push_rows(push(bootstrap, folder, options.subscribers, options.rate, options.seconds))
     return rows
 
 
@@ -117,6 +125,19 @@ def restart_rows(one: Restart) -> list[Row]:
     say(dataclasses.asdict(one))
     figures = f"serves after {one.serves} s, half write after {one.half} s, all after {one.all} s"
     return [(f"restart with {one.queries} queries", "millstream", figures)]
+
+
+def push_rows(one: PushFanOut) -> list[Row]:
+    """What the subscribers got and when, and what that cost."""
+    say(dataclasses.asdict(one))
+    what = f"push to {one.subscribers}, {one.rate}/s"
+    got = f"{one.per_second:,} rows/s, {one.complete} got all {one.rows:,}, {one.slow_ended} slow ones ended"
+    times = f"p50 {one.p50} ms, p99 {one.p99} ms, worst {one.worst} ms; first row after {one.first_row_ms} ms"
+    cost = (
+        f"Python {one.python_cpu} %, JVM {one.jvm_cpu} %, clients {one.client_cpu} % of a core, {one.threads} threads"
+    )
+    memory = f"{one.memory_before} MB, {one.memory_after} MB after 200 queries; all open in {one.open_s} s"
+    return [(what, "millstream", got), ("", "", times), ("", "", cost), ("", "", memory)]
 
 
 def say(result: dict[str, object]) -> None:

@@ -131,7 +131,7 @@ class Millstream:
     """A millstream server, used over REST as by any client; `once`: with exactly_once_v2.
 
     `cluster`: its queries run on a Spark cluster of two workers with two task slots each, on this machine. `service` is
-    its service id, if it is not the only server of the broker.
+    its service id, if it is not the only server of the broker; `settings` are others of its settings.
     """
 
     folder: Path
@@ -139,6 +139,7 @@ class Millstream:
     once: bool = False
     cluster: bool = False
     service: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
 
     @contextmanager
     def running(self, workload: str, topics: BenchTopics) -> Iterator[EngineRun]:
@@ -158,6 +159,7 @@ class Millstream:
         if self.once:
             command += [f"--set=processing.guarantee={ONCE}", f"--set=commit.interval.ms={COMMIT_INTERVAL}"]
         command += [f"--set=ksql.service.id={self.service}"] if self.service else []
+        command += [f"--set={name}={value}" for name, value in self.settings]
         with ExitStack() as processes:
             if self.cluster:
                 cluster = processes.enter_context(SparkCluster(self.folder / "spark", slots=2, memory="2g"))

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.engine.api import BatchedRows, RequestFailed
+from millstream.engine.catch_up import BacklogStart
 from millstream.engine.kafka import ERROR_UNKNOWN
 from millstream.engine.push_subscriptions import PushSubscriptions, can_share
 from millstream.engine.topic_fanout import Evaluate, PushAccess, PushSubscription
@@ -94,7 +96,8 @@ class MemoryTopic:
     """A topic with consumers of the three calls that a fan-out makes, and the plans that are prepared for it."""
 
     def __init__(self, partitions: int = 2) -> None:
-        self.records: list[list[bytes]] = [[] for _ in range(partitions)]
+        # None is the marker of a transaction's end.
+        self.records: list[list[bytes | None]] = [[] for _ in range(partitions)]
         self.firsts = [0] * partitions
         self.id, self.open, self.opened = "first", 0, 0
         self.failures: list[Exception] = []
@@ -109,6 +112,7 @@ class MemoryTopic:
     def access(self) -> PushAccess:
         return PushAccess(
             reader=self._reader,
+            backlog_reader=lambda isolation: self._reader(isolation, tells_ends=True),
             ends=self._ends,
             bounds=lambda topic: {p: (self.firsts[p], end) for p, end in self._ends(topic).items()},
             identity=self._identity,
@@ -119,7 +123,7 @@ class MemoryTopic:
     def write(self, *values: object, partition: int = 0) -> None:
         """Append records whose value is the text of `v`."""
         with self.changed:
-            self.records[partition] += [v if isinstance(v, bytes) else str(v).encode() for v in values]
+            self.records[partition] += [v if isinstance(v, bytes | None) else str(v).encode() for v in values]
             self.changed.notify_all()
 
     def fail(self, failure: Exception) -> None:
@@ -129,10 +133,10 @@ class MemoryTopic:
             self.changed.notify_all()
 
     @contextmanager
-    def _reader(self, isolation: str) -> Iterator[Consumer]:
+    def _reader(self, isolation: str, tells_ends: bool = False) -> Iterator[Consumer]:
         self.open, self.opened = self.open + 1, self.opened + 1
         try:
-            yield cast(Consumer, MemoryConsumer(self))
+            yield cast(Consumer, MemoryConsumer(self, tells_ends))
         finally:
             self.open -= 1
 
@@ -161,8 +165,8 @@ class MemoryTopic:
 class MemoryConsumer:
     """A consumer of a MemoryTopic."""
 
-    def __init__(self, topic: MemoryTopic) -> None:
-        self._topic, self._positions = topic, dict[int, int]()
+    def __init__(self, topic: MemoryTopic, tells_ends: bool) -> None:
+        self._topic, self._positions, self._tells_ends = topic, dict[int, int](), tells_ends
 
     def incremental_assign(self, places: Sequence[TopicPartition]) -> None:
         self._positions |= {place.partition: place.offset for place in places}
@@ -190,8 +194,10 @@ class MemoryConsumer:
                 self._positions[partition] = len(self._topic.records[partition])
                 return [*messages, TopicMessage(partition, at, b"", KafkaError._AUTO_OFFSET_RESET)]
             values = self._topic.records[partition][at : at + most - len(messages)]
-            messages += [TopicMessage(partition, at + i, value) for i, value in enumerate(values)]
-            self._positions[partition] = at + len(values)
+            messages += [TopicMessage(partition, at + i, value) for i, value in enumerate(values) if value is not None]
+            self._positions[partition] = end = at + len(values)
+            if self._tells_ends and values and end == len(self._topic.records[partition]):
+                messages.append(TopicMessage(partition, end, b"", KafkaError._PARTITION_EOF))
         return messages
 
 
@@ -203,12 +209,15 @@ class Fixture:
         self.subscriptions = PushSubscriptions(self.topic.access(), self.loops)
         self.ended: list[PushSubscription] = []
 
-    def subscribe(self, read: ClientOutput = V, capacity: int = 1000) -> PushSubscription:
-        subscriptions = list[PushSubscription]()
-        subscription = self.subscriptions.subscribe(
-            read, "read_committed", capacity, lambda: self.ended.append(subscriptions[0])
-        )
-        subscriptions.append(subscription)
+    def subscribe(
+        self,
+        read: ClientOutput = V,
+        capacity: int = 1000,
+        start: BacklogStart | None = None,
+        progress_every: float | None = None,
+    ) -> PushSubscription:
+        subscription = PushSubscription(capacity, lambda: self.ended.append(subscription), progress_every)
+        self.subscriptions.subscribe(read, "read_committed", subscription, start)
         return subscription
 
     def started(self) -> int:
@@ -236,9 +245,9 @@ def rows(subscription: PushSubscription, count: int) -> list[int]:
     """The next rows' only column."""
     taken: list[int] = []
     while len(taken) < count:
-        batch = subscription.take(PATIENCE)
-        assert batch, "no row arrived"
-        taken += [row[0] for row in batch]
+        batches = subscription.take(PATIENCE)
+        assert batches, "no row arrived"
+        taken += [row[0] for batch in batches for row in batch]
     assert len(taken) == count
     return taken
 
@@ -383,7 +392,7 @@ def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None
 
     def come_and_go(number: int) -> list[int]:
         subscription = pushed.subscribe((V, ID)[number % 2])
-        taken = [row[0] for row in subscription.take(PATIENCE)]
+        taken = [row[0] for batch in subscription.take(PATIENCE) for row in batch]
         pushed.leave(subscription)
         return taken
 
@@ -394,6 +403,179 @@ def test_clients_that_come_and_go_at_once_leave_nothing(pushed: Fixture) -> None
     stop.set()
     writer.join()
     assert len(pushed.ended) == 200
+
+
+BEGINNING = BacklogStart({0: 0, 1: 0}, exact=False)
+
+
+def is_handed_over(pushed: Fixture) -> bool:
+    """Whether the only consumer is that of the fan-out."""
+    return pushed.subscriptions.consumers == 1
+
+
+def test_a_query_from_the_beginning_gets_each_record_once(pushed: Fixture) -> None:
+    first, written, stop = pushed.subscribe(capacity=10**6), [0, 0], threading.Event()
+
+    def write(partition: int, count: int) -> None:
+        begin = written[partition]
+        pushed.topic.write(*(partition * 10**6 + n for n in range(begin, begin + count)), partition=partition)
+        written[partition] += count
+
+    def write_on() -> None:
+        while not stop.wait(0.001):
+            write(0, 7)
+            write(1, 3)
+
+    write(0, 5000)
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    late = [pushed.subscribe(capacity=10**6, start=BEGINNING) for _ in range(5)]
+    wait_for(lambda: is_handed_over(pushed), "the hand-over")
+    time.sleep(0.05)
+    stop.set()
+    writer.join()
+    for subscription in (first, *late):
+        values = rows(subscription, sum(written))
+        for partition in (0, 1):
+            of_partition = [value % 10**6 for value in values if value // 10**6 == partition]
+            assert of_partition == list(range(written[partition]))
+    pushed.leave(first, *late)
+    assert len(pushed.ended) == 6
+
+
+def test_a_query_that_misses_nothing_has_no_consumer_of_its_own(pushed: Fixture) -> None:
+    pushed.topic.write(1, 2)
+    first = pushed.subscribe()
+    there = pushed.subscribe(start=BacklogStart({0: 2, 1: 0}, exact=True))
+    pushed.topic.write(3)
+    assert (rows(first, 1), rows(there, 1)) == ([3], [3])
+    assert (pushed.topic.opened, len(pushed.topic.prepared)) == (1, 1)
+    pushed.leave(first, there)
+
+
+def test_a_query_that_misses_little_shares_the_evaluation(pushed: Fixture) -> None:
+    pushed.topic.write(1, 2, 3)
+    first, near = pushed.subscribe(), pushed.subscribe(start=BacklogStart({0: 1, 1: 0}, exact=True))
+    assert rows(near, 2) == [2, 3]
+    wait_for(lambda: is_handed_over(pushed), "the hand-over")
+    pushed.topic.write(4)
+    assert (rows(first, 1), rows(near, 1)) == ([4], [4])
+    assert len(pushed.topic.prepared) == 1
+    pushed.leave(first, near)
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+def test_the_end_of_a_transaction_is_passed(pushed: Fixture, count: int) -> None:
+    pushed.topic.write(*range(count), None)
+    late = pushed.subscribe(capacity=10**6, start=BEGINNING)
+    assert rows(late, count) == list(range(count))
+    wait_for(lambda: is_handed_over(pushed), "the hand-over")
+    pushed.topic.write(count)
+    assert rows(late, 1) == [count]
+    pushed.leave(late)
+
+
+def test_a_query_that_catches_up_waits_for_its_client(pushed: Fixture) -> None:
+    pushed.topic.write(*range(20_000))
+    late = pushed.subscribe(capacity=3000, start=BEGINNING)
+    wait_for(lambda: not late.is_hungry, "the buffer to fill")
+    assert sum(pushed.topic.evaluated) < 20_000
+    assert rows(late, 20_000) == list(range(20_000))
+    pushed.leave(late)
+
+
+def test_records_that_were_removed_end_a_query_that_goes_on(pushed: Fixture) -> None:
+    pushed.topic.write(*range(10))
+    pushed.topic.firsts[0] = 4
+    exact, loose = (pushed.subscribe(start=BacklogStart({0: 2, 1: 0}, exact)) for exact in (True, False))
+    with pytest.raises(RequestFailed, match="no longer has offset 2: its first record is at 4"):
+        exact.take(PATIENCE)
+    assert rows(loose, 6) == list(range(4, 10))
+    wait_for(lambda: pushed.ended == [exact], "its end")
+    pushed.leave(loose)
+
+
+def test_a_plan_that_fails_ends_a_query_that_catches_up(pushed: Fixture) -> None:
+    other = pushed.subscribe(ID)
+    pushed.topic.write(*range(2000), FAILING, 1)
+    assert rows(other, 2002)[-2:] == [-1, 1]
+    failing = pushed.subscribe(start=BEGINNING)
+    with pytest.raises(RequestFailed, match="the query failed: it cannot be computed"):
+        rows(failing, 2002)
+    pushed.leave(other)
+
+
+def test_a_topic_that_is_gone_ends_a_query_that_catches_up(pushed: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millstream.engine.catch_up.CHECKED_EVERY", 0.0)
+    pushed.topic.write(*range(20_000))
+    late = pushed.subscribe(capacity=100, start=BEGINNING)
+    pushed.topic.id = ""
+    with pytest.raises(RequestFailed, match="topic s was deleted"):
+        rows(late, 20_000)
+
+
+def test_an_outage_neither_loses_nor_repeats_rows_of_the_backlog(pushed: Fixture) -> None:
+    pushed.topic.write(*range(3000))
+    for _ in range(2):
+        pushed.topic.fail(KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))
+    late = pushed.subscribe(start=BEGINNING)
+    assert rows(late, 3000) == list(range(3000))
+    pushed.leave(late)
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(pushed: Fixture) -> None:
+    pushed.topic.write(*range(2000))
+    first = pushed.subscribe()
+    pushed.topic.records += [[b"7", b"8"]]
+    pushed.topic.firsts += [0]
+    late = pushed.subscribe(capacity=10**6, start=BEGINNING)
+    assert sorted(rows(late, 2002)) == sorted([*range(2000), 7, 8])
+    pushed.leave(first, late)
+
+
+def test_queries_that_catch_up_and_leave_at_once_leave_nothing(pushed: Fixture) -> None:
+    stop = threading.Event()
+    pushed.topic.write(*range(3000))
+
+    def write() -> None:
+        while not stop.wait(0.001):
+            pushed.topic.write(1)
+
+    def come_and_go(number: int) -> None:
+        subscription = pushed.subscribe((V, ID)[number % 2], start=BacklogStart({0: number * 20, 1: 0}, exact=True))
+        for _ in range(number % 4):
+            subscription.take(0.01)
+        pushed.leave(subscription)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(come_and_go, range(150)))
+    stop.set()
+    writer.join()
+
+
+def test_the_positions_after_the_rows_are_those_to_go_on_from(pushed: Fixture) -> None:
+    pushed.topic.write(*range(100))
+    pushed.topic.write(*range(100), partition=1)
+    taken, position = list[int](), BEGINNING
+    while len(taken) < 200:
+        subscription = pushed.subscribe(start=position, progress_every=60)
+        batches = subscription.take(PATIENCE)
+        taken += [row[0] for batch in batches for row in batch]
+        position = BacklogStart(batches[-1].positions, exact=True)
+        pushed.leave(subscription)
+    assert sorted(taken) == sorted([*range(100)] * 2)
+
+
+def test_positions_come_without_rows_too(pushed: Fixture) -> None:
+    pushed.topic.write(1, 2)
+    silent = pushed.subscribe()
+    told = pushed.subscribe(progress_every=0)
+    (first,) = told.take(PATIENCE)
+    assert (list(first), first.positions) == ([], {0: 2, 1: 0})
+    assert silent.take(0) == []
+    pushed.leave(silent, told)
 
 
 CAN_SHARE: Callable[[str], bool] = lambda select: can_share(plan(select))  # noqa: E731
@@ -412,6 +594,11 @@ def test_plans_without_state_share(select: str) -> None:
     assert CAN_SHARE(select)
 
 
+def test_a_filter_over_a_table_shares_if_only_changes_are_asked_for() -> None:
+    assert can_share(plan("SELECT id FROM t WHERE v > 1"), only_changes=True)
+    assert not can_share(plan("SELECT id, COUNT(*) FROM s GROUP BY id"), only_changes=True)
+
+
 @pytest.mark.parametrize(
     "select",
     [
@@ -426,6 +613,16 @@ def test_plans_without_state_share(select: str) -> None:
 )
 def test_other_plans_do_not(select: str) -> None:
     assert not CAN_SHARE(select)
+
+
+def rows_in_batches(query: BatchedRows) -> Iterator[list[Any]]:
+    """The rows of a query that announces them."""
+    arrived = threading.Event()
+    query.listen(arrived.set)
+    while not query.ended:
+        assert arrived.wait(PATIENCE)
+        arrived.clear()
+        yield from [row for rows in query.arrived() for row in rows]
 
 
 @pytest.mark.parametrize(("limit", "count"), [(None, 6), (0, 0), (2, 2), (3, 3), (4, 4)])
@@ -446,8 +643,8 @@ def test_a_query_gives_its_rows_in_batches_up_to_its_limit(pushed: Fixture, limi
     pushed.topic.write(4, 5, 6, partition=1)
     assert len(list(islice((row for row in one if row is not None), count))) == count
     assert isinstance(batched, BatchedRows)
-    rows_of_batches = (row for rows in batched.batches() for row in rows or ())
-    assert len(list(islice(rows_of_batches, count))) == count
+    assert len(list(islice(rows_in_batches(batched), count))) == count
+    assert batched.ended == (limit is not None)
     for query in (one, batched):
         query.close()
     assert engine.push == {}

@@ -18,7 +18,9 @@ from support.server_process import ServerProcess
 pytestmark = pytest.mark.live
 # Metrics are kept so long, in seconds.
 METRICS_KEPT = 1.1
-LATEST = {"auto.offset.reset": "latest"}
+LATEST, EARLIEST = {"auto.offset.reset": "latest"}, {"auto.offset.reset": "earliest"}
+TOKEN = "request.ksql.query.push.continuation.token"
+TOKENS = {"ksql.query.push.v2.continuation.tokens.enabled": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +37,8 @@ def server(
 class PushClient:
     """A push query over HTTP, whose rows are read line by line."""
 
-    def __init__(self, server: ServerProcess, text: str, **properties: str) -> None:
-        body = {"sql": text, "properties": LATEST | properties}
+    def __init__(self, server: ServerProcess, text: str, token: str = "", **properties: str) -> None:
+        body = {"sql": text, "properties": LATEST | properties, "requestProperties": {TOKEN: token} if token else {}}
         self._client = httpx.Client(timeout=PATIENCE)
         self._answer = self._client.stream("POST", f"{server.url}/query-stream", json=body)
         self._lines = self._answer.__enter__().iter_lines()
@@ -201,6 +203,88 @@ def test_changes_of_a_table_if_ksqldb_would_share_them(server: ServerProcess, ka
     assert whole.rows(3) == [[1, 1], [1, 2], [1, None]]
     client.close()
     whole.close()
+    gone(server)
+
+
+def test_changes_of_a_table_that_pass_a_filter(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    server.ksql(f"CREATE TABLE {name}_T AS SELECT id, COUNT(*) AS n FROM {name} GROUP BY id;", **EARLIEST)
+    kafka.produce(topic, "1", {"v": "a"})
+    kafka.consume_all(f"{name}_T", 1)
+    text = f"SELECT id, n * 10 AS m FROM {name}_T WHERE n <> 3 EMIT CHANGES;"
+    clients = [PushClient(server, text, **{"ksql.query.push.v2.enabled": "true"}) for _ in range(5)]
+    reaches(server, "millstream_push_consumers", 1)
+    for n in range(2, 6):
+        kafka.produce(topic, "1", {"v": "b"})
+        kafka.consume_all(f"{name}_T", n)
+    assert [client.rows(3) for client in clients] == [[[1, 20], [1, 40], [1, 50]]] * 5
+    for client in clients:
+        client.close()
+    gone(server)
+
+
+def test_queries_from_the_beginning_join_the_others(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka, partitions=2)
+    for n in range(3000):
+        kafka.send(topic, str(n), {"v": f"row {n}"})
+    kafka.flush()
+    latest = PushClient(server, f"SELECT id FROM {name} EMIT CHANGES;")
+    early = [PushClient(server, f"SELECT id FROM {name} EMIT CHANGES;", **EARLIEST) for _ in range(3)]
+    for n in range(3000, 4000):
+        kafka.send(topic, str(n), {"v": f"row {n}"})
+    kafka.flush()
+    assert sorted(latest.rows(1000)) == [[n] for n in range(3000, 4000)]
+    assert [sorted(client.rows(4000)) for client in early] == [[[n] for n in range(4000)]] * 3
+    reaches(server, "millstream_push_consumers", 1)
+    kafka.produce(topic, "4000", {"v": "after"})
+    assert [client.rows(1) for client in (latest, *early)] == [[[4000]]] * 4
+    assert not [t for t in kafka.topics() if "-transient-" in t]
+    for client in (latest, *early):
+        client.close()
+    gone(server)
+
+
+def test_a_query_goes_on_after_its_token(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    text = f"SELECT id FROM {name} WHERE id <> 2 EMIT CHANGES;"
+    first = PushClient(server, text, **TOKENS)
+    (start,) = first.rows(1)
+    for n in range(4):
+        kafka.produce(topic, str(n), {"v": "a"})
+    answer = [start]
+    while sum(isinstance(row, list) for row in answer) < 3 or isinstance(answer[-1], list):
+        answer += first.rows(1)
+    first.close()
+    assert [row for row in answer if isinstance(row, list)] == [[0], [1], [3]]
+    token = answer[-1]["continuationToken"]
+    for n in range(4, 7):
+        kafka.produce(topic, str(n), {"v": "a"})
+    after, again = PushClient(server, text, token), PushClient(server, text, start["continuationToken"])
+    assert (after.rows(3), again.rows(6)) == ([[4], [5], [6]], [[0], [1], [3], [4], [5], [6]])
+    reaches(server, "millstream_push_consumers", 1)
+    kafka.produce(topic, "7", {"v": "a"})
+    assert (after.rows(1), again.rows(1)) == ([[7]], [[7]])
+    for client in (after, again):
+        client.close()
+    gone(server)
+
+
+def test_a_token_that_cannot_be_followed_is_refused(server: ServerProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    other, _ = declare(server, kafka)
+    client = PushClient(server, f"SELECT id FROM {name} EMIT CHANGES;", **TOKENS)
+    token = client.rows(1)[0]["continuationToken"]
+    client.close()
+
+    def refusal(text: str, token: str) -> str:
+        body = {"sql": text, "properties": LATEST, "requestProperties": {TOKEN: token}}
+        answer = httpx.post(f"{server.url}/query-stream", json=body, timeout=PATIENCE)
+        assert (answer.status_code, answer.json()["error_code"]) == (400, 40001)
+        return str(answer.json()["message"])
+
+    assert f"it is a token of topic {topic}" in refusal(f"SELECT id FROM {other} EMIT CHANGES;", token)
+    assert "it is no continuation token" in refusal(f"SELECT id FROM {name} EMIT CHANGES;", "x")
+    assert "it has state" in refusal(f"SELECT id, COUNT(*) FROM {name} GROUP BY id EMIT CHANGES;", token)
     gone(server)
 
 

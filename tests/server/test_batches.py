@@ -1,7 +1,8 @@
 """Batches of rows that several clients get: the same text as that of the rows, made once."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import httpx
@@ -36,13 +37,43 @@ def test_the_text_of_a_batch_is_made_once_a_form(monkeypatch: pytest.MonkeyPatch
     assert (len(lines), len(objects), len(written)) == (1, 1, 2 * len(ROWS))
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (ObjectFraming, ',\n{"continuationToken":{"continuationToken":"7"}}'),
+        (ArrayFraming, ',{"continuationToken":"7"}'),
+        (LineFraming, '{"continuationToken":"7"}\n'),
+    ],
+)
+def test_a_token_follows_the_rows_of_its_batch(form: Callable[[Rows], Framing], text: str) -> None:
+    rows = cast(Rows, FakeRows("q", ROWS))
+    batch, empty = RowBatch(ROWS, {0: 7}), RowBatch((), {0: 7})
+    told, plain = BatchFraming(form(rows), lambda positions: str(positions[0])), BatchFraming(form(rows))
+    assert told.items([batch, empty]) == form(rows).items(ROWS) + text + text
+    assert plain.items([batch, empty]) == form(rows).items(ROWS)
+    assert told.items([ROWS[:1]]) == form(rows).items(ROWS[:1])
+
+
 class BatchedFakeRows(FakeRows):
     """Rows that come in batches; the second one is cut, as a LIMIT does."""
 
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        yield RowBatch(ROWS)
-        yield None
-        yield ROWS[:1]
+    token: Callable[[Mapping[int, int]], str] | None = None
+
+    taken = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.taken == 2
+
+    def arrived(self) -> list[Sequence[list[Any]]]:
+        self.taken += 1
+        if not self.ended:
+            threading.Timer(0.05, self.on_arrival).start()
+        return [RowBatch(ROWS)] if self.taken == 1 else [ROWS[:1]]
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        self.on_arrival = on_arrival
+        on_arrival()
 
 
 class BatchedEngine(FakeEngine):

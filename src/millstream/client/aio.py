@@ -63,7 +63,9 @@ class AsyncRowIterator(DescribedRows):
         return self
 
     async def __anext__(self) -> Row:
-        return self._header.row(await anext(self._lines))
+        while (row := self._header.row(await anext(self._lines))) is None:
+            continue
+        return row
 
     async def fetchone(self) -> Row | None:
         """The next row; None at the end."""
@@ -185,10 +187,16 @@ class AsyncConnection:
         return AsyncPullRows(lines, await _header(lines))
 
     async def push(
-        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+        self,
+        sql: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        continuation: str = "",
     ) -> AsyncPushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=True)
+        """The rows of a SELECT … EMIT CHANGES, as they arrive, after a continuation token. Raises StatementRefused."""
+        session = self._session.plus(properties, variables)
+        exchange = query_exchange(sql, session, self._sequence, True, continuation)
         lines = self._lines(exchange)
         return AsyncPushRows(lines, await _header(lines), self.close_query)
 

@@ -111,10 +111,16 @@ class Connection:
         return PullRows(self._lines(exchange))
 
     def push(
-        self, sql: str, *, properties: Mapping[str, Any] | None = None, variables: Mapping[str, str] | None = None
+        self,
+        sql: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        continuation: str = "",
     ) -> PushRows:
-        """The rows of a SELECT … EMIT CHANGES, as they arrive. Raises StatementRefused."""
-        exchange = query_exchange(sql, self._session.plus(properties, variables), self._sequence, endless=True)
+        """The rows of a SELECT … EMIT CHANGES, as they arrive, after a continuation token. Raises StatementRefused."""
+        session = self._session.plus(properties, variables)
+        exchange = query_exchange(sql, session, self._sequence, True, continuation)
         return PushRows(self._lines(exchange), self.close_query)
 
     def close_query(self, query_id: str) -> None:

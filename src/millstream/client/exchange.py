@@ -16,6 +16,7 @@ from millstream.client.values import wire_value
 
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 KSQL = "application/vnd.ksql.v1+json"
+CONTINUATION = "request.ksql.query.push.continuation.token"
 TIMEOUT = 60.0
 Verify = bool | str | Path | ssl.SSLContext
 READ_ONLY = re.compile(r"(?:\s*(?:SHOW|LIST|DESCRIBE|EXPLAIN)\b[^;]*(?:;|\Z))+\s*", re.IGNORECASE)
@@ -112,10 +113,13 @@ def statement_exchange(sql: str, session: SessionSettings, sequence: int) -> Exc
     return Exchange("/ksql", content, KSQL, idempotent=bool(READ_ONLY.fullmatch(sql)))
 
 
-def query_exchange(sql: str, session: SessionSettings, sequence: int, endless: bool) -> Exchange:
-    """/query-stream: a SELECT, `endless` with EMIT CHANGES."""
+def query_exchange(
+    sql: str, session: SessionSettings, sequence: int, endless: bool, continuation: str = ""
+) -> Exchange:
+    """/query-stream: a SELECT, `endless` with EMIT CHANGES, which goes on after a `continuation` token."""
     members = {"sql": sql, "properties": session.properties, "sessionVariables": session.variables}
-    content = orjson.dumps(wire_value(members | {"commandSequenceNumber": sequence}))
+    request = {"requestProperties": {CONTINUATION: continuation}} if continuation else {}
+    content = orjson.dumps(wire_value(members | request | {"commandSequenceNumber": sequence}))
     return Exchange("/query-stream", content, DELIMITED, idempotent=True, endless=endless)
 
 

@@ -25,7 +25,9 @@ class RowIterator(DescribedRows):
         return self
 
     def __next__(self) -> Row:
-        return self._header.row(next(self._lines))
+        while (row := self._header.row(next(self._lines))) is None:
+            continue
+        return row
 
     def fetchone(self) -> Row | None:
         """The next row; None at the end."""

@@ -47,11 +47,16 @@ class AnswerHeader:
         self._readers = [(position, read) for position, read in readers if read is not None]
         exact = any(map(holds_decimal, self.types))
         self._loads: Callable[[bytes], Any] = _loads_exactly if exact else orjson.loads
+        self.continuation_token = ""
 
-    def row(self, line: bytes) -> Row:
-        """The row of a line. Raises StatementRefused if the line is the error that ends the query."""
+    def row(self, line: bytes) -> Row | None:
+        """The row of a line; None if it is a continuation token, which is kept.
+
+        Raises StatementRefused if the line is the error that ends the query.
+        """
         if line.startswith(b"{"):
-            checked_object(line)
+            self.continuation_token = str(checked_object(line).get("continuationToken", ""))
+            return None
         values = self._loads(line)
         for position, read in self._readers:
             values[position] = read(values[position])
@@ -93,6 +98,11 @@ class DescribedRows:
     def columns(self) -> tuple[str, ...]:
         """The columns' names."""
         return self._header.columns
+
+    @property
+    def continuation_token(self) -> str:
+        """The last token of a push query, after which another goes on; "" if the server gives none."""
+        return self._header.continuation_token
 
     @property
     def types(self) -> tuple[ColumnType, ...]:

@@ -23,6 +23,7 @@ class Request:
     `properties` are the session's SETs, `variables` its DEFINEs. `sequence` is the number of a command that must have
     been applied before the statements run (read-your-writes); None if there is no such condition. `missing_right` is
     called for each statement before it is executed; it returns the right that the user lacks, "" if none.
+    `continuation` is the token after which a push query goes on, "" if it begins anew.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Request:
     variables: Mapping[str, str] = field(default_factory=dict)
     sequence: int | None = None
     missing_right: MissingRight = lambda statement, catalog: ""
+    continuation: str = ""
 
 
 class RequestFailed(Exception):
@@ -49,10 +51,14 @@ class Tombstone(list[Any]):
 
 
 class RowBatch(list[list[Any]]):
-    """Rows that several clients get. `texts` has their text in each form that was needed, so that it is built once."""
+    """Rows that several clients get, and the next offset of each partition after them.
 
-    def __init__(self, rows: Iterable[list[Any]]) -> None:
+    `texts` has their text in each form that was needed, so that it is made once.
+    """
+
+    def __init__(self, rows: Iterable[list[Any]], positions: Mapping[int, int] | None = None) -> None:
         super().__init__(rows)
+        self.positions: Mapping[int, int] = positions or {}
         self.texts: dict[object, str] = {}
 
 
@@ -78,10 +84,27 @@ class Rows(Protocol):
 
 @runtime_checkable
 class BatchedRows(Rows, Protocol):
-    """Rows that come in batches."""
+    """Rows that come in batches.
 
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        """The rows of the iteration in batches, of which a RowBatch is shared; at times None while no row arrives."""
+    `token` encodes the positions of a RowBatch as a continuation token; None if the client gets no tokens.
+    """
+
+    token: Callable[[Mapping[int, int]], str] | None
+
+    @property
+    def ended(self) -> bool:
+        """True once no more rows will arrive."""
+        ...
+
+    def arrived(self) -> list[Sequence[list[Any]]]:
+        """The batches that have arrived since the last call, without waiting; a RowBatch is shared with other clients.
+
+        An empty RowBatch has positions only. Raises RequestFailed if the query has failed.
+        """
+        ...
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        """Call a function after batches have arrived, and after the end; any thread calls it, so it must not block."""
         ...
 
 

@@ -5,10 +5,10 @@ import logging
 import re
 import socket
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
@@ -193,12 +193,15 @@ def _topics(kafka: KafkaClient) -> TopicReader:
 
 
 def _push_access(kafka: KafkaClient, spark: SparkRuntime) -> PushAccess:
+    def reader(isolation: str, **settings: object) -> AbstractContextManager[Consumer]:
+        limits = {"auto_offset_reset": "error", "queued_max_messages_kbytes": READ_AHEAD_KB}
+        return kafka.reader(isolation_level=isolation, **limits, **settings)
+
     return PushAccess(
-        reader=lambda isolation: kafka.reader(
-            isolation_level=isolation, auto_offset_reset="error", queued_max_messages_kbytes=READ_AHEAD_KB
-        ),
+        reader=reader,
+        backlog_reader=lambda isolation: reader(isolation, enable_partition_eof=True),
         ends=SharedCalls(kafka.ends_now, KafkaException),
-        bounds=kafka.bounds,
+        bounds=SharedCalls(kafka.bounds, KafkaException),
         identity=kafka.identity,
         prepare=spark.prepare_push,
         release=spark.release_push,

@@ -62,7 +62,7 @@ class MillstreamEngine:
         if not isinstance(context.statement, tree.QueryStatement):
             raise RequestFailed(40000, "only SELECT and PRINT answer with rows: send this to /ksql", context.text)
         with execute.refusals(lambda: context.text):
-            started = transient.start(context, self._context)
+            started = transient.start(context, self._context, request.continuation)
             if started.short:
                 self._lookups.learn(request, lambda text: execute.parsed(text, request, self._context))
             return started

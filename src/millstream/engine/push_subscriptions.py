@@ -4,12 +4,13 @@ docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py wha
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
+from millstream.engine.catch_up import BacklogStart, CatchUp, CatchUpAccess
 from millstream.engine.topic_fanout import Positions, PushAccess, PushSubscription, SharedEvaluation, TopicFanout
 from millstream.functions.python import CATEGORY as PYTHON
 from millstream.plan.nodes import ClientOutput, Filter, Flatten, PlanNode, Read, leaves
@@ -18,13 +19,14 @@ from millstream.services.loop import Loops
 STATELESS = (ClientOutput, Filter, Flatten, Read)
 
 
-def can_share(plan: ClientOutput) -> bool:
+def can_share(plan: ClientOutput, only_changes: bool = False) -> bool:
     """True if a plan has no state and calls no Python: filter, table functions and projection over one source.
 
-    A function in Python may take its time, and would delay the rows of others.
+    A function in Python may take its time, and would delay the rows of others. `only_changes`: of a table the client
+    gets the changes that pass the filter, and is not told of a row that no longer does, which would need a state.
     """
     nodes = tuple(plan.walk())
-    stateful = any(isinstance(node, Filter) and node.remembers for node in nodes)
+    stateful = not only_changes and any(isinstance(node, Filter) and node.remembers for node in nodes)
     return all(isinstance(node, STATELESS) for node in nodes) and not stateful and not _calls_python(nodes)
 
 
@@ -53,31 +55,37 @@ class PushSubscriptions:
         self._lock = threading.Lock()
         self._fanouts: dict[tuple[str, str], TopicFanout] = {}
         self._evaluations: dict[PushSubscription, SharedEvaluation] = {}
+        self._catch_ups: dict[PushSubscription, CatchUp] = {}
         self._numbers = count(1)
 
     @property
     def consumers(self) -> int:
-        """The number of topics that are followed, each with one consumer."""
-        return len(self._fanouts)
+        """The number of consumers: one for each topic that is followed, and one for each query that catches up."""
+        return len(self._fanouts) + len(self._catch_ups)
+
+    def bounds(self, topic: str) -> Mapping[int, tuple[int, int]]:
+        """The first offset and the end of each partition. Raises KafkaException."""
+        return self._access.bounds(topic)
 
     def subscribe(
-        self, plan: ClientOutput, isolation: str, capacity: int, on_end: Callable[[], object]
-    ) -> PushSubscription:
-        """A subscription to the rows of what is written to the plan's topic from now on; `leave` ends it.
+        self, plan: ClientOutput, isolation: str, subscription: PushSubscription, start: BacklogStart | None = None
+    ) -> None:
+        """Begin a subscription to the rows of what is written to the plan's topic from now on, or from a start on.
 
-        `isolation` is the consumer's isolation level; `capacity` and `on_end`: see PushSubscription. The plan's LIMIT
-        is not applied here. Raises CannotRun if Spark cannot evaluate the plan, KafkaException.
+        `isolation` is the consumer's isolation level; `leave` ends it. The plan's LIMIT is not applied here. Raises
+        CannotRun if Spark cannot evaluate the plan, KafkaException.
         """
-        topic, plan = leaves(plan)[0].origin.topic, replace(plan, limit=None)
-        subscription = PushSubscription(capacity, on_end)
+        place, plan = (leaves(plan)[0].origin.topic, isolation), replace(plan, limit=None)
         with ExitStack() as on_failure:
             on_failure.callback(self.leave, subscription)
-            evaluation = self._registered(subscription, plan, (topic, isolation))
-            # The fan-out is not behind the end that Kafka has after the registration: nothing is lost in between.
-            subscription.begin(self._access.ends(topic))
-            evaluation.prepare()
+            if start is not None:
+                self._catch_up(subscription, plan, place, start)
+            else:
+                evaluation, _ = self._registered(subscription, plan, place)
+                # The fan-out is not behind the end that Kafka has after the registration: nothing is lost in between.
+                subscription.begin(self._access.ends(place[0]))
+                evaluation.prepare()
             on_failure.pop_all()
-        return subscription
 
     def leave(self, subscription: PushSubscription) -> None:
         """End a subscription. The last one of a plan frees its evaluation, the last one of a topic its consumer.
@@ -86,23 +94,78 @@ class PushSubscriptions:
         """
         subscription.close()
         with self._lock:
+            # One thread gets both: two that wait for each other's loop would never end.
+            catch_up = self._catch_ups.pop(subscription, None)
             evaluation = self._evaluations.pop(subscription, None)
-            if evaluation is None:
-                return
-            evaluation.subscriptions.discard(subscription)
-            unused = not evaluation.subscriptions
-            fanout = self._without(evaluation) if unused else None
-        if unused:
-            self._access.release(evaluation.id)
+            unused = evaluation if evaluation is not None and self._removed_last(subscription, evaluation) else None
+            fanout = self._without(unused) if unused is not None else None
+        if catch_up is not None:
+            self._end(catch_up)
+        if unused is not None:
+            unused.release()
         if fanout is not None:
             fanout.loop.stop()
             self._loops.remove(fanout.loop)
-        subscription.on_end()
+        if catch_up is not None or evaluation is not None:
+            subscription.on_end()
+
+    def _removed_last(self, subscription: PushSubscription, evaluation: SharedEvaluation) -> bool:
+        evaluation.subscriptions.discard(subscription)
+        return not evaluation.subscriptions
+
+    def _catch_up(
+        self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str], start: BacklogStart
+    ) -> None:
+        """Read the topic from a start for one subscription, until it can be handed over to the fan-out."""
+        name = f"push-{next(self._numbers)}-catch-up"
+        own = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
+        access = CatchUpAccess(
+            self._access,
+            lambda: self._joined_late(subscription, plan, place),
+            lambda: self._caught_up(subscription),
+            lambda error: self._fail(subscription, error),
+        )
+        catch_up = CatchUp(name, *place, start, subscription, own, access)
+        with self._lock:
+            self._catch_ups[subscription] = catch_up
+        catch_up.prepare()
+        with self._lock:
+            if subscription in self._catch_ups:
+                self._loops.add(catch_up.loop)
+                catch_up.loop.start()
+
+    def _joined_late(
+        self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
+    ) -> tuple[SharedEvaluation, Positions]:
+        """Add a subscription that has caught up to the fan-out."""
+        joined = self._registered(subscription, plan, place)
+        if not subscription.is_open:
+            # Its client left at the same moment, before there was anything to remove.
+            self.leave(subscription)
+        return joined
+
+    def _caught_up(self, subscription: PushSubscription) -> None:
+        """The fan-out gives a subscription all that follows."""
+        with self._lock:
+            catch_up = self._catch_ups.pop(subscription, None)
+        if catch_up is not None:
+            self._end(catch_up)
+
+    def _end(self, catch_up: CatchUp) -> None:
+        catch_up.end()
+        self._loops.remove(catch_up.loop)
+
+    def _fail(self, subscription: PushSubscription, error: str) -> None:
+        subscription.end(error)
+        self.leave(subscription)
 
     def _registered(
         self, subscription: PushSubscription, plan: ClientOutput, place: tuple[str, str]
-    ) -> SharedEvaluation:
-        """Add a subscription to the evaluation of its plan, in the fan-out of its topic; each is created if missing."""
+    ) -> tuple[SharedEvaluation, Positions]:
+        """Add a subscription to the evaluation of its plan, in the fan-out of its topic; each is created if missing.
+
+        Also returns the fan-out's frontier.
+        """
         with self._lock:
             fanout = self._fanouts.get(place)
             if fanout is not None:
@@ -121,14 +184,19 @@ class PushSubscriptions:
         fanout.loop.start()
         return fanout
 
-    def _joined(self, subscription: PushSubscription, plan: ClientOutput, fanout: TopicFanout) -> SharedEvaluation:
+    def _evaluation_id(self, plan: ClientOutput) -> str:
+        return f"push_{leaves(plan)[0].origin.name}_{next(self._numbers)}"
+
+    def _joined(
+        self, subscription: PushSubscription, plan: ClientOutput, fanout: TopicFanout
+    ) -> tuple[SharedEvaluation, Positions]:
         evaluation = fanout.evaluations.get(plan)
         if evaluation is None:
-            id = f"push_{leaves(plan)[0].origin.name}_{next(self._numbers)}"
-            evaluation = fanout.evaluations[plan] = SharedEvaluation(plan, id, self._access)
+            evaluation = SharedEvaluation(plan, self._evaluation_id(plan), self._access)
+            fanout.evaluations[plan] = evaluation
         fanout.subscribe(evaluation, subscription)
         self._evaluations[subscription] = evaluation
-        return evaluation
+        return evaluation, fanout.frontier
 
     def _without(self, evaluation: SharedEvaluation) -> TopicFanout | None:
         """Remove an evaluation; returns its fan-out if it was the last one, removed too."""

@@ -9,7 +9,8 @@ from millstream.model.settings import SettingRefused, canonical, check_session, 
 from millstream.syntax import tree
 from millstream.syntax.variables import LONGEST
 
-REST_ONLY = ("request.ksql.query.pull.consistency.token",)
+# The member of a request's "requestProperties" after which a push query goes on.
+TOKEN_PROPERTY = "request.ksql.query.push.continuation.token"
 
 
 class RequestSession:

@@ -37,6 +37,8 @@ PULSE = 0.1
 BATCH = 1000
 # How often, in seconds, it is checked that the topic still exists, and how many partitions it has.
 CHECKED_EVERY = 5.0
+# Seconds of processor time that a batch costs for each client, about. Between two batches as much is left to others.
+CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
 Positions = Mapping[int, int]
@@ -52,16 +54,38 @@ class TopicGone(Exception):
 class PushAccess:
     """The access of push subscriptions to Kafka and Spark.
 
-    `reader` opens a consumer of an isolation level; `ends`, `bounds` and `identity` are those of engine.kafka.
+    `reader` opens a consumer of an isolation level, `backlog_reader` one that also tells the end of a partition;
+    `ends`, `bounds` and `identity` are those of engine.kafka.
     `prepare` compiles the plan of an evaluation by its id, and raises CannotRun; `release` frees what that id has.
     """
 
     reader: Callable[[str], AbstractContextManager[Consumer]]
+    backlog_reader: Callable[[str], AbstractContextManager[Consumer]]
     ends: Callable[[str], Positions]
     bounds: Callable[[str], Mapping[int, tuple[int, int]]]
     identity: Callable[[str], str]
     prepare: Callable[[ClientOutput, str], Evaluate]
     release: Callable[[str], None]
+
+
+class TopicIdentity:
+    """Checks that a topic is still the one that it was at the first check."""
+
+    def __init__(self, topic: str, access: PushAccess) -> None:
+        self._topic, self._access = topic, access
+        self._identity = ""
+
+    def check(self) -> None:
+        """Raises TopicGone if it is not, KafkaException if Kafka does not answer."""
+        try:
+            identity = self._access.identity(self._topic)
+        except KafkaException as failure:
+            if failure.args[0].code() == ERROR_UNKNOWN:
+                raise TopicGone(f"topic {self._topic} was deleted") from failure
+            raise
+        if self._identity and identity != self._identity:
+            raise TopicGone(f"topic {self._topic} was deleted and created again")
+        self._identity = identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,39 +94,48 @@ class EvaluatedBatch:
 
     records: Sequence[Record]
     groups: Sequence[Sequence[Row]]
-    rows: Sequence[Row]
+    rows: RowBatch
     after: Positions
 
 
 class PushSubscription:
     """A client's bounded buffer of rows. It is thread-safe: the fan-out offers rows, the client's thread takes them."""
 
-    def __init__(self, capacity: int, on_end: Callable[[], object]) -> None:
+    def __init__(self, capacity: int, on_end: Callable[[], object], progress_every: float | None = None) -> None:
         """`capacity`: a batch of rows that arrives while so many rows are in the buffer ends the subscription.
 
         `on_end` is called once it gets no more rows, even if its client does not notice, since it reads nothing.
+        `progress_every`: after so many seconds without rows the client gets a batch without rows for its positions.
         """
-        self._capacity, self.on_end = capacity, on_end
+        self._capacity, self.on_end, self._progress_every = capacity, on_end, progress_every
         self._changed = threading.Condition()
-        self._batches = deque[Sequence[Row]]()
+        self._batches = deque[RowBatch]()
         self._buffered = 0
+        self._reported_at: float | None = None
         # The offsets from which on records belong to the answer, of partitions that are not read so far yet.
         self._starts: Positions | None = None
         self._early: list[EvaluatedBatch] = []
         self._error = ""
         self._closed = False
-        # Called after rows were taken.
+        # Called after rows were taken, and after rows have arrived or it has ended.
         self.on_take: Callable[[], object] = lambda: None
+        self.on_arrival: Callable[[], object] = lambda: None
 
     @property
     def is_hungry(self) -> bool:
         """True if less than half of the buffer is used."""
         return self._buffered * 2 < self._capacity
 
+    @property
+    def is_open(self) -> bool:
+        """False once it was closed, or ended with an error."""
+        return not (self._closed or self._error)
+
     def begin(self, starts: Positions) -> None:
         """Set the offsets from which on records belong to the answer; what was offered before is kept until then."""
         with self._changed:
             self._starts = dict(starts)
+            self._append(RowBatch((), starts))
             early, self._early = self._early, []
             for batch in early:
                 self._append(self._since_start(batch))
@@ -122,19 +155,24 @@ class PushSubscription:
             self._append(rows)
             return True
 
-    def take(self, seconds: float) -> Sequence[Row]:
-        """The next rows, or none if none arrive in so many seconds or it is closed. Raises RequestFailed if it was
-        ended."""
+    def add(self, batch: RowBatch) -> None:
+        """Add rows of records before the offsets that `begin` will set, however full the buffer is."""
+        with self._changed:
+            if self.is_open:
+                self._append(batch)
+
+    def take(self, seconds: float) -> list[RowBatch]:
+        """All that is in the buffer; waits so many seconds if that is nothing. Raises RequestFailed if it was ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._batches or self._error or self._closed, seconds)
             if self._error:
                 raise RequestFailed(50000, self._error)
-            if not self._batches:
-                return ()
-            rows = self._batches.popleft()
-            self._buffered -= len(rows)
-        self.on_take()
-        return rows
+            batches = list(self._batches)
+            self._batches.clear()
+            self._buffered = 0
+        if batches:
+            self.on_take()
+        return batches
 
     def end(self, error: str) -> None:
         """End it with an error, which the client gets instead of the rows in the buffer."""
@@ -155,22 +193,38 @@ class PushSubscription:
         self._batches.clear()
         self._early.clear()
         self._buffered = 0
+        self._notify()
+
+    def _append(self, rows: RowBatch) -> None:
+        if self._closed or not (rows or self._is_report_due()):
+            return
+        if self._batches and not self._batches[-1]:
+            self._batches.pop()
+        self._batches.append(rows)
+        self._buffered += len(rows)
+        self._reported_at = time.monotonic()
+        self._notify()
+
+    def _notify(self) -> None:
         self._changed.notify_all()
+        self.on_arrival()
 
-    def _append(self, rows: Sequence[Row]) -> None:
-        if rows and not self._closed:
-            self._batches.append(rows)
-            self._buffered += len(rows)
-            self._changed.notify_all()
+    def _is_report_due(self) -> bool:
+        """True if the client is to get its positions without rows."""
+        if self._progress_every is None:
+            return False
+        return self._reported_at is None or time.monotonic() - self._reported_at >= self._progress_every
 
-    def _since_start(self, batch: EvaluatedBatch) -> Sequence[Row]:
+    def _since_start(self, batch: EvaluatedBatch) -> RowBatch:
         """The rows of the records from the start on: the batch's own list, which all clients share, if they all are."""
         starts = self._starts
         if not starts:
             return batch.rows
-        self._starts = {p: start for p, start in starts.items() if batch.after.get(p, 0) < start}
+        ahead = {p: start for p, start in starts.items() if batch.after.get(p, 0) < start}
+        self._starts = ahead
         places = zip(batch.records, batch.groups, strict=True)
-        return [row for record, rows in places if record.offset >= starts.get(record.partition, 0) for row in rows]
+        belonging = (r for record, rows in places if record.offset >= starts.get(record.partition, 0) for r in rows)
+        return RowBatch(belonging, {**batch.after, **ahead})
 
 
 def _too_slow(capacity: int) -> str:
@@ -192,14 +246,22 @@ class SharedEvaluation:
         self._types = [column.type for column in plan.schema]
         self._preparing = threading.Lock()
         self._evaluate: Evaluate | None = None
+        self._released = False
         # Records that were read before the plan was prepared.
         self._pending: list[Record] = []
 
     def prepare(self) -> None:
         """Compile the plan, unless that is done. Raises CannotRun."""
         with self._preparing:
-            if self._evaluate is None:
+            if self._evaluate is None and not self._released:
                 self._evaluate = self._access.prepare(self.plan, self.id)
+
+    def release(self) -> None:
+        """Free what the compiled plan has; it is not compiled any more."""
+        with self._preparing:
+            is_first, self._released = not self._released, True
+            if is_first and self._evaluate is not None:
+                self._access.release(self.id)
 
     @property
     def has_pending(self) -> bool:
@@ -213,10 +275,14 @@ class SharedEvaluation:
         """
         if self._evaluate is None:
             return None
-        records = [*self._pending, *records]
-        answers = self._evaluate(records)
+        return self.computed([*self._pending, *records], after)
+
+    def computed(self, records: Sequence[Record], after: Positions) -> EvaluatedBatch:
+        """The rows of these records alone; may be called by any thread once it is prepared. Raises EvaluationFailed."""
+        assert self._evaluate is not None
+        answers = self._evaluate(records) if records else ()
         groups = [[row_of(value or b"{}", self._types, gone) for value, gone in answer] for answer in answers]
-        return EvaluatedBatch(records, groups, RowBatch(row for rows in groups for row in rows), after)
+        return EvaluatedBatch(records, groups, RowBatch((row for rows in groups for row in rows), after), after)
 
     def hold(self, records: Sequence[Record]) -> None:
         """Keep records until the plan is prepared."""
@@ -230,8 +296,9 @@ class SharedEvaluation:
 class TopicFanout:
     """Reads a topic with one consumer, and offers the rows of each evaluation to its subscriptions.
 
-    `positions` are the offsets to begin at. `evaluations` is guarded by `lock`. `leave` is called without the lock for
-    each subscription that has ended with an error.
+    `positions` are the offsets to begin at. `evaluations` and `frontier` are guarded by `lock`; `frontier` are the
+    offsets from which on records are offered to a subscription that is added now. `leave` is called without the lock
+    for each subscription that has ended with an error.
     """
 
     def __init__(
@@ -245,10 +312,12 @@ class TopicFanout:
         leave: Callable[[PushSubscription], None],
     ) -> None:
         self.evaluations: dict[ClientOutput, SharedEvaluation] = {}
+        self.frontier: Positions = dict(positions)
         self._topic, self._isolation, self._positions = topic, isolation, dict(positions)
         self._access, self._lock, self._leave = access, lock, leave
-        self._identity = ""
+        self._identity = TopicIdentity(topic, access)
         self._checked_at: float | None = None
+        self._delivered_at = 0.0
         self._rows_taken = threading.Event()
         self.loop = Loop(name, self._step, self._consumer, outages=(KafkaException,))
 
@@ -293,8 +362,9 @@ class TopicFanout:
     def _read(self, consumer: Consumer) -> None:
         self._check_partitions(consumer)
         first = consumer.poll(PULSE)
+        self._pace()
         messages = [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
-        records = [_record(message) for message in messages if message.error() is None]
+        records = [record_of(message) for message in messages if message.error() is None]
         moved = self._moved([message for message in messages if message.error() is not None])
         if records or any(evaluation.has_pending for evaluation in self._evaluations()):
             self._deliver(records)
@@ -302,10 +372,21 @@ class TopicFanout:
             self._positions[partition] = offset
             consumer.seek(TopicPartition(self._topic, partition, offset))
 
+    def _pace(self) -> None:
+        """Let records gather for a batch: its cost is that of its clients, each of which is woken and written to."""
+        with self._lock:
+            clients = sum(len(evaluation.subscriptions) for evaluation in self.evaluations.values())
+        rest = self._delivered_at + min(clients * CLIENT_SECONDS, LONGEST_PACE) - time.monotonic()
+        if rest > 0:
+            time.sleep(rest)
+
     def _deliver(self, records: Sequence[Record]) -> None:
         """Evaluate for all before rows are offered to any: a step that fails is repeated with the same records."""
         after = self._positions | {record.partition: record.offset + 1 for record in records}
-        batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in self._evaluations()]
+        with self._lock:
+            # Of an evaluation that is added from now on, no client gets these records from here.
+            evaluations, self.frontier = list(self.evaluations.values()), after
+        batches = [(evaluation, self._evaluated(evaluation, records, after)) for evaluation in evaluations]
         for evaluation, batch in batches:
             if batch is None:
                 evaluation.hold(records)
@@ -315,6 +396,7 @@ class TopicFanout:
                 if not subscription.offer(batch):
                     self._leave(subscription)
         self._positions = after
+        self._delivered_at = time.monotonic()
 
     def _evaluated(
         self, evaluation: SharedEvaluation, records: Sequence[Record], after: Positions
@@ -323,7 +405,7 @@ class TopicFanout:
         batch = attempt(f"push query {evaluation.id}", lambda: _answer(evaluation, records, after), evaluation.id)
         if isinstance(batch, Exception):
             self._end(evaluation, f"the query failed: {batch}")
-            return EvaluatedBatch((), (), (), after)
+            return EvaluatedBatch((), (), RowBatch((), after), after)
         return batch
 
     def _end(self, evaluation: SharedEvaluation, error: str) -> None:
@@ -338,8 +420,8 @@ class TopicFanout:
         """
         if not errors:
             return {}
-        self._check_topic()
-        lost = [message for message in errors if _code(message) == KafkaError._AUTO_OFFSET_RESET]
+        self._identity.check()
+        lost = [message for message in errors if error_code(message) == KafkaError._AUTO_OFFSET_RESET]
         if len(lost) < len(errors):
             raise KafkaException(next(message.error() for message in errors if message not in lost))
         bounds = self._access.bounds(self._topic)
@@ -351,18 +433,6 @@ class TopicFanout:
             LOG.warning(text, partition, self._topic, position, moved[partition])
         return moved
 
-    def _check_topic(self) -> None:
-        """Raises TopicGone if it is not the topic that was read so far."""
-        try:
-            identity = self._access.identity(self._topic)
-        except KafkaException as failure:
-            if failure.args[0].code() == ERROR_UNKNOWN:
-                raise TopicGone(f"topic {self._topic} was deleted") from failure
-            raise
-        if self._identity and identity != self._identity:
-            raise TopicGone(f"topic {self._topic} was deleted and created again")
-        self._identity = identity
-
     def _check_partitions(self, consumer: Consumer) -> None:
         """At the start, and now and then, check the topic; read partitions that were added to it from their beginning.
 
@@ -370,7 +440,7 @@ class TopicFanout:
         """
         if self._checked_at is not None and time.monotonic() - self._checked_at < CHECKED_EVERY:
             return
-        self._check_topic()
+        self._identity.check()
         added = [p for p in self._access.ends(self._topic) if p not in self._positions]
         self._positions |= dict.fromkeys(added, 0)
         if added:
@@ -388,12 +458,14 @@ def _answer(
         return failure
 
 
-def _code(message: Message) -> int:
+def error_code(message: Message) -> int:
+    """The code of a message's error; 0 if it has none."""
     error = message.error()
     return 0 if error is None else int(error.code())
 
 
-def _record(message: Message) -> Record:
+def record_of(message: Message) -> Record:
+    """A message of a consumer as a record."""
     headers: Any = message.headers() or ()
     named = tuple((str(name), data) for name, data in headers)
     place = int(message.partition() or 0), int(message.offset() or 0)

@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,15 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference
 from millstream.catalog.catalog import Catalog, RelationKind, Source
-from millstream.engine.api import RequestFailed
+from millstream.engine.api import RequestFailed, RowBatch
+from millstream.engine.catch_up import BacklogStart
 from millstream.engine.context import ClosableQuery, EngineContext, StatementContext
+from millstream.engine.continuation import ContinuationRefused, ContinuationToken, decoded
 from millstream.engine.facts import look_up
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.push_subscriptions import can_share
 from millstream.engine.rows import row_of, shown_row
+from millstream.engine.session import TOKEN_PROPERTY
 from millstream.engine.slots import check_slots
 from millstream.engine.state import from_beginning, materialized_tables, slots
 from millstream.engine.supervisor import CannotRun, RunningQuery
@@ -45,21 +48,27 @@ LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 # Rows that no client has read are deleted after an hour.
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 PUSH_V2 = "ksql.query.push.v2.enabled"
+PUSH_TOKENS = "ksql.query.push.v2.continuation.tokens.enabled"
+# A client that asks for tokens gets one at least every so many seconds while records are read, with or without rows.
+TOKEN_SECONDS = 5.0
+NO_CONTINUATION = "the push query cannot go on after the continuation token"
 PUSH_LIMIT = "ksql.max.push.queries"
 PUSH_SHARED = "millstream.push.shared"
 # A subscription wakes its reader when rows arrive and when it is closed.
 SHARED_PULSE = 2.0
 
 
-def start(context: StatementContext, engine: EngineContext) -> "PushQuery | SharedPushQuery | PullQuery":
-    """Start a SELECT; iterating the result yields its rows.
+def start(
+    context: StatementContext, engine: EngineContext, continuation: str = ""
+) -> "PushQuery | SharedPushQuery | PullQuery":
+    """Start a SELECT; iterating the result yields its rows. `continuation`: see api.Request; it concerns push queries.
 
     Raises StatementError if the query is not valid, RequestFailed if it is refused or a table is not ready,
     KafkaException if Kafka does not answer, CannotRun if Spark cannot start it.
     """
     query, plan = planned_pull(context, engine)
     if query.push:
-        return _push(query, context, engine)
+        return _push(query, context, engine, continuation)
     try:
         if isinstance(query.plan.source, RelationalNode):
             return RelationalPullQuery(query, query.plan.source, engine)
@@ -164,12 +173,16 @@ def _named_shared(query: TransientQuery, context: StatementContext, catalog: Cat
 # ---------------------------------------------------------------- push
 
 
-def _push(query: TransientQuery, context: StatementContext, engine: EngineContext) -> "PushQuery | SharedPushQuery":
+def _push(
+    query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str
+) -> "PushQuery | SharedPushQuery":
     if _is_shared(query, context, engine.state.catalog):
-        shared = SharedPushQuery(query, context, engine)
+        shared = SharedPushQuery(query, context, engine, continuation)
         admit(shared, context, engine)
         shared.start()
         return shared
+    if continuation:
+        raise RequestFailed(40001, f"{NO_CONTINUATION}: it has state, or does not share a consumer", context.text)
     facts = look_up(context.statement, engine.state.catalog, context.settings, engine.kafka, engine.schemas)
     push = PushQuery(query, context, engine, slots(query.plan, facts.topics))
     admit(push, context, engine)
@@ -180,13 +193,15 @@ def _push(query: TransientQuery, context: StatementContext, engine: EngineContex
 def _is_shared(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
     """True if a push query follows its topic together with others; it gives the rows that Spark would.
 
-    Of a table only if ksqlDB would share it: it then begins with the next change, else with the table's rows.
+    But of a table that ksqlDB would share it gives the changes only that pass its WHERE, as ksqlDB does.
     """
-    if not is_on(context.settings, PUSH_SHARED) or not can_share(query.plan):
-        return False
-    if query.sources[0].kind is RelationKind.TABLE:
-        return _named_shared(query, context, catalog)
-    return context.settings["auto.offset.reset"] == "latest"
+    only_changes = _named_shared(query, context, catalog)
+    return is_on(context.settings, PUSH_SHARED) and can_share(query.plan, only_changes)
+
+
+def _begins_late(query: TransientQuery, context: StatementContext, catalog: Catalog) -> bool:
+    """True if a push query begins with the next record: over a table only if ksqlDB would share it."""
+    return _named_shared(query, context, catalog) or not from_beginning(query.sources[0], context.settings)
 
 
 def admit(push: "PushQuery | SharedPushQuery", context: StatementContext, engine: EngineContext) -> None:
@@ -281,23 +296,38 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
 
     push = True
 
-    def __init__(self, query: TransientQuery, context: StatementContext, engine: EngineContext) -> None:
+    def __init__(
+        self, query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str = ""
+    ) -> None:
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
         self.statement, self.slots, self.ending = context.text, 0, LIMIT_REACHED
+        self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
+        self._topic, self._continuation = query.sources[0].topic, continuation
+        self._begins_late = _begins_late(query, context, engine.state.catalog)
+        self._has_tokens = is_on(context.settings, PUSH_TOKENS)
+        self.token: Callable[[Mapping[int, int]], str] | None = None
         self._subscription: PushSubscription | None = None
         self._closing = threading.Lock()
         self._closed = False
 
     def start(self) -> None:
-        """Subscribe: rows that are written after this belong to the answer. Raises CannotRun, KafkaException."""
+        """Subscribe: rows that are written after this belong to the answer.
+
+        Raises RequestFailed if it cannot go on after its token, CannotRun, KafkaException.
+        """
         if self._plan.limit == 0:
             return
-        capacity = int(self._context.server[BUFFER])
+        progress = TOKEN_SECONDS if self._has_tokens else None
+        subscription = PushSubscription(int(self._context.server[BUFFER]), self._forget, progress)
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
-            subscription = self._context.subscriptions.subscribe(self._plan, self._isolation, capacity, self._forget)
+            topic_id = self._context.kafka.identity(self._topic) if self._has_tokens or self._continuation else ""
+            if self._has_tokens:
+                self.token = lambda positions: ContinuationToken(positions, self._topic, topic_id).encoded()
+            start = self._backlog_start(topic_id)
+            self._context.subscriptions.subscribe(self._plan, self._isolation, subscription, start)
             on_failure.pop_all()
         with self._closing:
             self._subscription = subscription
@@ -309,34 +339,54 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
 
         Raises RequestFailed if a row cannot be computed, or if too many rows wait to be read.
         """
-        for rows in self.batches():
-            if rows is None:
-                yield None
-            else:
-                yield from rows
-
-    def batches(self) -> Iterator[Sequence[list[Any]] | None]:
-        """Yield the same in batches, which are shared with other clients of the same SELECT; see `api.RowBatch`."""
-        left = self._plan.limit
         try:
-            while self._subscription is not None and not self._closed:
-                rows = self._rows(self._subscription)
-                if not rows:
-                    yield None
-                elif left is None or left > len(rows):
-                    yield rows
-                    left = None if left is None else left - len(rows)
-                else:
-                    yield rows[:left]
-                    return
+            while not self.ended:
+                yield from (row for rows in self.arrived(SHARED_PULSE) for row in rows)
+                yield None
         finally:
             self.close()
 
-    def _rows(self, subscription: PushSubscription) -> Sequence[list[Any]]:
+    @property
+    def ended(self) -> bool:
+        """True once its LIMIT is reached or it is closed."""
+        return self._subscription is None or self._closed or self._left == 0
+
+    def arrived(self, seconds: float = 0.0) -> list[Sequence[list[Any]]]:
+        """The batches of rows since the last call; waits so many seconds if there are none. Raises RequestFailed."""
+        if self._subscription is None or self._left == 0:
+            return []
         try:
-            return subscription.take(SHARED_PULSE)
+            batches = self._subscription.take(seconds)
         except RequestFailed as failure:
             raise RequestFailed(failure.code, failure.message, self.statement) from failure
+        return [*batches] if self._left is None else [*self._limited(batches)]
+
+    def _limited(self, batches: Sequence[RowBatch]) -> Iterator[Sequence[list[Any]]]:
+        for rows in batches:
+            if not self._left:
+                return
+            yield rows if len(rows) < self._left else rows[: self._left]
+            self._left = max(0, self._left - len(rows))
+
+    def listen(self, on_arrival: Callable[[], object]) -> None:
+        """Call a function after rows have arrived and after the end, and now, since some may have arrived already."""
+        if self._subscription is not None:
+            self._subscription.on_arrival = on_arrival
+        on_arrival()
+
+    def _backlog_start(self, topic_id: str) -> BacklogStart | None:
+        """Where it begins, unless that is the topic's end. Raises RequestFailed."""
+        if self._begins_late and not self._continuation:
+            return None
+        bounds = self._context.subscriptions.bounds(self._topic)
+        if not self._continuation:
+            return BacklogStart({partition: first for partition, (first, _) in bounds.items()}, exact=False)
+        try:
+            starts = decoded(self._continuation).starts(self._topic, topic_id, bounds)
+        except ContinuationRefused as refused:
+            message = f"{NO_CONTINUATION}: {refused}\n  hint: begin anew, without {TOKEN_PROPERTY}"
+            raise RequestFailed(40001, message, self.statement) from refused
+        return BacklogStart(starts, exact=True)
 
     def close(self) -> None:
         """End the query; may be called by any thread, and more than once."""

@@ -188,7 +188,12 @@ _KSQL = (
         _flag,
     ),
     _session("ksql.query.push.v2.registry.installed", "false", ACCEPTED, _flag),
-    _session("ksql.query.push.v2.continuation.tokens.enabled", "false", ACCEPTED, _flag),
+    _session(
+        "ksql.query.push.v2.continuation.tokens.enabled",
+        "false",
+        "whether push queries that share consumers give continuation tokens, after which another goes on",
+        _flag,
+    ),
     _session("ksql.query.retry.backoff.initial.ms", "1000", "the first wait before a failed query starts again", _wait),
     _session("ksql.query.retry.backoff.max.ms", "900000", "the longest such wait", _wait),
     _session("ksql.query.error.max.queue.size", "10", "how many errors of a query are kept", _count),
@@ -283,7 +288,7 @@ _OWN = (
     _session(
         "millstream.push.shared",
         "true",
-        "whether push queries without state that read from the latest records share one consumer a topic",
+        "whether push queries without state share one consumer a topic",
         _flag,
         SettingScope.OWN,
     ),

@@ -11,6 +11,7 @@ from typing import Any
 from starlette.requests import Request as HttpRequest
 
 from millstream.engine.api import Request, RequestFailed
+from millstream.engine.session import TOKEN_PROPERTY
 from millstream.server.audit import note
 from millstream.server.authentication import principal_of
 from millstream.server.codes import BAD_REQUEST, TOO_LARGE, TOO_SLOW
@@ -111,7 +112,10 @@ def to_request(body: Mapping[str, Any], longest: int = MIB) -> Request:
         raise too_large("the text of the statements", longest, "millstream.statement.max.bytes")
     properties = _object(body, "streamsProperties") or _object(body, "properties")
     variables = {name: _text(value) for name, value in _object(body, "sessionVariables").items()}
-    return Request(text, properties, variables, _number(body, "commandSequenceNumber"))
+    continuation = _object(body, "requestProperties").get(TOKEN_PROPERTY) or ""
+    if not isinstance(continuation, str):
+        raise RequestFailed(BAD_REQUEST, f'"{TOKEN_PROPERTY}" must be a text')
+    return Request(text, properties, variables, _number(body, "commandSequenceNumber"), continuation=continuation)
 
 
 def required(body: Mapping[str, Any], name: str) -> str:

@@ -1,11 +1,13 @@
-"""Reads a blocking iterator in a thread, and passes its items to the event loop as they arrive."""
+"""Passes the rows of queries to the event loop as they arrive: read by a thread, or taken when they are announced."""
 
 import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from millstream.engine.api import BatchedRows
 from millstream.server.errors import failure
 
 T = TypeVar("T")
@@ -85,12 +87,83 @@ class Feed(Generic[T]):
             self._stopped = True
 
 
+class Wakeups:
+    """Sets events of an event loop from other threads: many that are set at about the same time wake the loop once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop, self._lock = loop, threading.Lock()
+        self._waiting: set[asyncio.Event] = set()
+
+    def set(self, event: asyncio.Event) -> None:
+        """Set an event soon; may be called by any thread."""
+        with self._lock:
+            is_first = not self._waiting
+            self._waiting.add(event)
+        if is_first:
+            # A closed event loop raises RuntimeError: the server has stopped, and nobody waits.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._set_all)
+
+    def _set_all(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, set()
+        for event in waiting:
+            event.set()
+
+
+class ArrivalFeed:
+    """The batches of a query that announces them: it has no thread, and what a client does not take stays in the query.
+
+    It is used as a Feed is.
+    """
+
+    def __init__(self, rows: BatchedRows, wakeups: Wakeups) -> None:
+        self._rows, self._wakeups, self._arrived = rows, wakeups, asyncio.Event()
+        self._error: Exception | None = None
+        rows.listen(self._wake)
+
+    async def batches(self) -> AsyncIterator[list[Any]]:
+        """Yields the batches that have arrived; ends with the query. Raises RequestFailed."""
+        while self._error is None and not self._rows.ended:
+            await self._arrived.wait()
+            self._arrived.clear()
+            if batches := self._taken():
+                yield batches
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Close the query: blocks, may be called from any thread and more than once."""
+        self._rows.close()
+
+    def fail(self, error: Exception) -> None:
+        """End the batches with an error; may be called from any thread."""
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        self._wakeups.set(self._arrived)
+
+    def _taken(self) -> list[Any]:
+        if self._error is not None:
+            return []
+        try:
+            return self._rows.arrived()
+        except Exception as error:  # noqa: BLE001  a query may fail in any way, as in Feed
+            self._error = failure(error)
+            return []
+
+
+AnyFeed = Feed[Any] | ArrivalFeed
+
+
 class Feeds:
     """The running feeds of a server, so that its shutdown can end them."""
 
     def __init__(self) -> None:
-        self._running: set[Feed[Any]] = set()
-        self._owners: dict[Feed[Any], tuple[str, str]] = {}
+        self._running: set[AnyFeed] = set()
+        self._owners: dict[AnyFeed, tuple[str, str]] = {}
+        self._wakeups: Wakeups | None = None
 
     def open(
         self,
@@ -106,7 +179,15 @@ class Feeds:
         self._running.add(feed)
         return feed
 
-    def finish(self, feed: Feed[Any]) -> None:
+    def follow(self, rows: BatchedRows, owner: str = "") -> ArrivalFeed:
+        """Start a feed of a query that announces its rows, in the event loop; else as `open`."""
+        self._wakeups = self._wakeups or Wakeups(asyncio.get_running_loop())
+        feed = ArrivalFeed(rows, self._wakeups)
+        self._owners[feed] = rows.query_id, owner
+        self._running.add(feed)
+        return feed
+
+    def finish(self, feed: AnyFeed) -> None:
         """Stop a feed and remove it; blocks."""
         self._running.discard(feed)
         self._owners.pop(feed, None)

@@ -1,6 +1,6 @@
 """The text forms of a query's answer: the three forms of /query and /query-stream, and the lines of PRINT."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +20,10 @@ class Framing(Protocol):
 
     def items(self, batch: Sequence[Any]) -> str:
         """The text of consecutive items."""
+        ...
+
+    def token(self, token: str) -> str:
+        """The text of a continuation token."""
         ...
 
     def end(self) -> str:
@@ -46,6 +50,10 @@ class ObjectFraming:
         """An element for each row."""
         return "".join(",\n" + dumps({"row": row_object(row)}) for row in batch)
 
+    def token(self, token: str) -> str:
+        """An element for the token."""
+        return ",\n" + dumps({"continuationToken": {"continuationToken": token}})
+
     def end(self) -> str:
         """The final message, if the answer has one, and the bracket."""
         return f",\n{dumps({'finalMessage': self.rows.ending})}]\n" if self.rows.ending else "]\n"
@@ -68,6 +76,10 @@ class ArrayFraming:
     def items(self, batch: Sequence[Row]) -> str:
         """An array for each row."""
         return "".join("," + dumps(row) for row in batch)
+
+    def token(self, token: str) -> str:
+        """An object for the token."""
+        return "," + dumps({"continuationToken": token})
 
     def end(self) -> str:
         """The array's bracket."""
@@ -92,6 +104,10 @@ class LineFraming:
         """A line for each row."""
         return "".join(dumps(row) + "\n" for row in batch)
 
+    def token(self, token: str) -> str:
+        """A line for the token."""
+        return dumps({"continuationToken": token}) + "\n"
+
     def end(self) -> str:
         """Empty: the last row is the last line."""
         return ""
@@ -103,7 +119,7 @@ class LineFraming:
 
 @dataclass(frozen=True, slots=True)
 class PrintFraming:
-    """PRINT: the topic's records as text, one on each line."""
+    """PRINT: the topic's records as text, one on each line. It has no tokens."""
 
     def start(self) -> str:
         """Empty: the first record is the first line."""
@@ -112,6 +128,10 @@ class PrintFraming:
     def items(self, batch: Sequence[str]) -> str:
         """A line for each record."""
         return "".join(line + "\n" for line in batch)
+
+    def token(self, token: str) -> str:
+        """Empty: a PRINT is not continued."""
+        return ""
 
     def end(self) -> str:
         """Empty: the last record is the last line."""
@@ -124,9 +144,13 @@ class PrintFraming:
 
 @dataclass(frozen=True, slots=True)
 class BatchFraming:
-    """The form of an answer of batches of rows. The text of a batch that several clients get is built once."""
+    """The form of an answer whose items are batches of rows: the text of a batch that others get too is made once.
+
+    If `encode` is given, the token that it makes of a batch's positions follows the batch's rows.
+    """
 
     framing: Framing
+    encode: Callable[[Mapping[int, int]], str] | None = None
 
     def start(self) -> str:
         """The text before the first batch."""
@@ -135,6 +159,10 @@ class BatchFraming:
     def items(self, batch: Sequence[Sequence[Row]]) -> str:
         """The text of consecutive batches."""
         return "".join(map(self._text, batch))
+
+    def token(self, token: str) -> str:
+        """The text of a continuation token."""
+        return self.framing.token(token)
 
     def end(self) -> str:
         """The text after the last batch."""
@@ -148,9 +176,10 @@ class BatchFraming:
         """The text of rows, which is the same for all answers of one form: it does not depend on the header."""
         if not isinstance(rows, RowBatch):
             return self.framing.items(rows)
-        form = type(self.framing)
+        form = type(self.framing), self.encode is not None
         if form not in rows.texts:
-            rows.texts[form] = self.framing.items(rows)
+            token = "" if self.encode is None else self.framing.token(self.encode(rows.positions))
+            rows.texts[form] = self.framing.items(rows) + token
         return rows.texts[form]
 
 

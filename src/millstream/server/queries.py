@@ -26,9 +26,6 @@ Frame = Callable[[Rows], Framing]
 QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
 QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
 
-# The most batches that wait for a client beside those in its query's own buffer.
-BATCHES_AHEAD = 4
-
 
 async def query(request: HttpRequest) -> Response:
     """POST /query: rows as objects in one array; a PRINT as lines."""
@@ -66,8 +63,7 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
             return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
     rows, owner, framing = started.rows, principal_of(request).name, frame(started.rows)
     if isinstance(rows, BatchedRows):
-        batches = work.feeds.open(rows.batches(), rows.close, rows.query_id, owner, BATCHES_AHEAD)
-        return StreamedResponse(batches, BatchFraming(framing), media, work)
+        return StreamedResponse(work.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, work)
     feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)
     return StreamedResponse(feed, framing, media, work)
 

@@ -1,7 +1,6 @@
 """A response that is written while the query runs, and ends with the query or when the client disconnects."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -11,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from millstream.engine.api import RequestFailed
 from millstream.server.audit import note
 from millstream.server.context import ServerContext
-from millstream.server.feed import Feed
+from millstream.server.feed import AnyFeed
 from millstream.server.framing import Framing
 
 # Proxies should pass each row on as it arrives.
@@ -21,7 +20,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 class StreamedResponse(Response):
     """The items of a feed in a framing; the feed is finished after the last item or when the client disconnects."""
 
-    def __init__(self, feed: Feed[Any], framing: Framing, media: str, work: ServerContext) -> None:
+    def __init__(self, feed: AnyFeed, framing: Framing, media: str, work: ServerContext) -> None:
         super().__init__(media_type=media, headers=HEADERS)
         del self.headers["content-length"]
         self._feed, self._framing, self._work = feed, framing, work

@@ -107,11 +107,12 @@ class Bounded:
     def changes(self, plan: ClientOutput, query: str) -> Callable[[Sequence[Record]], list[list[AnswerRow]]]:
         """A function from records to the rows of each, of a push query whose plan has no state; thread-safe.
 
+        A filter over a table drops changes that do not pass.
         Its processing log is that of `query`. Expressions are interpreted: compiling them would delay the first row.
         Both raise EvaluationFailed.
         """
         with failures():
-            answered = pipeline.answered(plan, lambda read: record_frame(self._session), query)
+            answered = pipeline.answered(plan, lambda read: record_frame(self._session), query, only_changes=True)
             frame = pipeline.as_records(answered, plan).select("key", "value")
         evaluator = Evaluator(frame, _TYPES, (BYTES, BYTES), compiled=False)
         return lambda records: [

@@ -76,9 +76,14 @@ def _windowed_key(window: Windowed | None) -> str:
     return f"concat(k.bytes, {', '.join(f'cast(w{bound} as binary)' for bound in bounds(window))})"
 
 
-def answered(plan: ClientOutput, records: Records, query: str, live: bool = False) -> DataFrame:
-    """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset."""
-    rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live))
+def answered(
+    plan: ClientOutput, records: Records, query: str, live: bool = False, only_changes: bool = False
+) -> DataFrame:
+    """The rows of an answer: struct `row` (V0…), `tombstone`, rowtime, partition, offset.
+
+    `only_changes`: a filter over a table drops changes that do not pass, whether or not the row that they replace did.
+    """
+    rows = _rows(plan.source, _QueryRun(records, query, live, remembers=live, only_changes=only_changes))
     row = _struct("V", [guarded(c.expression, f"{query}.answer|{c.name}") for c in plan.columns])
     return rows.selectExpr(f"{row} as row", "value is null as tombstone", "rowtime", "partition", "offset")
 
@@ -112,12 +117,18 @@ def table_rows(source: Source, records: Records, query: str) -> DataFrame:
 
 
 class _QueryRun:
-    """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows."""
+    """What the nodes of one query share. `remembers`: its rows are changes, not a table's current rows.
 
-    __slots__ = ("live", "query", "records", "remembers")
+    `only_changes`: see `answered`.
+    """
 
-    def __init__(self, records: Records, query: str, live: bool, remembers: bool = True) -> None:
-        self.records, self.query, self.live, self.remembers = records, query, live, remembers
+    __slots__ = ("live", "only_changes", "query", "records", "remembers")
+
+    def __init__(
+        self, records: Records, query: str, live: bool, remembers: bool = True, only_changes: bool = False
+    ) -> None:
+        self.records, self.query, self.live = records, query, live
+        self.remembers, self.only_changes = remembers, only_changes
 
     def label(self, operator: str, computed: str) -> str:
         """The label of an expression of this query in the processing log."""
@@ -242,6 +253,8 @@ def _(node: Filter, run: _QueryRun) -> DataFrame:
     rest = ("rowtime", *_rest(node))
     if isinstance(node.source, Aggregate):
         return _having(_grouped(node.source, run, old=True), condition, rest)
+    if node.remembers and run.only_changes:
+        return _rows(node.source, run).where(f"value is null or {condition}")
     if node.remembers and not run.remembers:
         return _present(node, run)
     rows = _rows(node.source, run)
