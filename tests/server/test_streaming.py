@@ -55,6 +55,21 @@ def test_a_stream_that_is_reset_ends_its_query_and_no_other(server: Server, engi
     assert third.closed.wait(AT_ONCE), "the query outlived its connection"
 
 
+def test_over_http2_each_row_has_a_frame_of_its_own(server: Server, engine: FakeEngine) -> None:
+    """Clients of ksqlDB take a frame for a row."""
+    with Http2Client(server.port) as client:
+        stream = client.open("/query-stream")
+        client.send(stream, PUSH, end=True)
+        (rows,) = engine.wait_for_queries(1)
+        for number in range(100, 200):
+            rows.emit([number, "a\u2028b"])
+        frames = []
+        while not frames or not frames[-1].startswith("[199,"):
+            frames.append(client.part(stream))
+    assert frames[0].startswith('{"queryId"')
+    assert [json.loads(frame)[0] for frame in frames[-100:]] == list(range(100, 200))
+
+
 def test_closing_a_query_ends_its_answer(server: Server, engine: FakeEngine) -> None:
     with Http2Client(server.port) as client:
         stream = client.open("/query-stream")

@@ -1,9 +1,16 @@
-"""Fixes two faults of hypercorn's HTTP/2: data for streams that have ended, and connections that end."""
+"""Fixes two faults of hypercorn's HTTP/2: data for streams that have ended, and connections that end.
+
+Also lets the application decide which bytes share a frame.
+"""
+
+from collections import deque
 
 import h2.events
 import hypercorn.protocol
+import hypercorn.protocol.h2
 from hypercorn.events import Closed, Event
-from hypercorn.protocol.h2 import H2Protocol
+from hypercorn.protocol.h2 import H2Protocol, StreamBuffer
+from hypercorn.typing import Event as IOEvent
 
 
 class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
@@ -30,6 +37,31 @@ class PatchedHttp2(H2Protocol):  # type: ignore[misc,unused-ignore]
         await self._flush()
 
 
+class PieceBuffer(StreamBuffer):  # type: ignore[misc,unused-ignore]
+    """What is to be sent on a stream. Each piece that the application sends begins a frame."""
+
+    def __init__(self, event_class: type[IOEvent]) -> None:
+        super().__init__(event_class)
+        self._lengths: deque[int] = deque()
+
+    async def push(self, data: bytes) -> None:
+        """Add a piece; waits while there is too much already."""
+        if data:
+            self._lengths.append(len(data))
+        await super().push(data)
+
+    async def pop(self, max_length: int) -> bytes:
+        """The next bytes of a piece, at most `max_length`."""
+        if not self._lengths:
+            return bytes(await super().pop(0))
+        data = bytes(await super().pop(min(max_length, self._lengths[0])))
+        self._lengths[0] -= len(data)
+        if not self._lengths[0]:
+            self._lengths.popleft()
+        return data
+
+
 def install() -> None:
-    """Make hypercorn use this class, by replacing the name under which it looks it up: there is no other way."""
+    """Make hypercorn use these classes, by replacing the names under which it looks them up: there is no other way."""
+    hypercorn.protocol.h2.StreamBuffer = PieceBuffer  # type: ignore[misc,attr-defined,unused-ignore]
     hypercorn.protocol.H2Protocol = PatchedHttp2  # type: ignore[misc,attr-defined,unused-ignore]
