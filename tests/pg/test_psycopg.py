@@ -180,7 +180,7 @@ def test_a_fetch_with_a_timeout_returns_what_has_come(connection: Connection, en
 
 
 def test_a_running_query_is_cancelled(connection: Connection, engine: PgEngine) -> None:
-    timer = threading.Timer(0.1, lambda: (engine.wait_for_queries(1), connection.cancel()))
+    timer = threading.Timer(0.1, lambda: (engine.wait_for_queries(1), connection.cancel_safe()))
     timer.start()
     with pytest.raises(psycopg.errors.QueryCanceled):
         connection.execute("SELECT * FROM orders EMIT CHANGES")
