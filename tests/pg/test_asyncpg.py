@@ -36,7 +36,7 @@ def test_values_of_every_type(server: PgServer) -> None:
         '{"x":"2026-07-02","y":null}',
         '{"STREET":"Elm","SINCE":"2020-01-31","a b":["AQ=="]}',
     )
-    assert set(tuple(rows[1])) == {None}
+    assert set(rows[1]) == {None}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from millstream.pg.catalog_tables import TableRow, rows_of
 from millstream.pg.failures import CANCELLED, NOT_SUPPORTED, UNKNOWN_COLUMN, UNKNOWN_FUNCTION, UNKNOWN_TABLE, PgError
 from millstream.pg.results import ResultColumn
 from millstream.pg.settings import SessionIdentity
-from millstream.pg.types import BOOL, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, TEXT, PgType, array_of
+from millstream.pg.types import BOOL, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, OBJECT_ID, TEXT, PgType, array_of
 from millstream.security.roles import Principal
 from millstream.syntax import tree
 
@@ -124,6 +124,9 @@ def _default(kind: str) -> Any:
 
 
 def _type(kind: str) -> PgType:
+    if kind == "BIGINT[]":
+        # Lists of this kind have OIDs: asyncpg, which asks for the types that it does not know, knows oid[].
+        return array_of(OBJECT_ID)
     if kind.endswith("[]"):
         element = _type(kind[:-2])
         return array_of(element) if not element.element else TEXT

@@ -64,7 +64,7 @@ class PgConnection:
         self._stream, self._context, self._session, self._key = stream, context, session, key
         self._prepared: dict[str, PreparedText] = {}
         self._portals: dict[str, BoundStatement] = {}
-        self._skipping = False
+        self._skipping, self._head = False, b""
         self._running: asyncio.Task[None] | None = None
         self._reason: PgError | None = None
         session.commands.forget_statements = self._forget
@@ -256,12 +256,19 @@ class PgConnection:
             return lambda row: messages.data_row(values(row))
         if not portal.sent:
             self._stream.put(messages.copy_out(int(copied.name == "binary"), len(columns)))
-            self._put_copied(copied.head([column.name for column in columns]))
-        return lambda row: messages.copy_data(copied.line(values(row)))
+            self._head = copied.head([column.name for column in columns])
+            if copied.name != "binary":
+                self._put_copied(b"")
+        return lambda row: messages.copy_data(self._headed(copied.line(values(row))))
+
+    def _headed(self, content: bytes) -> bytes:
+        """A COPY's row, after its head if that was not sent yet: in binary form the first row's message has both."""
+        head, self._head = self._head, b""
+        return head + content
 
     def _put_copied(self, content: bytes) -> None:
-        if content:
-            self._stream.put(messages.copy_data(content))
+        if headed := self._headed(content):
+            self._stream.put(messages.copy_data(headed))
 
     # ------------------------------------------------------------ the extended protocol
 

@@ -51,6 +51,15 @@ async def greet(stream: PgStream, context: PgContext) -> Greeting:
     return Greeting(request, await _login(request.parameters.get("user", ""), stream, context))
 
 
+async def read_plainly(stream: PgStream) -> None:
+    """Take a connection up to its startup message, without TLS. Raises ProtocolViolation, ClientLeft."""
+    for _ in range(3):
+        if (await stream.read_startup()).code not in (messages.SSL, messages.GSS):
+            return
+        stream.put(messages.NO_TLS)
+        await stream.flush()
+
+
 def _check_version(request: StartupRequest, stream: PgStream) -> None:
     """Raises PgError 0A000: not version 3. A client of a later 3.x, or with options, is told what we speak."""
     major, minor = request.code >> 16, request.code & 0xFFFF

@@ -17,7 +17,7 @@ from millstream.model.schema import RecordPart
 from millstream.model.types import BIGINT, SqlType
 from millstream.pg.results import ResultColumn, result_columns
 from millstream.pg.script import ClientStatement, for_engine
-from millstream.pg.types import BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, TEXT, pg_type
+from millstream.pg.types import BOOL, BYTEA, CLOCK, DAY, FLOAT8, INT4, INT8, MOMENT, NUMERIC, OBJECT_ID, TEXT, pg_type
 from millstream.syntax import tree
 from millstream.syntax.parser import parse_one, parse_type
 
@@ -41,6 +41,29 @@ SAMPLES: Mapping[int, str] = {
 def sample(types: Sequence[int], number: int) -> str:
     """A literal of a parameter's type."""
     return SAMPLES.get(types[number - 1] if number <= len(types) else 0, "'a'")
+
+
+# The types that a client may cast a parameter of a catalog query to: name, OID, OID of the array.
+_CASTS = {
+    "bool": (BOOL.oid, BOOL.array),
+    **dict.fromkeys(("int2", "smallint"), (21, 1005)),
+    **dict.fromkeys(("int4", "int", "integer"), (INT4.oid, INT4.array)),
+    **dict.fromkeys(("int8", "bigint"), (INT8.oid, INT8.array)),
+    "oid": (OBJECT_ID.oid, OBJECT_ID.array),
+    **dict.fromkeys(("float8", "double"), (FLOAT8.oid, FLOAT8.array)),
+}
+
+
+def catalog_types(statement: ClientStatement, known: Sequence[int]) -> tuple[int, ...]:
+    """The same for a query of the catalog: the type that a parameter is cast to (`$1::oid[]`), else text."""
+    words, types = statement.words, {}
+    for index, lexeme in enumerate(words):
+        after = [following.text.lower() for following in words[index + 1 : index + 7]]
+        if lexeme.kind == "parameter" and after[:1] == ["::"]:
+            name = after[3:] if after[1:3] == ["pg_catalog", "."] else after[1:]
+            types[lexeme.number] = _CASTS.get(name[0], (TEXT.oid, TEXT.array))[name[1:3] == ["[", "]"]]
+    counted = dict.fromkeys(_counts(statement), INT8.oid)
+    return tuple(oid or types.get(n, counted.get(n, TEXT.oid)) for n, oid in enumerate(known, 1))
 
 
 def inferred_types(statement: ClientStatement, known: Sequence[int], catalog: Catalog) -> tuple[int, ...]:

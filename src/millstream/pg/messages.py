@@ -145,7 +145,9 @@ def startup(content: bytes) -> StartupRequest:
     if code == CANCEL:
         return StartupRequest(code, {}, (reader.uint32(), reader.uint32()))
     parameters: dict[str, str] = {}
-    while code not in (SSL, GSS) and (name := reader.text()):
+    if code >> 16 != PROTOCOL >> 16:
+        return StartupRequest(code, {})
+    while name := reader.text():
         parameters[name] = reader.text()
     reader.expect_end()
     return StartupRequest(code, parameters)

@@ -12,7 +12,7 @@ from millstream.pg import messages
 from millstream.pg.connection import PgConnection
 from millstream.pg.context import PgContext
 from millstream.pg.failures import TOO_MANY, PgError
-from millstream.pg.handshake import Greeting, greet, new_secret
+from millstream.pg.handshake import Greeting, greet, new_secret, read_plainly
 from millstream.pg.messages import CANCEL, ProtocolViolation
 from millstream.pg.session import PgSession
 from millstream.pg.settings import DEFAULTS
@@ -99,11 +99,9 @@ class PgServer:
         assert task is not None
         stream = PgStream(reader, writer, self._context.limits)
         try:
-            if len(self._tasks) >= self._context.limits.connections:
-                most = self._context.limits.connections
-                raise PgError(TOO_MANY, f"there are {most} connections", "see millstream.connections.max", fatal=True)
+            has_place = len(self._tasks) < self._context.limits.connections
             self._tasks.add(task)
-            await self._connection(stream)
+            await (self._connection(stream) if has_place else self._refuse(stream))
         except PgError as error:
             stream.put(messages.error(error.fields()))
         except ProtocolViolation as violation:
@@ -115,6 +113,18 @@ class PgServer:
         finally:
             self._tasks.discard(task)
             await stream.close()
+
+    async def _refuse(self, stream: PgStream) -> None:
+        """Tell a client that there is no place for it, once it listens: a client first asks whether there is TLS."""
+        most = self._context.limits.connections
+        if len(self._tasks) > 2 * most:
+            raise ClientLeft
+        try:
+            async with asyncio.timeout(self._context.limits.header_seconds):
+                await read_plainly(stream)
+        except TimeoutError:
+            raise ClientLeft from None
+        raise PgError(TOO_MANY, f"there are {most} connections", "see millstream.connections.max", fatal=True)
 
     async def _connection(self, stream: PgStream) -> None:
         """Greet a client, and serve its session. Raises PgError, ProtocolViolation, ClientLeft."""

@@ -20,7 +20,7 @@ from millstream.pg.copying import CopyQuery, copy_query
 from millstream.pg.cursors import cursor_query, fetch_of
 from millstream.pg.entities import answered
 from millstream.pg.failures import IN_FAILED, SYNTAX, PgError, pg_error
-from millstream.pg.inference import described_columns, inferred_types, sample
+from millstream.pg.inference import catalog_types, described_columns, inferred_types, sample
 from millstream.pg.queries import queried
 from millstream.pg.results import ListedRows, Portal, ResultColumn, StatementAnswer
 from millstream.pg.script import ClientStatement, EngineText, for_engine
@@ -137,7 +137,7 @@ class PgSession:
             return tuple(known)
         inner = inner_query(statement)
         if self._catalog_query(inner) is not None:
-            return tuple(oid or 25 for oid in known)
+            return catalog_types(inner, known)
         return inferred_types(inner, known, self.context.engine.catalog)
 
     async def columns(self, statement: ClientStatement, types: Sequence[int]) -> tuple[ResultColumn, ...] | None:

@@ -89,6 +89,7 @@ BYTEA = PgType(17, "bytea", 1001, -1, lambda v: b"\\x" + _raw(v).hex().encode(),
 DAY = PgType(1082, "date", 1182, 4, _of(calendar.postgres_date), _number("!i", calendar.postgres_day))
 CLOCK = PgType(1083, "time", 1183, 8, _of(calendar.clock_text), _number("!q", calendar.micros_of_day))
 MOMENT = PgType(1184, "timestamptz", 1185, 8, _of(calendar.postgres_timestamp), _number("!q", calendar.postgres_micros))
+OBJECT_ID = PgType(26, "oid", 1028, 4, _utf8, _number("!I", int))
 JSON = PgType(114, "json", 199, -1, _json, _json)
 
 SCALARS: Mapping[SqlType, PgType] = {
