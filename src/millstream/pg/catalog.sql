@@ -235,8 +235,10 @@ CREATE MACRO pgc_quote_literal(value) AS '''' || replace(value, '''', '''''') ||
 CREATE MACRO pgc_array_lower(items, dimension) AS 1;
 CREATE MACRO pgc_array_upper(items, dimension) AS len(items)::INTEGER;
 CREATE MACRO pgc__pg_expandarray(items) AS unnest(list_transform(items, lambda one, place: {'x': one, 'n': place::INTEGER}));
-CREATE MACRO pgc_to_regclass(name) AS (SELECT m_c.oid FROM pgc.pg_class m_c
-    WHERE m_c.relname = replace(regexp_replace(name, '^"?(public|pg_catalog)"?[.]', ''), '"', ''));
+CREATE MACRO pgc_to_regclass(name) AS CASE replace(name, 'pg_catalog.', '') WHEN 'pg_class' THEN 1259
+    WHEN 'pg_namespace' THEN 2615 WHEN 'pg_type' THEN 1247 WHEN 'pg_proc' THEN 1255 WHEN 'pg_constraint' THEN 2606
+    WHEN 'pg_database' THEN 1262 ELSE (SELECT m_c.oid FROM pgc.pg_class m_c
+    WHERE m_c.relname = replace(regexp_replace(name, '^"?(public|pg_catalog)"?[.]', ''), '"', '')) END;
 CREATE MACRO pgc_regclass_name(relation) AS coalesce((SELECT m_c.relname FROM pgc.pg_class m_c WHERE m_c.oid = relation),
     relation::VARCHAR);
 CREATE MACRO pgc_to_regtype(name) AS (SELECT m_t.oid FROM pgc.pg_type m_t WHERE m_t.typname = name OR m_t.typdefault = name LIMIT 1);

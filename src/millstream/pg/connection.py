@@ -148,6 +148,7 @@ class PgConnection:
                 await self._ready()
             else:
                 self._skipping = True
+                await self._stream.flush()
 
     async def _cancellable(self, work: Coroutine[Any, Any, None]) -> None:
         """Await some work, which `cancel` ends with its reason."""
