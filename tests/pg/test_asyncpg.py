@@ -84,7 +84,7 @@ def test_a_push_query_is_read_by_a_cursor(server: PgServer, engine: PgEngine) ->
 
 def test_a_pool_resets_its_connections(server: PgServer) -> None:
     async def run() -> list[int]:
-        async with asyncpg.create_pool(host="127.0.0.1", port=server.port, user="me", max_size=1) as pool:
+        async with asyncpg.create_pool(host="127.0.0.1", port=server.port, user="me", min_size=1, max_size=1) as pool:
             return [await pool.fetchval("SELECT 1") for _ in range(3)]
 
     assert asyncio.run(run()) == [1, 1, 1]
