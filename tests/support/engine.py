@@ -11,6 +11,7 @@ from typing import Any
 from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Entity, MissingRight, Request, RequestFailed, Rows, Tombstone
 from millstream.model.types import INTEGER, STRING
+from millstream.services.loop import Loop
 from millstream.syntax import tree
 from support.patience import PATIENCE
 
@@ -164,6 +165,14 @@ class FakeEngine:
         self.deleted: Sequence[str] | None = None
         self.started = threading.Condition()
         self._numbers = itertools.count()
+        self.loops: list[Loop[Any]] = []
+
+    @property
+    def catalog(self) -> Catalog:
+        return Catalog()
+
+    def watch(self, loop: Loop[Any]) -> None:
+        self.loops.append(loop)
 
     def execute(self, request: Request) -> list[Entity]:
         self.requests.append(request)

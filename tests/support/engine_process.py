@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from typing import Any
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.engine import MillstreamEngine
 from millstream.model.names import identifier
+from millstream.pg.context import PgContext
+from millstream.pg.server import PgServer
+from millstream.server.context import ServerContext
 from support.patience import PATIENCE
 
 TESTS = Path(__file__).parents[1]
@@ -56,6 +60,10 @@ class EngineProcess:
     def health(self) -> dict[str, Any]:
         """What /healthcheck answers."""
         return dict(self._request("health", "", {}))
+
+    def postgres(self) -> int:
+        """The port of a server for Postgres's clients, in the process."""
+        return int(self._request("postgres", "", {}))
 
     def state(self, id: str) -> str:
         """How a persistent query is: RUNNING, PAUSED, ERROR."""
@@ -128,9 +136,18 @@ def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[s
         return engine.execute(request)
     if how == "health":
         return engine.health()
+    if how == "postgres":
+        return _postgres(engine)
     if how == "lines":
         return [line for line in engine.print_topic(request) if line is not None]
     return _rows(engine, request, *more)
+
+
+@cache
+def _postgres(engine: MillstreamEngine) -> int:
+    server = PgServer(PgContext(ServerContext(engine)), port=0)
+    server.start()
+    return server.port
 
 
 def _rows(engine: MillstreamEngine, request: Request, count: int, after: str) -> list[Any]:

@@ -24,6 +24,7 @@ examples:
 """
 LOG = logging.getLogger("millstream")
 LOG_FORMAT = "millstream.log.format"
+PG_LISTEN = "millstream.pg.listen"
 FLAGS = {
     "bootstrap_servers": "bootstrap.servers",
     "service_id": "ksql.service.id",
@@ -31,6 +32,7 @@ FLAGS = {
     "schema_registry": "ksql.schema.registry.url",
     "master": "millstream.spark.master",
     "log_format": LOG_FORMAT,
+    "pg_listen": PG_LISTEN,
 }
 
 
@@ -50,6 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="default 127.0.0.1:8088; https://… for TLS",
     )
+    parser.add_argument("--pg-listen", metavar="HOST:PORT", help="serve Postgres's clients there; default: do not")
     parser.add_argument("--insecure", action="store_true", help="listen on a network without requiring a login")
     parser.add_argument("--service-id", metavar="ID", help="servers of one id share one catalog (default default_)")
     parser.add_argument("--data-dir", metavar="DIR", help="where checkpoints are: a path, or a Hadoop URL")
@@ -69,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     report("starting …")
     with terminable(), serving(server_properties) as server, stop_requested() as stop:
         report(f"millstream answers at {server.url}")
+        if server_properties.get(PG_LISTEN):
+            report(f"Postgres's clients are served at {server_properties[PG_LISTEN]}")
         wait_or_die(server, stop)
         report("stopping …")
     return 0

@@ -1,6 +1,5 @@
 """Starts and stops an engine together with its REST server."""
 
-import ipaddress
 import os
 import signal
 import sys
@@ -14,7 +13,10 @@ from millstream.engine.bootstrap import EngineCannotStart
 from millstream.engine.engine import MillstreamEngine
 from millstream.model.setting_table import SETTINGS
 from millstream.model.settings import as_texts, effective, is_on
-from millstream.server.options import of_engine, options_of
+from millstream.pg.context import PgContext
+from millstream.pg.server import FLAG, TITLE, PgServer
+from millstream.server.addresses import is_loopback
+from millstream.server.options import ServerOptions, of_engine, options_of
 from millstream.server.run import Server
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
@@ -36,17 +38,31 @@ def serving(properties: Mapping[str, str]) -> Iterator[Server]:
     host, port = address_of(properties.get(LISTENERS) or SETTINGS[LISTENERS].default)
     options = options_of(as_texts(properties))
     check_exposure(host, properties, options.login is not None)
-    # Check the port first, because the engine takes seconds to start.
+    # Check the ports first, because the engine takes seconds to start.
     if port:
         check_free(host, port, "the REST server", "--listen HOST:PORT")
+    if options.pg_listen:
+        pg_host, pg_port = pg_address(options)
+        check_exposure(pg_host, properties, options.login is not None)
+        if pg_port:
+            check_free(pg_host, pg_port, TITLE, FLAG)
     # A statement's tree may be as deep as its parser allows; planning recurses a few calls further for each level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with ExitStack() as stack:
         with undisturbed():
-            anyone = options.login is None and not is_loopback(host)
+            hosts = [host, *([pg_address(options)[0]] if options.pg_listen else [])]
+            anyone = options.login is None and not all(map(is_loopback, hosts))
             engine = _started(engine_properties(properties, anyone))
             stack.callback(engine.close)
-        yield stack.enter_context(Server(engine, host, port, options))
+        server = stack.enter_context(Server(engine, host, port, options))
+        if options.pg_listen:
+            stack.enter_context(PgServer(PgContext(server.work, options.login, options.pg_tls), *pg_address(options)))
+        yield server
+
+
+def pg_address(options: ServerOptions) -> tuple[str, int]:
+    """Where Postgres's clients are served. Raises SetupError."""
+    return address_of(options.pg_listen)
 
 
 def engine_properties(properties: Mapping[str, str], anyone: bool) -> dict[str, str]:
@@ -65,14 +81,6 @@ def check_exposure(host: str, properties: Mapping[str, str], login: bool) -> Non
             f"whoever reaches {host} could send any statement, for no login is asked for",
             "ask for one (docs/security.md), listen on 127.0.0.1, or say --insecure if the network is yours",
         )
-
-
-def is_loopback(host: str) -> bool:
-    """True if an address can be reached from this machine only."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _started(properties: Mapping[str, str]) -> MillstreamEngine:

@@ -21,6 +21,7 @@ are read, write, functions and admin, and those of a file of roles (docs/securit
 EXAMPLES = """
 examples:
   millstream users add alice --role read --role functions
+  millstream users add grafana --role read --scram
   millstream users add loader --role write --password-stdin < password.txt
   millstream users list
   millstream users remove alice
@@ -37,6 +38,9 @@ def add(subparsers: "Subparsers") -> None:
     adding.add_argument("name")
     adding.add_argument("--role", action="append", required=True, metavar="ROLE", help="may be repeated")
     adding.add_argument("--roles-file", type=Path, metavar="FILE", help="roles of your own (millstream.roles.file)")
+    adding.add_argument(
+        "--scram", action="store_true", help="store a SCRAM verifier too, for Postgres clients without TLS"
+    )
     adding.add_argument("--password-stdin", action="store_true", help="the first line of standard input")
     verbs.add_parser("list", help="names and roles")
     removing = verbs.add_parser("remove", help="remove a user")
@@ -51,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         unknown = [role for role in args.role if role not in known]
         if unknown:
             raise SetupError(f"there is no role {unknown[0]}", f"there are {', '.join(known)}")
-        replaced = add_user(path, args.name, tuple(dict.fromkeys(args.role)), _password(args))
+        replaced = add_user(path, args.name, tuple(dict.fromkeys(args.role)), _password(args), args.scram)
         print(f"{'changed' if replaced else 'added'} {args.name} in {path}")
     elif args.verb == "remove":
         remove_user(path, args.name)

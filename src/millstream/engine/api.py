@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from millstream.catalog.catalog import Catalog
 from millstream.model.secrets import masked
 from millstream.model.types import SqlType
+from millstream.services.loop import Loop
 from millstream.syntax import tree
 
 Entity = dict[str, Any]
@@ -110,6 +111,15 @@ class BatchedRows(Rows, Protocol):
 
 class Engine(Protocol):
     """The engine: it takes statements and returns entities and rows. All methods are thread-safe and block."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The sources, types and queries that the statements have created; each change gives a new value."""
+        ...
+
+    def watch(self, loop: Loop[Any]) -> None:
+        """Show a loop's failures in the health check, and end the process for one that will not recover."""
+        ...
 
     def execute(self, request: Request) -> list[Entity]:
         """Execute statements other than queries, in order; return the entities of those that have one.

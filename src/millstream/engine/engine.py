@@ -19,6 +19,7 @@ from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
 from millstream.model.settings import SettingRefused, check_session
+from millstream.services.loop import Loop
 from millstream.spark.session import Session as Spark
 from millstream.syntax import tree
 
@@ -45,6 +46,10 @@ class MillstreamEngine:
     def catalog(self) -> Catalog:
         """The sources, types and queries that the statements have created."""
         return self._context.state.catalog
+
+    def watch(self, loop: Loop[Any]) -> None:
+        """Show a loop's failures in the health check, and end the process for one that will not recover."""
+        self._context.loops.add(loop)
 
     # ------------------------------------------------------------ statements
 

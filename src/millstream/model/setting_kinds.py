@@ -109,6 +109,7 @@ TEXT = ValueKind("a text", _text)
 FLAG = one_of("true", "false")
 PATTERNS = ValueKind("regular expressions, separated by commas", _patterns)
 LISTENERS = ValueKind("http:// or https:// addresses with a port, separated by commas", _addresses(_LISTENER))
+ADDRESS = ValueKind("host:port", _addresses(re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[^\s/:,\[\]]+):([0-9]{1,5})\Z")))
 URL = ValueKind("an http:// or https:// address", lambda text: text.strip() if _URL.match(text.strip()) else None)
 BROKERS = ValueKind("host:port, separated by commas", _addresses(_BROKER))
 TOPIC = ValueKind(

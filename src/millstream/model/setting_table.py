@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from millstream.model.setting import Setting, SettingScope
 from millstream.model.setting_kinds import (
+    ADDRESS,
     BROKERS,
     FLAG,
     INT_MAX,
@@ -475,6 +476,13 @@ _REST = (
         "the size at which that file is renamed, and a new one begins",
     ),
     _limit("millstream.audit.files", "10", "how many renamed files are kept"),
+    _server(
+        "millstream.pg.listen",
+        "",
+        "where Postgres's clients are served: HOST:PORT; if empty, nowhere",
+        ADDRESS.or_nothing(),
+        SettingScope.OWN,
+    ),
     _server("millstream.insecure", "false", "whether to listen on a network without a login", _flag, SettingScope.OWN),
     _limit("millstream.connections.max", "1000", "the most connections; idle ones are closed for new ones"),
     _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),

@@ -65,6 +65,10 @@ class Login:
             name, role_names = self._by_token(self.tokens, value)
         else:
             raise LoginRefused("this server requires a login")
+        return self.authenticated(name, role_names)
+
+    def authenticated(self, name: str, role_names: tuple[str, ...]) -> Principal:
+        """A user whose password or token is right. Raises LoginRefused: authentication.roles does not allow him in."""
         if "*" not in self.allowed and not self.allowed & set(role_names):
             raise LoginRefused(f"user {name} has none of the roles that authentication.roles asks for")
         roles = tuple(self.roles[role] for role in role_names if role in self.roles)
@@ -81,6 +85,11 @@ class Login:
             return tokens.user(value.strip())
         except TokenRefused as refused:
             raise LoginRefused(f"the token is not accepted: {refused}") from refused
+
+
+def basic(name: str, password: str) -> str:
+    """The Authorization header of a name and a password."""
+    return f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
 
 
 def _credentials(value: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """TLS of the REST server: by ksqlDB's settings, from stores of JKS, PKCS12 or PEM."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from millstream.formats.tls import load_own, trusted_certificates
@@ -11,8 +11,8 @@ KEYSTORE, TRUSTSTORE, CLIENTS = "ssl.keystore.location", "ssl.truststore.locatio
 VERIFY = {"NONE": ssl.CERT_NONE, "REQUESTED": ssl.CERT_OPTIONAL, "REQUIRED": ssl.CERT_REQUIRED}
 
 
-def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """The TLS context of a server at https://: TLS 1.2 or later, HTTP/2 if the client supports it.
+def server_context(settings: Mapping[str, str], protocols: Sequence[str] = ("h2", "http/1.1")) -> ssl.SSLContext:
+    """The TLS context of a server at https://, or of another of `protocols` (ALPN): TLS 1.2 or later.
 
     Raises SetupError if a file is missing or not valid, or its password is wrong.
     """
@@ -33,6 +33,6 @@ def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
         raise SetupError(f"no TLS: {error}", f"see {KEYSTORE}, ssl.keystore.password, ssl.key.password") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_COMPRESSION
-    context.set_alpn_protocols(["h2", "http/1.1"])
+    context.set_alpn_protocols(list(protocols))
     context.verify_mode = VERIFY[clients]
     return context

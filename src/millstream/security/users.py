@@ -1,8 +1,10 @@
 """The file of users: one line for each, with roles and the scrypt hash of the password.
 
     alice:read,orders_team:scrypt:16384:8:1:c2FsdA==:aGFzaA==
+    bob:read:scrypt:16384:8:1:c2FsdA==:aGFzaA==:scram-sha-256:16384:c2FsdA==:c3RvcmVk:c2VydmVy
 
-The numbers are scrypt's n, r and p: a later release may increase them, and old lines remain valid.
+The numbers are scrypt's n, r and p: a later release may increase them, and old lines remain valid. Bob has a verifier
+for logins by SCRAM over Postgres's protocol too: iterations, salt, stored key and server key.
 """
 
 import base64
@@ -12,12 +14,14 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from millstream.security.scram import ScramVerifier, pretended, verifier
 from millstream.services.errors import SetupError
 
+SCRAM = "scram-sha-256"
 N, R, P, LENGTH = 2**14, 8, 1, 32
 NAME = re.compile(r"[^:\s][^:\n]*")
 # The number of cached logins, for which scrypt is not computed again.
@@ -52,17 +56,24 @@ def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A line of the file."""
+    """A line of the file; `scram` is None for a user who cannot log in by SCRAM."""
 
     name: str
     roles: tuple[str, ...]
     password: PasswordHash
+    scram: ScramVerifier | None = None
 
     def line(self) -> str:
         """The user as a line of the file."""
-        p = self.password
-        salt, key = (base64.b64encode(part).decode() for part in (p.salt, p.key))
-        return f"{self.name}:{','.join(self.roles)}:scrypt:{p.n}:{p.r}:{p.p}:{salt}:{key}\n"
+        p, v = self.password, self.scram
+        fields = [self.name, ",".join(self.roles), "scrypt", p.n, p.r, p.p, _base64(p.salt), _base64(p.key)]
+        if v is not None:
+            fields += [SCRAM, v.iterations, _base64(v.salt), _base64(v.stored_key), _base64(v.server_key)]
+        return ":".join(map(str, fields)) + "\n"
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def read_users(path: Path) -> dict[str, User]:
@@ -80,13 +91,22 @@ HINT = "`millstream users add NAME --role ROLE` writes it"
 
 def _user(line: str, number: int, path: Path) -> User:
     try:
-        name, roles, kind, n, r, p, salt, key = line.strip().split(":")
+        name, roles, kind, n, r, p, salt, key, *scram = line.strip().split(":")
         if kind != "scrypt":
             raise ValueError(f"unknown hash {kind}")
         kept = PasswordHash(int(n), int(r), int(p), base64.b64decode(salt), base64.b64decode(key))
+        return User(name, tuple(roles.split(",")), kept, _verifier(scram) if scram else None)
     except ValueError as error:
         raise SetupError(f"line {number} of {path} is not a user: {error}", HINT) from error
-    return User(name, tuple(roles.split(",")), kept)
+
+
+def _verifier(fields: Sequence[str]) -> ScramVerifier:
+    """Raises ValueError."""
+    kind, iterations, *parts = fields
+    if kind != SCRAM:
+        raise ValueError(f"unknown verifier {kind}")
+    salt, stored, server = (base64.b64decode(part) for part in parts)
+    return ScramVerifier(int(iterations), salt, stored, server)
 
 
 def write_users(path: Path, users: Mapping[str, User]) -> None:
@@ -101,12 +121,16 @@ def write_users(path: Path, users: Mapping[str, User]) -> None:
         raise SetupError(f"cannot write {path}: {error.strerror}") from error
 
 
-def add_user(path: Path, name: str, roles: tuple[str, ...], password: str) -> bool:
-    """Add or replace a user; returns True if a user of that name was replaced. Raises SetupError."""
+def add_user(path: Path, name: str, roles: tuple[str, ...], password: str, scram: bool = False) -> bool:
+    """Add or replace a user, with a verifier for SCRAM if wanted; returns True if a user of that name was replaced.
+
+    Raises SetupError.
+    """
     if not NAME.fullmatch(name) or not password:
         raise SetupError("a user has a name, without ':', and a password")
     users = read_users(path) if path.exists() else {}
-    write_users(path, {**users, name: User(name, roles, hashed(password))})
+    user = User(name, roles, hashed(password), verifier(password) if scram else None)
+    write_users(path, {**users, name: user})
     return name in users
 
 
@@ -146,6 +170,14 @@ class UserFile:
                 self._known.pop(next(iter(self._known)))
             self._known[login] = user.password
         return user
+
+    def named(self, name: str) -> User | None:
+        """The user of that name, whose password something else checks. Raises SetupError as `user` does."""
+        return self._current().get(name)
+
+    def pretended(self, name: str) -> ScramVerifier:
+        """A verifier that no password fits, for a name that is no user's."""
+        return pretended(name, self._secret)
 
     def remembers(self, name: str, password: str) -> bool:
         """True if `user` would answer without computing a hash."""

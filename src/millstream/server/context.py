@@ -30,12 +30,14 @@ class ServerContext:
         audit: AuditLog | None = None,
     ) -> None:
         self.engine, self.feeds, self.limits, self.audit = engine, Feeds(), limits or RequestLimits(), audit
-        self._statements, self._quick = Workers(at_once), CapacityLimiter(QUICK)
+        self.workers, self._quick = Workers(at_once), CapacityLimiter(QUICK)
         self._ending, self._large = CapacityLimiter(ENDING), CapacityLimiter(LARGE)
+        # The number of open connections of Postgres's clients; None where their protocol is not served.
+        self.postgres_connections: Callable[[], int] | None = None
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of a blocking call in a thread; at most `at_once` at a time, not counting streamed rows."""
-        return await self._statements.run(call)
+        return await self.workers.run(call)
 
     async def run_quick(self, call: Callable[[], T]) -> T:
         """The same for a call that must be answered even if many statements wait."""

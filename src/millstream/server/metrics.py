@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millstream.security.rights import Right
 from millstream.server.authentication import principal_of, require
-from millstream.server.context import work_of
+from millstream.server.context import ServerContext, work_of
 
 # Upper bounds of the histogram's buckets in ms, the same as in jvm/LatencyHistogram.scala; a +Inf bucket follows.
 LATENCY_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 60000, 600000)
@@ -100,7 +100,8 @@ async def metrics(request: HttpRequest) -> Response:
     def page() -> bytes:
         observed = work.engine.observe(principal.missing)
         version = work.engine.info()["KsqlServerInfo"]["version"]
-        return encode(_Joined((request.app.state.metrics, _Observed(observed, version))))
+        parts = (request.app.state.metrics, _Observed(observed, version), _PostgresConnections(work))
+        return encode(_Joined(parts))
 
     return Response(await work.run_quick(page), media_type=media)
 
@@ -114,6 +115,17 @@ class _Joined(Collector):
     def collect(self) -> Iterator[Metric]:
         for part in self._parts:
             yield from part.collect()
+
+
+class _PostgresConnections(Collector):
+    """The connections of Postgres's clients, where they are served."""
+
+    def __init__(self, work: ServerContext) -> None:
+        self._count = work.postgres_connections
+
+    def collect(self) -> Iterator[Metric]:
+        if self._count is not None:
+            yield _gauge("millstream_postgres_connections", "Open connections of Postgres's clients.", self._count())
 
 
 class _Observed(Collector):

@@ -12,7 +12,7 @@ from millstream.engine.kafka import KafkaClient, misconfigured
 from millstream.model.settings import SettingRefused, checked, effective, words
 from millstream.security.audit import AuditFile, AuditLog, AuditSink, AuditTopic
 from millstream.security.login import Login, login_of
-from millstream.security.tls import server_context
+from millstream.security.tls import KEYSTORE, server_context
 from millstream.services.errors import SetupError
 
 PLAIN_ORIGIN = re.compile(r"[\w.:/\[\]-]+")
@@ -56,6 +56,8 @@ class ServerOptions:
     login: Login | None = None
     tls: SSLContext | None = None
     audit: AuditLog | None = None
+    pg_listen: str = ""
+    pg_tls: SSLContext | None = None
 
 
 def options_of(properties: Mapping[str, str]) -> ServerOptions:
@@ -67,7 +69,22 @@ def options_of(properties: Mapping[str, str]) -> ServerOptions:
         raise SetupError(fact, hint) from refused
     login = login_of(settings)
     tls = server_context(settings) if settings["listeners"].lower().startswith("https://") else None
-    return ServerOptions(_limits(settings), _web(settings, login), login, tls, _audit(settings))
+    return ServerOptions(
+        limits=_limits(settings),
+        web=_web(settings, login),
+        login=login,
+        tls=tls,
+        audit=_audit(settings),
+        pg_listen=settings["millstream.pg.listen"],
+        pg_tls=_pg_tls(settings),
+    )
+
+
+def _pg_tls(settings: Mapping[str, str]) -> SSLContext | None:
+    """TLS for Postgres's clients, who begin without it: offered if there is a certificate. Raises SetupError."""
+    if not settings["millstream.pg.listen"] or not settings.get(KEYSTORE):
+        return None
+    return server_context(settings, ("postgresql",))
 
 
 def _audit(settings: Mapping[str, str]) -> AuditLog | None:

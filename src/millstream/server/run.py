@@ -17,6 +17,7 @@ from millstream.server import connections, http1, http2, websockets
 from millstream.server.app import app
 from millstream.server.codes import SHUTTING_DOWN
 from millstream.server.connections import BoundedConfig
+from millstream.server.context import ServerContext
 from millstream.server.options import ServerOptions
 from millstream.services.errors import SetupError
 from millstream.services.ports import check_free
@@ -47,6 +48,13 @@ class Server:
         self._thread: threading.Thread | None = None
 
     @property
+    def work(self) -> ServerContext:
+        """What the requests of this server share."""
+        work = self._app.state.work
+        assert isinstance(work, ServerContext)
+        return work
+
+    @property
     def url(self) -> str:
         """The URL for clients on this machine."""
         host = {"0.0.0.0": "localhost", "::": "localhost", "127.0.0.1": "localhost"}.get(self.host, self.host)
@@ -62,7 +70,7 @@ class Server:
 
     def stop(self) -> None:
         """End running queries with a message to their clients, let other requests finish for a while, and stop."""
-        self._app.state.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
+        self.work.feeds.fail_all(RequestFailed(SHUTTING_DOWN, "The server is shutting down"))
         self._stop.set()
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS * 2)
@@ -87,11 +95,14 @@ def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, start
         shutdown.wait()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address. Raises SetupError: in use, or not an address of this machine."""
+def listen(host: str, port: int, title: str = "the REST server", flag: str = "--listen HOST:PORT") -> socket.socket:
+    """A socket that listens on an address. Raises SetupError: in use, or not an address of this machine.
+
+    `title` and `flag` say who listens, and how to choose another address.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if port and family == socket.AF_INET:
-        check_free(host, port, "the REST server", "--listen HOST:PORT")
+        check_free(host, port, title, flag)
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:

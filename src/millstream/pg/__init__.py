@@ -1,0 +1,1 @@
+"""Postgres's wire protocol (version 3) in front of the engine."""

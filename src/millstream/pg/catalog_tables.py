@@ -1,0 +1,250 @@
+"""The rows of pg_catalog: the engine's streams and tables as Postgres's clients see tables.
+
+CREATE TABLE totals (region STRING PRIMARY KEY, n BIGINT)   →   pg_class totals, pg_attribute region, n
+
+OIDs are made from names, so that an OID that a client has read stays valid while other sources come and go.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from millstream.catalog.catalog import RelationKind, Source
+from millstream.model.schema import Column, RecordPart
+from millstream.pg.script import DATABASE, SCHEMA, client_name
+from millstream.pg.settings import DEFAULTS
+from millstream.pg.types import (
+    BOOL,
+    BYTEA,
+    CLOCK,
+    DAY,
+    FLOAT8,
+    INT4,
+    INT8,
+    JSON,
+    MOMENT,
+    NUMERIC,
+    TEXT,
+    PgType,
+    modifier,
+    pg_type,
+)
+
+OWNER, CATALOG_OID, PUBLIC_OID, INFORMATION_OID, DATABASE_OID, HEAP, KEY_METHOD = 10, 11, 2200, 13000, 5, 2, 403
+FIRST_OID, OIDS = 100_000, 2_000_000_000
+TableRow = Mapping[str, Any]
+# Names of types in SQL, by those in pg_type.
+SPOKEN = {
+    "bool": "boolean",
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "time": "time without time zone",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "varchar": "character varying",
+    "bpchar": "character",
+    "char": '"char"',
+}
+CATEGORIES = {"bool": "B", "date": "D", "time": "D", "timestamptz": "D", "timestamp": "D", "json": "U", "bytea": "U"}
+NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric", "oid"})
+# Types that no column has, but that clients look for: OID, name, OID of the array, bytes.
+OTHERS = (
+    (18, "char", 1002, 1),
+    (19, "name", 1003, 64),
+    (21, "int2", 1005, 2),
+    (22, "int2vector", 1006, -1),
+    (26, "oid", 1028, 4),
+    (700, "float4", 1021, 4),
+    (705, "unknown", 0, -2),
+    (1042, "bpchar", 1014, -1),
+    (1043, "varchar", 1015, -1),
+    (1114, "timestamp", 1115, 8),
+    (2205, "regclass", 2210, 4),
+    (2206, "regtype", 2211, 4),
+    (2249, "record", 2287, -1),
+    (2278, "void", 0, 4),
+    (2950, "uuid", 2951, 16),
+    (3802, "jsonb", 3807, -1),
+)
+
+
+def oid_of(name: str, taken: Mapping[int, str]) -> int:
+    """The OID of a source or an index; of two names with one, the later gets the next that is free."""
+    oid = FIRST_OID + zlib.crc32(name.encode()) % OIDS
+    while taken.get(oid, name) != name:
+        oid += 1
+    return oid
+
+
+def rows_of(sources: Sequence[Source]) -> dict[str, list[TableRow]]:
+    """The rows of each table of catalog.sql that has some; a column that a row does not name is NULL, 0 or false."""
+    taken: dict[int, str] = {}
+    tables: dict[str, list[TableRow]] = {
+        "pg_namespace": [
+            {"oid": oid, "nspname": name, "nspowner": OWNER}
+            for oid, name in (
+                (CATALOG_OID, "pg_catalog"),
+                (PUBLIC_OID, SCHEMA),
+                (INFORMATION_OID, "information_schema"),
+            )
+        ],
+        "pg_am": [
+            {"oid": HEAP, "amname": "heap", "amtype": "t"},
+            {"oid": KEY_METHOD, "amname": "btree", "amtype": "i"},
+        ],
+        "pg_database": [_database()],
+        "pg_roles": [{"oid": OWNER, "rolname": DATABASE, "rolcanlogin": True, "rolinherit": True, "rolconnlimit": -1}],
+        "pg_settings": [
+            {"name": name, "setting": value, "category": "", "source": "default", "vartype": "string"}
+            for name, value in DEFAULTS.items()
+        ],
+        "pg_type": list(_types()),
+        **{name: [] for name in ("pg_class", "pg_attribute", "pg_index", "pg_constraint", "pg_description")},
+    }
+    for source in sources:
+        _add(source, tables, taken)
+    return tables
+
+
+def _database() -> TableRow:
+    return {
+        "oid": DATABASE_OID,
+        "datname": DATABASE,
+        "datdba": OWNER,
+        "encoding": 6,
+        "datlocprovider": "c",
+        "datallowconn": True,
+        "datconnlimit": -1,
+        "datcollate": "C",
+        "datctype": "C",
+    }
+
+
+def _types() -> Iterable[TableRow]:
+    own = (BOOL, INT4, INT8, FLOAT8, NUMERIC, TEXT, BYTEA, DAY, CLOCK, MOMENT, JSON)
+    every = [*((t.oid, t.name, t.array, t.size) for t in own), *OTHERS]
+    for oid, name, array, size in every:
+        category = "N" if name in NUMBERS else CATEGORIES.get(name, "S" if name != "record" else "P")
+        yield _type(oid, name, SPOKEN.get(name, name), size, category, array=array)
+        if array:
+            yield _type(array, f"_{name}", f"{SPOKEN.get(name, name)}[]", -1, "A", element=oid)
+
+
+def _type(oid: int, name: str, spoken: str, size: int, category: str, array: int = 0, element: int = 0) -> TableRow:
+    """A row of pg_type; `typdefault`, which no type here has, keeps its name in SQL for format_type."""
+    return {
+        "oid": oid,
+        "typname": name,
+        "typnamespace": CATALOG_OID,
+        "typowner": OWNER,
+        "typlen": size,
+        "typtype": "p" if name in ("void", "unknown", "record") else "b",
+        "typcategory": category,
+        "typisdefined": True,
+        "typdelim": ",",
+        "typelem": element,
+        "typarray": array,
+        "typinput": "array_in" if element else f"{name}in",
+        "typoutput": "array_out" if element else f"{name}out",
+        "typreceive": "array_recv" if element else f"{name}recv",
+        "typsend": "array_send" if element else f"{name}send",
+        "typsubscript": "array_subscript_handler" if element else "-",
+        "typtypmod": -1,
+        "typdefault": spoken,
+    }
+
+
+def _add(source: Source, tables: dict[str, list[TableRow]], taken: dict[int, str]) -> None:
+    """The rows of a stream or table, of its columns, and of the index over a table's key."""
+    name = client_name(source.name)
+    oid = oid_of(name, taken)
+    taken[oid] = name
+    columns = _columns(source)
+    has_key = source.kind is RelationKind.TABLE and source.windowed is None and bool(source.schema.key)
+    tables["pg_class"].append(_relation(oid, name, len(columns), "r", has_key))
+    for number, column in enumerate(columns, 1):
+        tables["pg_attribute"].append(_attribute(oid, number, column, has_key))
+    about = f"{source.kind.value} over topic {source.topic}"
+    tables["pg_description"].append({"objoid": oid, "classoid": 1259, "objsubid": 0, "description": about})
+    if has_key:
+        _add_key(oid, f"{name}_pkey", [n for n, c in enumerate(columns, 1) if c.part is RecordPart.KEY], tables, taken)
+
+
+def _columns(source: Source) -> list[Column]:
+    """A source's columns in the order of SELECT *: the key's first."""
+    return [*source.schema.key, *source.schema.value, *source.schema.headers]
+
+
+def _add_key(
+    relation: int, name: str, numbers: list[int], tables: dict[str, list[TableRow]], taken: dict[int, str]
+) -> None:
+    oid = oid_of(name, taken)
+    taken[oid] = name
+    tables["pg_class"].append(_relation(oid, name, len(numbers), "i", False))
+    tables["pg_index"].append(
+        {
+            "indexrelid": oid,
+            "indrelid": relation,
+            "indnatts": len(numbers),
+            "indnkeyatts": len(numbers),
+            **dict.fromkeys(
+                ("indisunique", "indisprimary", "indimmediate", "indisvalid", "indisready", "indislive"), True
+            ),
+            "indkey": numbers,
+            "indoption": [0] * len(numbers),
+        }
+    )
+    tables["pg_constraint"].append(
+        {
+            "oid": oid,
+            "conname": name,
+            "connamespace": PUBLIC_OID,
+            "contype": "p",
+            "convalidated": True,
+            "conrelid": relation,
+            "conindid": oid,
+            "conislocal": True,
+            "conkey": numbers,
+        }
+    )
+
+
+def _relation(oid: int, name: str, columns: int, kind: str, has_index: bool) -> TableRow:
+    return {
+        "oid": oid,
+        "relname": name,
+        "relnamespace": PUBLIC_OID,
+        "relowner": OWNER,
+        "relam": HEAP if kind == "r" else KEY_METHOD,
+        "reltuples": -1,
+        "relhasindex": has_index,
+        "relpersistence": "p",
+        "relkind": kind,
+        "relnatts": columns,
+        "relispopulated": True,
+        "relreplident": "d",
+    }
+
+
+def _attribute(relation: int, number: int, column: Column, has_key: bool) -> TableRow:
+    type: PgType = pg_type(column.type)
+    return {
+        "attrelid": relation,
+        "attname": client_name(column.name),
+        "atttypid": type.oid,
+        "attlen": type.size,
+        "attnum": number,
+        "atttypmod": modifier(column.type),
+        "attndims": 1 if type.element else 0,
+        "attnotnull": has_key and column.part is RecordPart.KEY,
+        "attidentity": "",
+        "attgenerated": "",
+        "attislocal": True,
+        "attstattarget": -1,
+        "attstorage": "p",
+        "attcompression": "",
+        "attalign": "i",
+    }

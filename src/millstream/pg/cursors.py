@@ -1,0 +1,181 @@
+"""DECLARE, FETCH and CLOSE: queries whose rows a client takes when it wants them; a push query as a cursor.
+
+DECLARE c CURSOR FOR SELECT * FROM orders EMIT CHANGES;
+FETCH 10 FROM c;                            waits for ten rows
+FETCH 10 FROM c WITH (timeout = '500ms');   what comes within half a second, ten at most
+FETCH ALL FROM c;                           of a push query: what has come, at least one row
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millstream.pg.failures import NO_CURSOR, SYNTAX, PgError
+from millstream.pg.results import ListedRows, Portal, ResultColumn, Row, StatementAnswer
+from millstream.pg.script import ClientStatement, Lexeme
+
+# The most cursors that a session may have open: a push query of each runs.
+MOST = 100
+_TIMEOUT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*\Z")
+UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 0.001}
+BACKWARD = frozenset({"BACKWARD", "PRIOR", "LAST", "FIRST", "ABSOLUTE", "RELATIVE"})
+
+
+@dataclass(frozen=True, slots=True)
+class CursorQuery:
+    """A DECLARE: `hold` if the cursor outlives the transaction."""
+
+    name: str
+    statement: ClientStatement
+    hold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """A FETCH or MOVE: `count` rows (None = all), within `patience` seconds (None = wait)."""
+
+    name: str
+    count: int | None
+    patience: float | None
+    moves: bool
+
+
+def cursor_query(statement: ClientStatement) -> CursorQuery | None:
+    """What a DECLARE declares; None for another statement. Raises PgError 42601."""
+    words = statement.words
+    if words[0].word != "DECLARE":
+        return None
+    at = next((i for i, lexeme in enumerate(words) if lexeme.word == "FOR"), 0)
+    if len(words) < 4 or not at or at + 1 >= len(words):
+        raise PgError(SYNTAX, "a cursor is declared as DECLARE name CURSOR FOR query")
+    options = [lexeme.word for lexeme in words[2:at]]
+    return CursorQuery(_name(words[1]), _rest(statement, words[at + 1]), "WITH" in options)
+
+
+def _rest(statement: ClientStatement, first: Lexeme) -> ClientStatement:
+    lexemes = statement.lexemes[statement.lexemes.index(first) :]
+    return ClientStatement(lexemes, "".join(lexeme.text for lexeme in lexemes), first.at)
+
+
+def fetch_of(statement: ClientStatement) -> FetchRequest | None:
+    """What a FETCH or MOVE asks for; None for another statement. Raises PgError 42601, 0A000."""
+    words: Sequence[Lexeme] = statement.words
+    if words[0].word not in ("FETCH", "MOVE"):
+        return None
+    patience, words = _patience(words)
+    bare = [lexeme for lexeme in words[1:] if lexeme.word not in ("FROM", "IN", "NEXT", "FORWARD")]
+    if len(words) > 1 and words[1].word in BACKWARD:
+        raise PgError("0A000", "a cursor only goes forward", "FETCH [FORWARD] count FROM name")
+    if not bare:
+        raise PgError(SYNTAX, "which cursor?", "FETCH [FORWARD] count FROM name")
+    count: int | None = 1
+    if len(bare) > 1:
+        count = None if bare[0].word == "ALL" else _count(bare[0].text)
+    return FetchRequest(_name(bare[-1]), count, patience, words[0].word == "MOVE")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise PgError(SYNTAX, f"{text} is no number of rows", "FETCH [FORWARD] count FROM name")
+    return int(text)
+
+
+def _patience(words: Sequence[Lexeme]) -> tuple[float | None, Sequence[Lexeme]]:
+    """The seconds in `WITH (timeout = '1s')` at the end, and the words before it."""
+    at = next((i for i, lexeme in enumerate(words) if lexeme.word == "WITH"), len(words))
+    options = [lexeme.text.strip("'") for lexeme in words[at + 1 :]]
+    if not options:
+        return None, words
+    match = _TIMEOUT.match(options[3]) if len(options) == 5 and options[1].lower() == "timeout" else None
+    if match is None:
+        raise PgError(SYNTAX, "the only option of FETCH is its timeout", "WITH (timeout = '500ms')")
+    return float(match[1]) * UNITS[match[2]], words[:at]
+
+
+def _name(lexeme: Lexeme) -> str:
+    return lexeme.text[1:-1] if lexeme.kind == "quoted" else lexeme.text.lower()
+
+
+class Cursors:
+    """The cursors of a session."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[Portal, bool]] = {}
+
+    def check_new(self, name: str) -> None:
+        """Raises PgError: there is one of that name, or there are too many."""
+        if name in self._open:
+            raise PgError("42P03", f"there is a cursor {name} already")
+        if len(self._open) >= MOST:
+            raise PgError("53400", f"the session has {MOST} cursors open", "CLOSE those that are done")
+
+    def declare(self, query: CursorQuery, portal: Portal, status: str) -> None:
+        """Add a cursor; one that is declared outside a transaction stays until CLOSE."""
+        self._open[query.name] = portal, query.hold or status == "I"
+
+    def columns(self, fetch: FetchRequest) -> tuple[ResultColumn, ...] | None:
+        """The columns of a FETCH; None for a MOVE. Raises PgError 34000."""
+        return None if fetch.moves else self._portal(fetch.name).answer.columns
+
+    async def fetch(self, fetch: FetchRequest) -> StatementAnswer:
+        """The next rows of a cursor. Raises PgError 34000, and what its query fails with."""
+        portal = self._portal(fetch.name)
+        rows = await _all(portal, fetch) if fetch.count is None else await _counted(portal, fetch.count, fetch.patience)
+        if fetch.moves:
+            return StatementAnswer(f"MOVE {len(rows)}")
+        return StatementAnswer("FETCH ", portal.answer.columns, ListedRows(rows))
+
+    async def close(self, name: str) -> None:
+        """Close one; "ALL" closes all. Raises PgError 34000."""
+        if name.upper() == "ALL":
+            await self.close_all()
+            return
+        portal = self._portal(name if name in self._open else name.lower())
+        self._open = {key: kept for key, kept in self._open.items() if kept[0] is not portal}
+        await portal.close()
+
+    async def end_transaction(self) -> None:
+        """Close those that were declared in the transaction without HOLD."""
+        for name in [name for name, (_, hold) in self._open.items() if not hold]:
+            await self.close(name)
+
+    async def close_all(self) -> None:
+        """Close all."""
+        portals = [portal for portal, _ in self._open.values()]
+        self._open.clear()
+        await asyncio.gather(*(portal.close() for portal in portals))
+
+    def named(self, name: str) -> Portal | None:
+        """The cursor of that name, which is a portal for the protocol; None if there is none."""
+        return self._open[name][0] if name in self._open else None
+
+    def _portal(self, name: str) -> Portal:
+        if name not in self._open:
+            raise PgError(NO_CURSOR, f"there is no cursor {name}")
+        return self._open[name][0]
+
+
+async def _counted(portal: Portal, count: int, patience: float | None) -> list[Row]:
+    """So many rows: fewer only at the end, or if patience ends."""
+    rows: list[Row] = []
+    deadline = None if patience is None else time.monotonic() + patience
+    while len(rows) < count and not portal.ended:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        taken = await portal.take(count - len(rows), left)
+        if not taken:
+            break
+        rows += taken
+    return rows
+
+
+async def _all(portal: Portal, fetch: FetchRequest) -> list[Row]:
+    """All rows that are left; of a query without an end those that have come, at least one."""
+    rows: list[Row] = []
+    while not portal.ended:
+        taken = await portal.take(0, fetch.patience if not rows else 0.0 if portal.answer.endless else None)
+        if not taken:
+            break
+        rows += taken
+    return rows

@@ -1,0 +1,87 @@
+"""Errors for Postgres's clients: a SQLSTATE, a message, a position in the statement and a hint."""
+
+import re
+from dataclasses import dataclass
+
+from millstream.engine.api import RequestFailed
+from millstream.model.errors import NotSupported, StatementError
+from millstream.server.errors import failure, without_stack
+from millstream.syntax.errors import SqlSyntaxError
+
+SYNTAX, NOT_SUPPORTED, INTERNAL = "42601", "0A000", "XX000"
+UNKNOWN_TABLE, UNKNOWN_COLUMN, UNKNOWN_FUNCTION, REFUSED = "42P01", "42703", "42883", "42000"
+FORBIDDEN, TOO_LARGE, TOO_MANY, NOT_READY, STOPPING = "42501", "54000", "53300", "57P03", "57P01"
+CANCELLED, IDLE, IN_FAILED, NO_CURSOR, NO_STATEMENT = "57014", "57P05", "25P02", "34000", "26000"
+CODES = {40300: FORBIDDEN, 41300: TOO_LARGE, 42900: TOO_MANY, 50302: NOT_READY, 50303: STOPPING}
+_PLACE = re.compile(r"line (\d+):(\d+): ")
+_HINT = "\n  hint: "
+# What the facts of planning say of a name that does not exist.
+_UNKNOWN = (
+    (re.compile(r"(?i)no stream or table|there is no (stream|table)|could not find stream/table"), UNKNOWN_TABLE),
+    (re.compile(r"(?i)there is no column"), UNKNOWN_COLUMN),
+    (re.compile(r"(?i)there is no function|can't find any functions"), UNKNOWN_FUNCTION),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an error is: 1-based line and column in the text that the engine got."""
+
+    line: int
+    column: int
+
+    def offset(self, text: str) -> int:
+        """The 0-based number of the character in `text`."""
+        lines = text.split("\n")
+        return min(sum(len(line) + 1 for line in lines[: self.line - 1]) + self.column - 1, len(text))
+
+
+class PgError(Exception):
+    """An error for the client: `state` is the SQLSTATE, `position` the 1-based character in its statement (0 = none).
+
+    `place` is where the engine found it, before it is mapped to a position. A `fatal` one ends the connection.
+    """
+
+    def __init__(
+        self, state: str, message: str, hint: str = "", place: Place | None = None, fatal: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.state, self.message, self.hint, self.place, self.fatal = state, message, hint, place, fatal
+        self.position = 0
+
+    def fields(self) -> dict[str, str]:
+        """The fields of an ErrorResponse by letter."""
+        severity = "FATAL" if self.fatal else "ERROR"
+        position = str(self.position) if self.position else ""
+        return {"S": severity, "V": severity, "C": self.state, "M": self.message, "H": self.hint, "P": position}
+
+
+def pg_error(error: Exception) -> PgError:
+    """Any exception of a statement as an error for the client; an unexpected one is logged as in the REST API."""
+    if isinstance(error, PgError):
+        return error
+    refusal = _refused(error) if isinstance(error, StatementError) else failure(error)
+    text, _, hint = without_stack(refusal.message).partition(_HINT)
+    match = _PLACE.match(text)
+    place = Place(int(match[1]), int(match[2])) if match else None
+    fact = text[match.end() :] if match else text
+    return PgError(_state(refusal, fact), fact, hint, place)
+
+
+def _refused(error: StatementError) -> RequestFailed:
+    refusal = RequestFailed(40001, str(error))
+    refusal.__cause__ = error
+    return refusal
+
+
+def _state(refusal: RequestFailed, fact: str) -> str:
+    if refusal.code in CODES:
+        return CODES[refusal.code]
+    match refusal.__cause__:
+        case SqlSyntaxError():
+            return SYNTAX
+        case NotSupported():
+            return NOT_SUPPORTED
+    if refusal.code >= 50000:
+        return INTERNAL
+    return next((state for pattern, state in _UNKNOWN if pattern.search(fact)), REFUSED)

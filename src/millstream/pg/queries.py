@@ -1,0 +1,96 @@
+"""Queries of the engine as answers: started in a worker thread, read through a feed as a portal or cursor asks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice
+from typing import Any
+
+from millstream.engine.api import BatchedRows, Request, RequestFailed, Rows
+from millstream.pg.context import PgContext
+from millstream.pg.results import Row, StatementAnswer, listed, result_columns
+from millstream.server.feed import AnyFeed
+
+# The most rows of an answer that is read as a whole, as in server/queries.py.
+SHORT = 1000
+
+
+async def queried(request: Request, work: PgContext, owner: str) -> StatementAnswer:
+    """Start a SELECT of the engine. Raises RequestFailed."""
+    started = _Started()
+    try:
+        await work.statements.run(lambda: started.run(request, work))
+    except asyncio.CancelledError:
+        started.abandon()
+        raise
+    rows = started.rows
+    assert rows is not None
+    columns = result_columns(rows.names, rows.types)
+    if started.whole:
+        return listed(columns, started.first)
+    if isinstance(rows, BatchedRows):
+        feed: AnyFeed = work.feeds.follow(rows, owner)
+    else:
+        feed = work.feeds.open(chain(started.first, started.more), rows.close, rows.query_id, owner)
+    return StatementAnswer("SELECT ", columns, FeedRows(feed, isinstance(rows, BatchedRows), work), endless=rows.push)
+
+
+class _Started:
+    """A query that a worker thread starts, and whose caller may leave before it has started."""
+
+    def __init__(self) -> None:
+        self.rows: Rows | None = None
+        self.first: list[Row] = []
+        self.more: Iterator[Any] = iter(())
+        self.whole = self._abandoned = False
+
+    def run(self, request: Request, work: PgContext) -> None:
+        """Start the query, and read the rows of a short answer; blocks."""
+        rows = work.engine.query(request)
+        self.rows = rows
+        if not isinstance(rows, BatchedRows):
+            self.more = iter(rows)
+        if rows.short:
+            self.first = list(islice(self.more, SHORT))
+            self.whole = len(self.first) < SHORT
+        if self._abandoned:
+            rows.close()
+
+    def abandon(self) -> None:
+        """Nobody reads the rows: close the query, now or once it has started."""
+        self._abandoned = True
+        if self.rows is not None:
+            self.rows.close()
+
+
+class FeedRows:
+    """The rows of a running query, through a feed."""
+
+    def __init__(self, feed: AnyFeed, batched: bool, work: PgContext) -> None:
+        self._feed, self._batched, self._work = feed, batched, work
+        self._batches: AsyncIterator[list[Any]] = feed.batches()
+        self._coming: asyncio.Task[list[Any] | None] | None = None
+        self._closed = False
+
+    async def next(self, patience: float | None) -> Sequence[Row] | None:
+        """Rows that have come. Raises RequestFailed if the query fails."""
+        # The task outlives a caller who is cancelled or loses patience: a cancelled generator would have ended.
+        self._coming = self._coming or asyncio.ensure_future(anext(self._batches, None))
+        done, _ = await asyncio.wait({self._coming}, timeout=patience)
+        if not done:
+            return ()
+        batch, self._coming = self._coming.result(), None
+        if batch is None:
+            return None
+        return list(chain.from_iterable(batch)) if self._batched else batch
+
+    async def close(self) -> None:
+        """End the query."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._coming is not None:
+            self._coming.cancel()
+            with suppress(asyncio.CancelledError, RequestFailed):
+                await self._coming
+        await asyncio.shield(self._work.endings.run(lambda: self._work.feeds.finish(self._feed)))

@@ -1,0 +1,210 @@
+"""From a client's text to statements, and from Postgres's spelling of names and parameters to the engine's.
+
+SELECT "id" FROM public.orders WHERE region = $1  →  SELECT `ID` FROM orders WHERE region = 'north'
+
+Postgres folds names to lower case, the engine to upper case. So a plain lower-case name in double quotes is the name
+that no quotes would give, and a plain upper-case name of the engine is shown in lower case (docs/postgres.md).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from millstream.model.names import PLAIN, quoted
+from millstream.pg.failures import SYNTAX, PgError
+
+_LEXEME = re.compile(
+    r"""
+      (?P<blank> \s+ | --[^\r\n]* | /\*.*?\*/ )
+    | (?P<escape> [eE]'(?:[^'\\]|''|\\.)*' )
+    | (?P<string> '(?:[^']|'')*' )
+    | (?P<quoted> "(?:[^"]|"")*" )
+    | (?P<tick> `(?:[^`]|``)*` )
+    | (?P<parameter> \$\d+ )
+    | (?P<block> \$\$.*?\$\$ )
+    | (?P<word> [A-Za-z_\u0080-\uffff][\w@$]* )
+    | (?P<number> \d+(?:\.\d*)?(?:[eE][+-]?\d+)? )
+    | (?P<cast> :: )
+    | (?P<symbol> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+LOWER = re.compile(r"[a-z_][a-z0-9_@]*\Z")
+# The most parameters of a statement: the protocol counts them in two bytes.
+MOST_PARAMETERS = 65_535
+SCHEMA, DATABASE = "public", "millstream"
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A piece of a text: its kind is the name of its group in the pattern, `at` its first character's number."""
+
+    kind: str
+    text: str
+    at: int
+
+    @property
+    def word(self) -> str:
+        """A word in upper case; a symbol as it is; "" for anything else."""
+        return self.text.upper() if self.kind == "word" else self.text if self.kind in ("symbol", "cast") else ""
+
+    @property
+    def number(self) -> int:
+        """The number of a parameter."""
+        return int(self.text[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStatement:
+    """A statement of a client's text, without its semicolon; `at` is where it begins in that text."""
+
+    lexemes: tuple[Lexeme, ...]
+    text: str
+    at: int
+
+    @property
+    def words(self) -> list[Lexeme]:
+        """Its pieces but for blanks and comments."""
+        return [lexeme for lexeme in self.lexemes if lexeme.kind != "blank"]
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters it has: the highest number. Raises PgError 42P02 for $0 or one above 65535."""
+        numbers = [lexeme.number for lexeme in self.lexemes if lexeme.kind == "parameter" and len(lexeme.text) < 8]
+        bad = [lexeme for lexeme in self.lexemes if lexeme.kind == "parameter" and len(lexeme.text) >= 8]
+        if bad or any(not 1 <= number <= MOST_PARAMETERS for number in numbers):
+            raise PgError("42P02", "there is no such parameter", f"they are $1 to ${MOST_PARAMETERS}")
+        return max(numbers, default=0)
+
+    def opening(self, count: int = 2) -> tuple[str, ...]:
+        """Its first words in upper case."""
+        return tuple(lexeme.word for lexeme in self.words[:count])
+
+
+def statements(text: str) -> list[ClientStatement]:
+    """The statements of a text; those without a word are left out. Raises PgError 42601: something is not closed."""
+    parts: list[list[Lexeme]] = [[]]
+    for lexeme in _lexemes(text):
+        if lexeme.text == ";":
+            parts.append([])
+        else:
+            parts[-1].append(lexeme)
+    return [statement for part in parts if (statement := _statement(part)).words]
+
+
+def _statement(lexemes: list[Lexeme]) -> ClientStatement:
+    while lexemes and lexemes[0].kind == "blank":
+        lexemes = lexemes[1:]
+    return ClientStatement(tuple(lexemes), "".join(lexeme.text for lexeme in lexemes), lexemes[0].at if lexemes else 0)
+
+
+def _lexemes(text: str) -> Iterator[Lexeme]:
+    for match in _LEXEME.finditer(text):
+        lexeme = Lexeme(match.lastgroup or "symbol", match[0], match.start())
+        if lexeme.text in ("'", '"', "`") or (text.startswith(("/*", "$$"), match.start()) and len(lexeme.text) == 1):
+            error = PgError(SYNTAX, f"what {lexeme.text} opens is never closed")
+            error.position = lexeme.at + 1
+            raise error
+        yield lexeme
+
+
+# ---------------------------------------------------------------- for the engine
+
+
+@dataclass(frozen=True, slots=True)
+class EngineText:
+    """A statement as the engine reads it, with its semicolon; `origins` has (place in it, place in the client's text)
+    for each piece."""
+
+    text: str
+    origins: tuple[tuple[int, int], ...]
+
+    def position(self, offset: int) -> int:
+        """The 1-based character in the client's text for a 0-based one in this text."""
+        start, origin = next(pair for pair in reversed(self.origins) if pair[0] <= offset or pair[0] == 0)
+        return origin + offset - start + 1
+
+
+def for_engine(statement: ClientStatement, literal: Callable[[int], str]) -> EngineText:
+    """A client's statement in the engine's spelling; `literal` gives the SQL text of a parameter by its number."""
+    text, origins = [], []
+    length = 0
+    for lexeme, written in _written(statement.lexemes, literal):
+        origins.append((length, lexeme.at))
+        text.append(written)
+        length += len(written)
+    return EngineText("".join(text).rstrip() + ";", tuple(origins) or ((0, statement.at),))
+
+
+def _written(lexemes: Sequence[Lexeme], literal: Callable[[int], str]) -> Iterator[tuple[Lexeme, str]]:
+    index = 0
+    while index < len(lexemes):
+        lexeme = lexemes[index]
+        if _names_schema(lexemes, index):
+            index += 2
+            continue
+        if _is_cast(lexemes, index):
+            yield lexeme, f"CAST({_one(lexeme, literal)} AS {_type_name(lexemes[index + 2].text)})"
+            index += 3
+            continue
+        yield lexeme, _one(lexeme, literal)
+        index += 1
+
+
+def _one(lexeme: Lexeme, literal: Callable[[int], str]) -> str:
+    match lexeme.kind:
+        case "parameter":
+            return literal(lexeme.number)
+        case "quoted":
+            return quoted(engine_name(lexeme.text[1:-1].replace('""', '"')))
+        case "escape":
+            return "'" + _unescaped(lexeme.text[2:-1]).replace("'", "''") + "'"
+    return lexeme.text
+
+
+def _names_schema(lexemes: Sequence[Lexeme], index: int) -> bool:
+    """True if `public.` stands here, before a name."""
+    lexeme = lexemes[index]
+    if lexeme.kind not in ("word", "quoted") or lexeme.text.strip('"').lower() not in (SCHEMA, DATABASE):
+        return False
+    after = [following.kind + following.text for following in lexemes[index + 1 : index + 3]]
+    before = lexemes[index - 1].text if index else ""
+    return before != "." and len(after) == 2 and after[0] == "symbol." and after[1][:4] in ("word", "quot", "tick")
+
+
+def _is_cast(lexemes: Sequence[Lexeme], index: int) -> bool:
+    """True if a text or a parameter stands here, with `::type` after it."""
+    if lexemes[index].kind not in ("parameter", "string", "escape") or index + 2 >= len(lexemes):
+        return False
+    return lexemes[index + 1].kind == "cast" and lexemes[index + 2].kind == "word"
+
+
+# Names of Postgres's types that the engine does not have.
+TYPE_NAMES = {
+    **dict.fromkeys(("int2", "int4", "smallint", "integer", "int"), "INTEGER"),
+    **dict.fromkeys(("int8", "bigint"), "BIGINT"),
+    **dict.fromkeys(("float4", "float8", "real", "double"), "DOUBLE"),
+    **dict.fromkeys(("text", "varchar", "name", "bpchar", "uuid"), "STRING"),
+    **dict.fromkeys(("timestamptz", "timestamp"), "TIMESTAMP"),
+    "bool": "BOOLEAN",
+    "bytea": "BYTES",
+}
+
+
+def _type_name(text: str) -> str:
+    return TYPE_NAMES.get(text.lower(), text)
+
+
+def _unescaped(text: str) -> str:
+    named = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+    return re.sub(r"\\(.)|''", lambda match: named.get(match[1], match[1]) if match[1] else "'", text, flags=re.DOTALL)
+
+
+def engine_name(name: str) -> str:
+    """The engine's name for one that a client wrote in double quotes."""
+    return name.upper() if LOWER.match(name) else name
+
+
+def client_name(name: str) -> str:
+    """The name that a client sees."""
+    return name.lower() if PLAIN.match(name) else name

@@ -1,0 +1,164 @@
+"""The server for Postgres's clients: listens, keeps the connections within their number, and closes them at its end."""
+
+import asyncio
+import itertools
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from millstream.pg import messages
+from millstream.pg.connection import PgConnection
+from millstream.pg.context import PgContext
+from millstream.pg.failures import TOO_MANY, PgError
+from millstream.pg.handshake import Greeting, greet, new_secret, read_plainly
+from millstream.pg.messages import CANCEL, ProtocolViolation
+from millstream.pg.session import PgSession
+from millstream.pg.settings import DEFAULTS
+from millstream.pg.stream import ClientLeft, PgStream
+from millstream.server.run import listen
+from millstream.services.loop import Loop
+
+PORT = 5432
+TITLE, FLAG = "the server for Postgres's clients", "--pg-listen HOST:PORT"
+# The seconds of one step of the loop, and those that connections get to say goodbye at a stop.
+STEP, GOODBYE = 0.25, 3.0
+GREETING_LATE = PgError("08006", "the session was not opened in time", "see millstream.header.timeout.ms", fatal=True)
+
+
+class PgServer:
+    """The engine for Postgres's clients on `host`:`port`, by a guarded thread; also a context manager.
+
+    Port 0 means any free port; `port` is then the actual one.
+    """
+
+    def __init__(self, context: PgContext, host: str = "127.0.0.1", port: int = PORT) -> None:
+        self._context, self.host, self.port = context, host, port
+        self._connections: dict[int, PgConnection] = {}
+        self._keys: dict[int, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._numbers = itertools.count(1)
+        self._listening: socket.socket | None = None
+        self._loop = Loop("postgres", self._step, self._serving)
+
+    def start(self) -> None:
+        """Listen, and serve from now on. Raises SetupError: the port is in use, no such address."""
+        self._listening = listen(self.host, self.port, TITLE, FLAG)
+        self.port = self._listening.getsockname()[1]
+        self._context.server.postgres_connections = lambda: len(self._tasks)
+        self._context.engine.watch(self._loop)
+        self._loop.start()
+
+    def stop(self) -> None:
+        """Tell the clients, close their connections, and stop listening."""
+        self._loop.stop()
+        if self._listening is not None:
+            self._listening.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    # ------------------------------------------------------------ the loop
+
+    @contextmanager
+    def _serving(self) -> Iterator[asyncio.Runner]:
+        """An event loop with the listening socket in it; its connections end with it."""
+        assert self._listening is not None
+        # The socket stays open for a next event loop, after a failure of this one.
+        own = self._listening.dup()
+        with asyncio.Runner() as runner:
+            server = runner.run(asyncio.start_server(self._accepted, sock=own))
+            try:
+                yield runner
+            finally:
+                server.close()
+                runner.run(self._end())
+
+    def _step(self, runner: asyncio.Runner) -> None:
+        """Serve for a moment: the connections' tasks run while the loop waits."""
+        runner.run(asyncio.sleep(STEP))
+
+    async def _end(self) -> None:
+        """End every connection, with a word to its client."""
+        for connection in list(self._connections.values()):
+            connection.stop()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=GOODBYE)
+
+    # ------------------------------------------------------------ connections
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        stream = PgStream(reader, writer, self._context.limits)
+        try:
+            has_place = len(self._tasks) < self._context.limits.connections
+            self._tasks.add(task)
+            await (self._connection(stream) if has_place else self._refuse(stream))
+        except PgError as error:
+            stream.put(messages.error(error.fields()))
+        except ProtocolViolation as violation:
+            stream.put(messages.error(PgError("08P01", str(violation), fatal=True).fields()))
+        except asyncio.CancelledError:
+            stream.put(messages.error(PgError("57P01", "the server is shutting down", fatal=True).fields()))
+        except ClientLeft:
+            pass
+        finally:
+            self._tasks.discard(task)
+            await stream.close()
+
+    async def _refuse(self, stream: PgStream) -> None:
+        """Tell a client that there is no place for it, once it listens: a client first asks whether there is TLS."""
+        most = self._context.limits.connections
+        if len(self._tasks) > 2 * most:
+            raise ClientLeft
+        try:
+            async with asyncio.timeout(self._context.limits.header_seconds):
+                await read_plainly(stream)
+        except TimeoutError:
+            raise ClientLeft from None
+        raise PgError(TOO_MANY, f"there are {most} connections", "see millstream.connections.max", fatal=True)
+
+    async def _connection(self, stream: PgStream) -> None:
+        """Greet a client, and serve its session. Raises PgError, ProtocolViolation, ClientLeft."""
+        try:
+            async with asyncio.timeout(self._context.limits.header_seconds):
+                greeting = await greet(stream, self._context)
+        except TimeoutError:
+            raise GREETING_LATE from None
+        if greeting.principal is None:
+            self._cancel(greeting)
+            return
+        number, secret = next(self._numbers) & 0x7FFFFFFF, new_secret()
+        user = greeting.startup.parameters.get("user", "")
+        address = "{}:{}".format(*stream.address)
+        session = PgSession(self._context, greeting.principal, user, address, number)
+        _configure(session, greeting)
+        connection = PgConnection(stream, self._context, session, (number, secret))
+        self._connections[number], self._keys[number] = connection, secret
+        try:
+            await connection.run()
+        finally:
+            del self._connections[number], self._keys[number]
+
+    def _cancel(self, greeting: Greeting) -> None:
+        """Carry out a CancelRequest; one with a wrong secret is ignored, as the protocol wants it."""
+        number, secret = greeting.startup.key
+        if greeting.startup.code == CANCEL and self._keys.get(number) == secret:
+            self._connections[number].cancel(PgError("57014", "the statement was cancelled at the client's request"))
+
+
+def _configure(session: PgSession, greeting: Greeting) -> None:
+    """Take over the settings of a startup message; unknown ones are left out, as are those that stay as they are."""
+    settings = session.commands.settings
+    settings.put("session_authorization", session.user)
+    for name, value in greeting.startup.parameters.items():
+        if name in DEFAULTS or name.lower() in ("datestyle", "timezone"):
+            settings.put(name, value)
