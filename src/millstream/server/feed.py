@@ -163,7 +163,8 @@ class Feeds:
     def __init__(self) -> None:
         self._running: set[AnyFeed] = set()
         self._owners: dict[AnyFeed, tuple[str, str]] = {}
-        self._wakeups: Wakeups | None = None
+        # One for each event loop: HTTP and Postgres's protocol are served by one of their own.
+        self._wakeups: dict[asyncio.AbstractEventLoop, Wakeups] = {}
 
     def open(
         self,
@@ -181,8 +182,8 @@ class Feeds:
 
     def follow(self, rows: BatchedRows, owner: str = "") -> ArrivalFeed:
         """Start a feed of a query that announces its rows, in the event loop; else as `open`."""
-        self._wakeups = self._wakeups or Wakeups(asyncio.get_running_loop())
-        feed = ArrivalFeed(rows, self._wakeups)
+        loop = asyncio.get_running_loop()
+        feed = ArrivalFeed(rows, self._wakeups.setdefault(loop, Wakeups(loop)))
         self._owners[feed] = rows.query_id, owner
         self._running.add(feed)
         return feed
