@@ -9,6 +9,7 @@ that no quotes would give, and a plain upper-case name of the engine is shown in
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from millstream.model.names import PLAIN, quoted
 from millstream.pg.failures import SYNTAX, PgError
@@ -93,8 +94,7 @@ def statements(text: str) -> list[ClientStatement]:
 
 
 def _statement(lexemes: list[Lexeme]) -> ClientStatement:
-    while lexemes and lexemes[0].kind == "blank":
-        lexemes = lexemes[1:]
+    lexemes = list(dropwhile(lambda lexeme: lexeme.kind == "blank", lexemes))
     return ClientStatement(tuple(lexemes), "".join(lexeme.text for lexeme in lexemes), lexemes[0].at if lexemes else 0)
 
 
