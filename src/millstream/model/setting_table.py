@@ -57,7 +57,12 @@ def _secret(name: str, doc: str) -> Setting:
 
 def _most(what: str, default: str, doc: str) -> Setting:
     """A setting that limits statements."""
-    return _server(f"millstream.statement.max.{what}", default, doc, whole(1, INT_MAX), SettingScope.OWN)
+    return _number(f"millstream.statement.max.{what}", default, doc)
+
+
+def _number(name: str, default: str, doc: str) -> Setting:
+    """A setting of the server: from 1 to the largest integer of a JVM."""
+    return _server(name, default, doc, whole(1, INT_MAX), SettingScope.OWN)
 
 
 def _limit(name: str, default: str, doc: str) -> Setting:
@@ -293,12 +298,10 @@ _OWN = (
         _flag,
         SettingScope.OWN,
     ),
-    _server(
+    _number(
         "millstream.push.buffer.rows",
         "20000",
         "how many rows may wait for the client of such a query before it is ended",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
     ),
     _session(
         "millstream.tasks",
@@ -332,13 +335,7 @@ _OWN = (
         _flag,
         SettingScope.OWN,
     ),
-    _server(
-        "millstream.python.timeout.ms",
-        "1000",
-        "the processor time that a call may take",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
-    ),
+    _number("millstream.python.timeout.ms", "1000", "the processor time that a call may take"),
     _server(
         "millstream.python.memory.mb",
         "512",
@@ -374,34 +371,18 @@ _OWN = (
         whole(1, 1024),
         SettingScope.OWN,
     ),
-    _server(
+    _number(
         "millstream.function.pattern.timeout.ms",
         "1000",
         "the processor time that regular expressions, LIKE and lambdas may take in an expression of a row",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
     ),
-    _server(
+    _number(
         "millstream.pull.timeout.ms",
         "60000",
         "how long a pull query with joins, GROUP BY, ORDER BY, UNION or inner queries may take",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
     ),
-    _server(
-        "millstream.pull.memory.mb",
-        "128",
-        "the memory of such a query's groups, sorted rows and joined sides",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
-    ),
-    _server(
-        "millstream.pull.cache.mb",
-        "256",
-        "the memory of the tables that such queries have read, together",
-        whole(1, INT_MAX),
-        SettingScope.OWN,
-    ),
+    _number("millstream.pull.memory.mb", "128", "the memory of such a query's groups, sorted rows and joined sides"),
+    _number("millstream.pull.cache.mb", "256", "the memory of the tables that such queries have read, together"),
     _server(
         "millstream.stop.timeout.ms",
         "20000",
