@@ -87,11 +87,12 @@ class RebuildWatch:
 
     def step(self) -> None:
         """Look once at each rebuild. Raises KafkaException."""
-        rebuilds = [s for s in self._state().catalog.sources.values() if s.rebuilds] if self._lease.held else []
-        ids = {str(source.created_by) for source in rebuilds}
-        self._ends = {id: ends for id, ends in self._ends.items() if id in ids}
-        for source in rebuilds:
-            if str(source.created_by) not in self._appended:
+        rebuilds = {str(s.created_by): s for s in self._state().catalog.sources.values() if s.rebuilds}
+        self._appended &= rebuilds.keys()
+        leading = rebuilds if self._lease.held else {}
+        self._ends = {id: ends for id, ends in self._ends.items() if id in leading}
+        for id, source in leading.items():
+            if id not in self._appended:
                 self._look(source)
 
     def _look(self, source: Source) -> None:
@@ -100,7 +101,7 @@ class RebuildWatch:
         if desired is None or health is None or health.state != "RUNNING":
             self._ends.pop(id, None)
             return
-        positions = (self._supervisor.progress(id).get("counts") or {}).get("positions", {})
+        positions = _positions(id, self._supervisor) or {}
         before = self._ends.get(id)
         if before is not None and has_read(positions, before):
             LOG.info("query %s has caught up: it takes over %s", id, source.rebuilds, extra={"query": id})
@@ -112,11 +113,17 @@ class RebuildWatch:
         self._ends[id] = self._kafka.ends_of(topics, KAFKA_PATIENCE)
 
 
+def _positions(id: str, supervisor: Supervisor) -> Mapping[str, int] | None:
+    """The next offsets of a query by "topic/partition"; None if it has no figures now."""
+    positions: Mapping[str, int] | None = (supervisor.progress(id).get("counts") or {}).get("positions")
+    return positions
+
+
 def progress(source: Source, state: EngineState, supervisor: Supervisor, kafka: KafkaClient) -> RebuildProgress | None:
     """How far the rebuild `source` is; None if it is none, or Kafka or its query has no figures now."""
     id = str(source.created_by)
     desired = state.desired.get(id)
-    positions = (supervisor.progress(id).get("counts") or {}).get("positions")
+    positions = _positions(id, supervisor)
     if source.rebuilds is None or desired is None or positions is None:
         return None
     try:
