@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.api import RowBatch
+from millstream.engine.continuation import removed
+from millstream.engine.kafka import Positions
 from millstream.engine.supervisor import CannotRun
 from millstream.engine.topic_fanout import (
     BATCH,
     CHECKED_EVERY,
     PULSE,
     EvaluatedBatch,
-    Positions,
     PushAccess,
     PushSubscription,
     SharedEvaluation,
@@ -204,8 +205,7 @@ class CatchUp:
         for partition in partitions:
             first, offset = bounds.get(partition, (0, 0))[0], self._positions[partition]
             if self._exact:
-                text = "partition %d of topic %s no longer has offset %d: its first record is at %d"
-                raise BacklogLost(text % (partition, self._topic, offset, first))
+                raise BacklogLost(removed(self._topic, partition, offset, first))
             self._positions[partition] = first
             consumer.seek(TopicPartition(self._topic, partition, first))
 

@@ -12,13 +12,12 @@ ignores members that it does not know.
 
 import base64
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from millstream.engine.kafka import Bounds, Positions
+
 VERSION = 0
-Positions = Mapping[int, int]
-Bounds = Mapping[int, tuple[int, int]]
 
 
 class ContinuationRefused(ValueError):
@@ -58,12 +57,16 @@ class ContinuationToken:
         if offset < 0:
             return end
         if offset < first:
-            text = "partition %d of topic %s no longer has offset %d: its first record is at %d"
-            raise ContinuationRefused(text % (partition, topic, offset, first))
+            raise ContinuationRefused(removed(topic, partition, offset, first))
         if offset > end:
             text = "partition %d of topic %s ends at offset %d, before offset %d of the token"
             raise ContinuationRefused(text % (partition, topic, end, offset))
         return offset
+
+
+def removed(topic: str, partition: int, offset: int, first: int) -> str:
+    """The fact that a partition no longer has the record at an offset; `first` is that of the first one it has."""
+    return f"partition {partition} of topic {topic} no longer has offset {offset}: its first record is at {first}"
 
 
 def decoded(text: str) -> ContinuationToken:

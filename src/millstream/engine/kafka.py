@@ -43,6 +43,9 @@ ERROR_UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
 LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 Offsets = dict[int, int]
+# The next offset of each partition; the offsets of the first record and after the last one of each partition.
+Positions = Mapping[int, int]
+Bounds = Mapping[int, tuple[int, int]]
 Bytes = bytes | None
 # The same partition for a key as Kafka's Java clients choose.
 WRITER = {"partitioner": "murmur2_random", "acks": "all", "linger.ms": 0, "enable.idempotence": True}

@@ -4,14 +4,14 @@ docs/reference/queries.md#push-queries has the rules, engine/topic_fanout.py wha
 """
 
 import threading
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 
 from millstream.analysis.typed_expressions import TypedCall, TypedExpression
 from millstream.engine.catch_up import BacklogStart, CatchUp, CatchUpAccess
-from millstream.engine.topic_fanout import Positions, PushAccess, PushSubscription, SharedEvaluation, TopicFanout
+from millstream.engine.kafka import Bounds, Positions
+from millstream.engine.topic_fanout import PushAccess, PushSubscription, SharedEvaluation, TopicFanout
 from millstream.functions.python import CATEGORY as PYTHON
 from millstream.plan.nodes import ClientOutput, Filter, Flatten, PlanNode, Read, leaves
 from millstream.services.loop import Loops
@@ -63,7 +63,7 @@ class PushSubscriptions:
         """The number of consumers: one for each topic that is followed, and one for each query that catches up."""
         return len(self._fanouts) + len(self._catch_ups)
 
-    def bounds(self, topic: str) -> Mapping[int, tuple[int, int]]:
+    def bounds(self, topic: str) -> Bounds:
         """The first offset and the end of each partition. Raises KafkaException."""
         return self._access.bounds(topic)
 

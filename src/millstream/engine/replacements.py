@@ -7,11 +7,11 @@ from millstream.engine.api import Entity
 from millstream.engine.context import EngineContext, StatementContext
 from millstream.engine.entities import describe
 from millstream.engine.entities.replacement import (
-    Bounds,
     ReplacedState,
     replacement_body,
     replacement_lines,
 )
+from millstream.engine.kafka import Bounds
 from millstream.plan.explain import explain
 from millstream.plan.functions import explained, functions_called
 from millstream.plan.nodes import Write, reads

@@ -17,7 +17,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from millstream.engine.api import RequestFailed, RowBatch
-from millstream.engine.kafka import ERROR_UNKNOWN
+from millstream.engine.kafka import ERROR_UNKNOWN, Bounds, Positions
 from millstream.engine.rows import row_of
 from millstream.plan.nodes import ClientOutput
 from millstream.services.loop import Loop, attempt
@@ -41,7 +41,6 @@ CHECKED_EVERY = 5.0
 CLIENT_SECONDS, LONGEST_PACE = 0.0001, 0.2
 BUFFER = "millstream.push.buffer.rows"
 Row = list[Any]
-Positions = Mapping[int, int]
 # Returns the rows of each record. Raises EvaluationFailed.
 Evaluate = Callable[[Sequence[Record]], Sequence[Sequence[AnswerRow]]]
 
@@ -62,7 +61,7 @@ class PushAccess:
     reader: Callable[[str], AbstractContextManager[Consumer]]
     backlog_reader: Callable[[str], AbstractContextManager[Consumer]]
     ends: Callable[[str], Positions]
-    bounds: Callable[[str], Mapping[int, tuple[int, int]]]
+    bounds: Callable[[str], Bounds]
     identity: Callable[[str], str]
     prepare: Callable[[ClientOutput, str], Evaluate]
     release: Callable[[str], None]

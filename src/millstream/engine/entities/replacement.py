@@ -6,10 +6,8 @@ from typing import Any
 
 from millstream.engine.api import Entity
 from millstream.engine.entities.describe import moment
+from millstream.engine.kafka import Bounds
 from millstream.plan.replacement import QueryPart, Replacement, replacement_text
-
-# The offsets of the first record and after the last one, by partition; see Kafka.bounds.
-Bounds = Mapping[int, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
