@@ -32,11 +32,12 @@ test-clients: $(READY) ## run clients that others wrote, and the notebook, again
 test-fast: $(READY) ## run the tests that need no Spark and no Kafka; a minute
 	@$(BIN)/python -m pytest -m fast --numprocesses 2
 
-check: $(READY) ## lint, format, types, layers
+check: $(READY) ## lint, format, types, layers, and that every test can be collected
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@collected=$$($(BIN)/python -m pytest --collect-only -qq) || { echo "$$collected"; exit 1; }
 
 docs: $(READY) ## build the documentation as a site into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
