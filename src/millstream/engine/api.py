@@ -83,6 +83,15 @@ class Rows(Protocol):
         ...
 
 
+class KnownLookup(Protocol):
+    """A look-up by key that needs no planning any more."""
+
+    @property
+    def table(self) -> str:
+        """The name of its table."""
+        ...
+
+
 @runtime_checkable
 class BatchedRows(Rows, Protocol):
     """Rows that come in batches.
@@ -130,6 +139,17 @@ class Engine(Protocol):
 
     def query(self, request: Request) -> Rows:
         """Start the only SELECT in the text. Raises RequestFailed."""
+        ...
+
+    def known_lookup(self, request: Request) -> KnownLookup | None:
+        """The look-up by key in the text, if its shape is known, the user may run it, and Python evaluates its rows.
+
+        None for every other text: `query` runs or refuses it. It does not block.
+        """
+        ...
+
+    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+        """Start look-ups in one table, all of them as of one moment after the call. Raises RequestFailed."""
         ...
 
     def print_topic(self, request: Request) -> Iterator[str | None]:

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
-from millstream.engine.api import Entity, Inserter, MissingRight, Request, RequestFailed, Rows
+from millstream.engine.api import Entity, Inserter, KnownLookup, MissingRight, Request, RequestFailed, Rows
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
 from millstream.engine.insert import RowWriter
@@ -77,7 +77,23 @@ class MillstreamEngine:
         text = request.text.strip()
         with execute.refusals(lambda: text):
             execute.check_right(lookup.statement, text, request, self._context)
-            return transient.TablePullQuery(lookup.query, lookup.accesses, self._context)
+            store = transient.store_of(lookup.query.table, self._context)
+            return transient.TablePullQuery(lookup.query, lookup.accesses, store)
+
+    def known_lookup(self, request: Request) -> KnownLookup | None:
+        """Implements Engine.known_lookup."""
+        if request.sequence is not None or (lookup := self._lookups.find(request)) is None:
+            return None
+        if not lookup.query.reader.is_plain or request.missing_right(lookup.statement, self._context.state.catalog):
+            return None
+        return lookup
+
+    def look_up(self, lookups: Sequence[KnownLookup]) -> list[Rows]:
+        """Implements Engine.look_up."""
+        planned = [lookup for lookup in lookups if isinstance(lookup, PlannedLookup)]
+        with execute.refusals(lambda: ""):
+            store = transient.store_of(planned[0].query.table, self._context)
+        return [transient.TablePullQuery(lookup.query, lookup.accesses, store) for lookup in planned]
 
     def print_topic(self, request: Request) -> Iterator[str | None]:
         """The lines of the only PRINT in the request's text. Raises RequestFailed."""

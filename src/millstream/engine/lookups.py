@@ -143,6 +143,11 @@ class PlannedLookup:
     query: TableQuery
     accesses: tuple[Access, ...]
 
+    @property
+    def table(self) -> str:
+        """The name of its table."""
+        return self.query.table.source.name
+
 
 class PlannedLookups:
     """The templates of a server, by the shape of a statement and the session's properties. It is thread-safe.

@@ -38,7 +38,7 @@ from millstream.syntax import tree
 from millstream.tables.answer import TableReader
 from millstream.tables.images import MB, TableRead, TableTooLarge
 from millstream.tables.materializer import MaterializedTable, TableNotReady
-from millstream.tables.store import StoreRemoved
+from millstream.tables.store import Store, StoreRemoved
 
 PULSE = 0.25
 BATCH = 500
@@ -98,7 +98,8 @@ def planned_pull(context: StatementContext, engine: EngineContext) -> tuple[Tran
 
 def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
     """A pull query on one table: from the store, or, for a filter over a large table, from its image if that fits."""
-    answer, node = TablePullQuery(table_query(query, plan, engine), plan.accesses, engine), scanned(plan)
+    planned, node = table_query(query, plan, engine), scanned(plan)
+    answer = TablePullQuery(planned, plan.accesses, store_of(planned.table, engine))
     if node is not None and answer.store.has_more_than(LARGE):
         try:
             return RelationalPullQuery(query, node, engine, instead=answer)
@@ -425,28 +426,31 @@ def table_query(query: TransientQuery, plan: PullPlan, engine: EngineContext) ->
     return TableQuery(table, answer_columns(query), engine.spark.table_reader(plan.source, plan.plan))
 
 
+def store_of(table: MaterializedTable, engine: EngineContext) -> Store:
+    """A table's store with everything that is in its topic now; blocks. Raises RequestFailed if that takes too long."""
+    try:
+        return engine.tables.store(table)
+    except TableNotReady as failure:
+        raise RequestFailed(50000, str(failure)) from failure
+
+
 class TablePullQuery(ClientQuery):
     """A pull query on a table: its rows by key, including everything in the table's topic when it starts."""
 
     push = False
 
-    def __init__(self, query: TableQuery, accesses: Sequence[Access], engine: EngineContext) -> None:
-        """Raises RequestFailed if the table has not been read up to its end yet."""
+    def __init__(self, query: TableQuery, accesses: Sequence[Access], store: Store) -> None:
         super().__init__(query.columns, _id(query.table.source))
         self.ending = ""
-        self._reader, self._accesses = query.reader, accesses
+        self._reader, self._accesses, self.store = query.reader, accesses, store
         self.short = all(isinstance(access, KeyLookup) for access in accesses)
-        self._closed = threading.Event()
-        try:
-            self.store = engine.tables.store(query.table)
-        except TableNotReady as failure:
-            raise RequestFailed(50000, str(failure)) from failure
+        self._closed = False
 
     def __iter__(self) -> Iterator[list[Any] | None]:
         """Yield the rows as JSON values, up to LIMIT."""
         try:
             for values in self._reader.rows(self._accesses, self.store):
-                if self._closed.is_set():
+                if self._closed:
                     return
                 yield shown_row(values, self.types)
         except StoreRemoved as failure:
@@ -456,7 +460,7 @@ class TablePullQuery(ClientQuery):
 
     def close(self) -> None:
         """Stop reading rows; may be called by any thread, and more than once."""
-        self._closed.set()
+        self._closed = True
 
 
 class RelationalPullQuery(ClientQuery):

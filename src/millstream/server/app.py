@@ -10,15 +10,17 @@ from starlette.routing import Route, WebSocketRoute
 from millstream.engine.api import Engine, RequestFailed
 from millstream.server import page, server_info
 from millstream.server.audit import Audit
-from millstream.server.authentication import Authentication
+from millstream.server.authentication import Authentication, RequestLogins
 from millstream.server.context import ServerContext
 from millstream.server.errors import on_disconnect, on_failure, on_http
 from millstream.server.inserts import inserts
-from millstream.server.metrics import RequestMetrics, metrics, new_registry
+from millstream.server.lookups import LookupResponses
+from millstream.server.metrics import RequestDurations, RequestMetrics, metrics, new_registry
 from millstream.server.options import ServerOptions, WebAccess
 from millstream.server.queries import close_query, query, query_stream
 from millstream.server.request_drain import RequestDrain
-from millstream.server.request_safety import RequestSafety
+from millstream.server.request_heads import RequestHeads
+from millstream.server.request_safety import OriginCheck, RequestSafety
 from millstream.server.socket import socket_query
 from millstream.server.statements import statements, terminate
 
@@ -58,17 +60,20 @@ def app(engine: Engine, options: ServerOptions | None = None) -> Starlette:
         Exception: on_failure,
     }
     registry = new_registry()
+    durations, origins, logins = RequestDurations(registry), OriginCheck(options.web), RequestLogins(options.login)
     middleware = [
-        Middleware(RequestMetrics, registry),
+        Middleware(RequestMetrics, durations),
         Middleware(RequestDrain),
-        Middleware(RequestSafety, options.web),
+        Middleware(RequestSafety, origins),
         *_cors(options.web),
         *([Middleware(Audit, options.audit)] if options.audit else []),
-        Middleware(Authentication, options.login),
+        Middleware(Authentication, logins),
     ]
     application = Starlette(routes=ROUTES, middleware=middleware, exception_handlers=handlers)
     application.state.metrics = registry
-    application.state.work = ServerContext(engine, options.limits, audit=options.audit)
+    work = ServerContext(engine, options.limits, audit=options.audit)
+    application.state.work = work
+    application.state.lookups = LookupResponses(work, RequestHeads(origins, logins), durations)
     return application
 
 

@@ -37,13 +37,14 @@ class Audit:
         finally:
             if status >= 400 or scope["type"] == "websocket" or scope["method"] == "POST":
                 with CancelScope(shield=True):
-                    await self._write(_entry(scope, begin, status))
+                    await self._write(entry_of(scope, begin, status))
 
     async def _write(self, entry: dict[str, Any]) -> None:
         await to_thread.run_sync(self._audit.write, entry, limiter=self._writers)
 
 
-def _entry(scope: Scope, begin: float, status: int) -> dict[str, Any]:
+def entry_of(scope: Scope, begin: float, status: int) -> dict[str, Any]:
+    """The entry of a request that came at `begin` (epoch seconds) and has ended now with an HTTP status."""
     state = scope.get("state", {})
     principal, client = state.get("principal"), scope.get("client")
     return {

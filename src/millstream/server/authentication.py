@@ -21,9 +21,8 @@ HASHES, TOKENS = 2, 20
 class Authentication:
     """Answers 401 if a request has no valid login; otherwise the request's state has a `principal`."""
 
-    def __init__(self, app: ASGIApp, login: Login | None) -> None:
-        self._app, self._login = app, login
-        self._tokens, self._hashes = CapacityLimiter(TOKENS), CapacityLimiter(HASHES)
+    def __init__(self, app: ASGIApp, logins: "RequestLogins") -> None:
+        self._app, self._logins = app, logins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As any ASGI application."""
@@ -31,23 +30,49 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         try:
-            principal = await self._principal(scope)
+            principal = await self._logins.principal(scope)
         except (LoginRefused, SetupError) as refused:
             error = RequestFailed(UNAUTHORIZED, str(refused))
             note(scope, error=error.message)
-            challenges = self._login.challenges if self._login else []
-            await refuse(error, scope, receive, send, [("WWW-Authenticate", value) for value in challenges])
+            challenges = [("WWW-Authenticate", value) for value in self._logins.challenges]
+            await refuse(error, scope, receive, send, challenges)
             return
         scope.setdefault("state", {})["principal"] = principal
         await self._app(scope, receive, send)
 
-    async def _principal(self, scope: Scope) -> Principal:
+
+class RequestLogins:
+    """Finds the users of requests; few passwords are hashed at a time. `login` is None if none is required."""
+
+    def __init__(self, login: Login | None) -> None:
+        self._login = login
+        self._tokens, self._hashes = CapacityLimiter(TOKENS), CapacityLimiter(HASHES)
+
+    @property
+    def challenges(self) -> list[str]:
+        """The values of WWW-Authenticate."""
+        return self._login.challenges if self._login else []
+
+    @property
+    def required(self) -> bool:
+        """True if requests need a login, which may end at any time."""
+        return self._login is not None
+
+    def is_quick(self, scope: Scope) -> bool:
+        """True if `principal` answers without computing a hash."""
+        return self._login is None or self._login.is_quick(_authorization(scope))
+
+    async def principal(self, scope: Scope) -> Principal:
+        """The sender of the request of an ASGI scope. Raises LoginRefused, SetupError."""
         login = self._login
         if login is None or login.is_open(scope["path"]):
             return ANYONE
-        header = Headers(scope=scope).get("authorization", "")
-        limiter = self._tokens if login.is_quick(header) else self._hashes
-        return await to_thread.run_sync(login.principal, header, limiter=limiter)
+        limiter = self._tokens if self.is_quick(scope) else self._hashes
+        return await to_thread.run_sync(login.principal, _authorization(scope), limiter=limiter)
+
+
+def _authorization(scope: Scope) -> str:
+    return Headers(scope=scope).get("authorization", "")
 
 
 def principal_of(connection: HTTPConnection) -> Principal:

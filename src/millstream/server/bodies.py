@@ -21,6 +21,7 @@ from millstream.server.options import MIB
 from millstream.server.text import dumps
 
 LARGE = 64 * 1024
+_DECODER = json.JSONDecoder(parse_float=Decimal)
 
 
 async def read_object(request: HttpRequest) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def parse_object(text: bytes | str) -> dict[str, Any]:
     """A JSON object from its text, with fractional numbers as Decimal. Raises RequestFailed 40000."""
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
-        value = json.loads(decoded, parse_float=Decimal)
+        value = _DECODER.decode(decoded)
     except RecursionError as error:
         raise RequestFailed(BAD_REQUEST, "the request is nested too deep") from error
     except InvalidOperation as error:

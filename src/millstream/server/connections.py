@@ -20,6 +20,7 @@ from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import Event as Signal
 from hypercorn.typing import TaskGroup
 
+from millstream.server.lookups import LookupResponses
 from millstream.server.options import RequestLimits
 
 PIECE = 2**16
@@ -68,9 +69,9 @@ class ConnectionTable:
 class BoundedConfig(Config):  # type: ignore[misc,unused-ignore]
     """Hypercorn's configuration of one server, with what BoundedConnection needs."""
 
-    def __init__(self, limits: RequestLimits, tls: SSLContext | None) -> None:
+    def __init__(self, limits: RequestLimits, tls: SSLContext | None, lookups: LookupResponses) -> None:
         super().__init__()
-        self.limits, self.tls = limits, tls
+        self.limits, self.tls, self.lookups = limits, tls, lookups
         self.ssl_handshake_timeout = limits.header_seconds
         self.table = ConnectionTable(limits.connections)
 
@@ -130,7 +131,8 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
         assert isinstance(self.config, BoundedConfig)
-        self._table, self._limits = self.config.table, self.config.limits
+        self._table, self._limits, self._lookups = self.config.table, self.config.limits, self.config.lookups
+        self._scheme = "https" if self.config.tls is not None else "http"
         self._served = self._header_begun = False
         self._idle = IdleTimer(self._patience, self.context.terminated)
         self.idle_task = self._idle  # type: ignore[assignment,unused-ignore]
@@ -163,10 +165,32 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
     async def _read_data(self) -> None:
         with suppress(OSError, SSLError):
             while not self.reader.at_eof():
-                await self.protocol.handle(RawData(await self.reader.read(PIECE)))
-                await self._watch_header()
+                data = await self.reader.read(PIECE)
+                if not (self._is_between_requests() and await self._look_up(data)):
+                    await self.protocol.handle(RawData(data))
+                    await self._watch_header()
         await self._idle.end()
         await self.protocol.handle(Closed())
+
+    def _is_between_requests(self) -> bool:
+        """True if the next byte is the first of a request of HTTP/1.1."""
+        http1 = self._http1()
+        if http1 is None or self.context.terminated.is_set():
+            return False
+        return http1.our_state is http1.their_state is h11.IDLE and not http1.trailing_data[0]
+
+    async def _look_up(self, data: bytes) -> bool:
+        """Answer a known look-up; False for any other data, which the application has to answer."""
+        request = await self._lookups.find(data, self.protocol.client, self._scheme)
+        if request is None:
+            return False
+        await self.protocol_send(Updated(idle=False))
+        response = await self._lookups.response(request)
+        if response is None:
+            return False
+        await self.protocol_send(RawData(response))
+        await self.protocol_send(Updated(idle=True))
+        return True
 
     async def _watch_header(self) -> None:
         """Start the deadline at the first byte of a request on a connection that has served others."""
@@ -177,10 +201,15 @@ class BoundedConnection(TCPServer):  # type: ignore[misc,unused-ignore]
         self._header_begun = begun
 
     def _has_part_of_a_header(self) -> bool:
+        http1 = self._http1()
+        return http1 is not None and http1.their_state is h11.IDLE and bool(http1.trailing_data[0])
+
+    def _http1(self) -> h11.Connection | None:
+        """The state of HTTP/1.1; None if the connection speaks another protocol."""
         protocol = self.protocol.protocol
         if not isinstance(protocol, H11Protocol) or not isinstance(protocol.connection, h11.Connection):
-            return False
-        return protocol.connection.their_state is h11.IDLE and bool(protocol.connection.trailing_data[0])
+            return None
+        return protocol.connection
 
     def _patience(self) -> float:
         """Seconds that the connection may be idle."""

@@ -47,9 +47,8 @@ class RequestMetrics:
     Unknown routes and methods share a label value each, so that clients cannot create time series at will.
     """
 
-    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
-        self._app = app
-        self._seconds = registry_histogram(registry)
+    def __init__(self, app: ASGIApp, durations: "RequestDurations") -> None:
+        self._app, self._durations = app, durations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request as an ASGI application; only HTTP and WebSocket requests are recorded."""
@@ -70,18 +69,23 @@ class RequestMetrics:
     def _observe(self, scope: Scope, status: int, begin: float) -> None:
         route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
         method = scope.get("method", "GET")
-        labels = (method if method in METHODS else UNKNOWN_METHOD, route, str(status))
-        self._seconds.labels(*labels).observe(time.perf_counter() - begin)
+        self._durations.observe(method if method in METHODS else UNKNOWN_METHOD, route, status, begin)
 
 
-def registry_histogram(registry: CollectorRegistry) -> Histogram:
-    """A new histogram of request durations in seconds, registered in `registry`."""
-    return Histogram(
-        "millstream_http_request_duration_seconds",
-        "Seconds from a request to the beginning of its answer, by method, route and status code.",
-        ("method", "route", "code"),
-        registry=registry,
-    )
+class RequestDurations:
+    """The histogram of request durations in seconds, registered in `registry`."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._seconds = Histogram(
+            "millstream_http_request_duration_seconds",
+            "Seconds from a request to the beginning of its answer, by method, route and status code.",
+            ("method", "route", "code"),
+            registry=registry,
+        )
+
+    def observe(self, method: str, route: str, status: int, begin: float) -> None:
+        """Record a request that came at `begin`, in seconds of time.perf_counter, and is answered now."""
+        self._seconds.labels(method, route, str(status)).observe(time.perf_counter() - begin)
 
 
 def new_registry() -> CollectorRegistry:

@@ -25,6 +25,8 @@ SHORT = 1000
 Frame = Callable[[Rows], Framing]
 QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
 QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
+# The forms of an answer on each path, the preferred one first.
+FORMS = {"/query": QUERY, "/query-stream": QUERY_STREAM}
 
 
 async def query(request: HttpRequest) -> Response:
@@ -102,10 +104,10 @@ def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> Wh
     started = start(query, work, lines)
     if isinstance(started, Printing):
         return started
-    return _read(started, frame(started)) if started.short else RunningAnswer(started, started)
+    return read_short(started, frame(started)) if started.short else RunningAnswer(started, started)
 
 
-def _read(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
+def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
     """The answer of a short query: a thread and a feed for each would cost more than the rows."""
     items = iter(rows)
     batch: list[Any] = []

@@ -27,20 +27,28 @@ LOCAL = "localhost"
 class RequestSafety:
     """Answers 403 to a request or WebSocket with a foreign Host or Origin."""
 
-    def __init__(self, app: ASGIApp, web: WebAccess) -> None:
-        self._app, self._web = app, web
-        self._own_names = {LOCAL, socket.gethostname().lower(), *(web.hosts or ())}
+    def __init__(self, app: ASGIApp, origins: "OriginCheck") -> None:
+        self._app, self._origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Implements an ASGI application."""
-        refusal = self._refusal(Headers(scope=scope), scope) if scope["type"] in ("http", "websocket") else ""
+        refusal = self._origins.refusal(scope) if scope["type"] in ("http", "websocket") else ""
         if refusal:
             await refuse(RequestFailed(FORBIDDEN, refusal), scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers, scope: Scope) -> str:
-        """Why the request is refused; "" if it is not."""
+
+class OriginCheck:
+    """Which values of Host and Origin a server accepts."""
+
+    def __init__(self, web: WebAccess) -> None:
+        self._web = web
+        self._own_names = {LOCAL, socket.gethostname().lower(), *(web.hosts or ())}
+
+    def refusal(self, scope: Scope) -> str:
+        """Why the request of an ASGI scope is refused; "" if it is not."""
+        headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if host and not self._is_ours(host):
             return f"this server is not {host}: millstream.allowed.hosts names the hosts that it answers to"

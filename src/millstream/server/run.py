@@ -85,7 +85,24 @@ class Server:
         self.stop()
 
     def _run(self, descriptor: int) -> None:
-        asyncio.run(_serve(self._app, _config(descriptor, self._options), self._ready, self._stop))
+        asyncio.run(_serve(self._app, self._config(descriptor), self._ready, self._stop))
+
+    def _config(self, descriptor: int) -> BoundedConfig:
+        http1.install()
+        http2.install()
+        connections.install()
+        websockets.install()
+        config = BoundedConfig(self._options.limits, self._options.tls, self._app.state.lookups)
+        config.bind = [f"fd://{descriptor}"]
+        config.accesslog, config.errorlog = None, LOGGING
+        config.loglevel = "WARNING"
+        config.graceful_timeout = GRACE_SECONDS
+        config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
+        config.websocket_max_message_size = SOCKET_MESSAGE_BYTES
+        # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for the ping.
+        config.websocket_ping_interval = PING_SECONDS
+        config.include_server_header = False
+        return config
 
 
 def serve(engine: Engine, host: str, port: int, shutdown: threading.Event, started: Callable[[str], None]) -> None:
@@ -117,21 +134,3 @@ async def _serve(application: Starlette, config: BoundedConfig, ready: threading
 
     with contextlib.suppress(asyncio.CancelledError):
         await serve_asgi(application, config, shutdown_trigger=until_stopped)  # type: ignore[arg-type]
-
-
-def _config(descriptor: int, options: ServerOptions) -> BoundedConfig:
-    http1.install()
-    http2.install()
-    connections.install()
-    websockets.install()
-    config = BoundedConfig(options.limits, options.tls)
-    config.bind = [f"fd://{descriptor}"]
-    config.accesslog, config.errorlog = None, LOGGING
-    config.loglevel = "WARNING"
-    config.graceful_timeout = GRACE_SECONDS
-    config.h2_max_concurrent_streams, config.keep_alive_max_requests = STREAMS, MANY
-    config.websocket_max_message_size = SOCKET_MESSAGE_BYTES
-    # Hypercorn keeps a closed connection until its next ping is due, so a stop would wait for the ping.
-    config.websocket_ping_interval = PING_SECONDS
-    config.include_server_header = False
-    return config

@@ -38,6 +38,11 @@ class TableReader:
         self._source, self._plan, self._bounded = source, plan, bounded
         self._keys, self._plain = TableKeys(source), plain_rows(plan)
 
+    @property
+    def is_plain(self) -> bool:
+        """True if plain rows are evaluated in Python."""
+        return self._plain is not None
+
     def rows(self, accesses: Sequence[Access], store: Store) -> Iterator[list[Any]]:
         """The rows of a pull query in the form of types.to_wire, at most as many as its LIMIT.
 
