@@ -1,6 +1,7 @@
 """A look-up that is planned from its shape has the plan that the planner makes; what has no shape is planned."""
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from millstream.catalog.facts import Facts, TopicFacts
 from millstream.engine import execute
 from millstream.engine.api import Request
 from millstream.engine.context import EngineContext
+from millstream.engine.engine import MillstreamEngine
 from millstream.engine.lookups import PlannedLookup, PlannedLookups, shape_of
 from millstream.engine.state import EngineState
 from millstream.engine.transient import planned_pull
@@ -177,6 +179,23 @@ def test_a_template_is_for_its_properties_and_its_state() -> None:
     assert planning.find(text, **{"ksql.query.pull.table.scan.enabled": "false"}) is not None
     planning.engine.state = EngineState(catalog())  # type: ignore[misc]
     assert planning.find(text, **{"ksql.query.pull.table.scan.enabled": "false"}) is None
+
+
+def test_which_lookups_are_known() -> None:
+    planning, engine = Planning(), object.__new__(MillstreamEngine)
+    engine._context, engine._lookups = planning.engine, planning.lookups
+    reader = SimpleNamespace(is_plain=True)
+    planning.engine.spark.table_reader = lambda source, plan: reader  # type: ignore[method-assign,assignment,misc,return-value]
+    request = Request("SELECT V FROM TI WHERE K = 5;")
+    assert engine.known_lookup(request) is None
+    planning.learn(request.text)
+    lookup = engine.known_lookup(Request("SELECT V FROM TI WHERE K = 6;"))
+    assert lookup is not None
+    assert lookup.table == "TI"
+    assert engine.known_lookup(replace(request, sequence=3)) is None
+    assert engine.known_lookup(replace(request, missing_right=lambda statement, catalog: "no")) is None
+    reader.is_plain = False
+    assert engine.known_lookup(request) is None
 
 
 def test_generated_lookups() -> None:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.patience import PATIENCE
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -98,6 +100,36 @@ def test_source_tables(server: EngineProcess, kafka: BrokerClient) -> None:
     with pytest.raises(RequestFailed, match="linked to a source table"):
         server.execute(f"TERMINATE {query['id']};")
     server.execute("DROP TABLE src;")
+
+
+def test_repeated_lookups_over_http(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Each has what is in the topic when it comes, and follows what statements do to the table."""
+    topic = kafka.create_topic(partitions=2)
+    create = f"CREATE SOURCE TABLE repeated ({{}}) WITH (kafka_topic='{topic}', value_format='JSON');"
+    with httpx.Client(base_url=server.rest(), timeout=PATIENCE) as client:
+
+        def ask(key: str) -> httpx.Response:
+            return client.post("/query-stream", json={"sql": f"SELECT * FROM repeated WHERE id = '{key}';"})
+
+        server.execute(create.format("id STRING PRIMARY KEY, v INT, s STRING"))
+        for i in range(30):
+            kafka.produce(topic, f"k{i % 3}", {"V": i, "S": "é"})
+            assert ask(f"k{i % 3}").text.splitlines()[1:] == [f'["k{i % 3}",{i},"é"]']
+            assert ask("none").text.count("\n") == 1
+        # A value that only the JVM converts, then a deletion.
+        kafka.produce(topic, "k0", {"v": "7"})
+        assert ask("k0").text.splitlines()[1:] == ['["k0",7,null]']
+        kafka.produce(topic, "k0", None)
+        assert ask("k0").text.count("\n") == 1
+        server.execute("DROP TABLE repeated;")
+        gone = ask("k1")
+        assert (gone.status_code, gone.json()["error_code"]) == (400, 40001)
+        server.execute(create.format("id STRING PRIMARY KEY, s STRING"))
+        for _ in range(3):
+            assert ask("k1").text.splitlines()[1:] == ['["k1","é"]']
+        counts = httpx.get(f"{server.rest()}/metrics").text
+    server.execute("DROP TABLE repeated;")
+    assert 'http_request_duration_seconds_count{code="200",method="POST",route="/query-stream"} 65.0' in counts
 
 
 def test_a_table_that_is_only_declared_is_refused(server: EngineProcess, kafka: BrokerClient) -> None:

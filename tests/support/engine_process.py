@@ -23,6 +23,7 @@ from millstream.model.names import identifier
 from millstream.pg.context import PgContext
 from millstream.pg.server import PgServer
 from millstream.server.context import ServerContext
+from millstream.server.run import Server
 from support.patience import PATIENCE
 
 TESTS = Path(__file__).parents[1]
@@ -64,6 +65,10 @@ class EngineProcess:
     def postgres(self) -> int:
         """The port of a server for Postgres's clients, in the process."""
         return int(self._request("postgres", "", {}))
+
+    def rest(self) -> str:
+        """The URL of a REST server, in the process."""
+        return str(self._request("rest", "", {}))
 
     def state(self, id: str) -> str:
         """How a persistent query is: RUNNING, PAUSED, ERROR."""
@@ -138,6 +143,8 @@ def _answer(engine: MillstreamEngine, how: str, text: str, properties: Mapping[s
         return engine.health()
     if how == "postgres":
         return _postgres(engine)
+    if how == "rest":
+        return _rest(engine)
     if how == "lines":
         return [line for line in engine.print_topic(request) if line is not None]
     return _rows(engine, request, *more)
@@ -148,6 +155,13 @@ def _postgres(engine: MillstreamEngine) -> int:
     server = PgServer(PgContext(ServerContext(engine)), port=0)
     server.start()
     return server.port
+
+
+@cache
+def _rest(engine: MillstreamEngine) -> str:
+    server = Server(engine, port=0)
+    server.start()
+    return server.url
 
 
 def _rows(engine: MillstreamEngine, request: Request, count: int, after: str) -> list[Any]:
