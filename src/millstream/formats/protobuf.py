@@ -76,9 +76,10 @@ DECIMAL = "confluent.type.Decimal"
 class _Writer:
     """Writes the messages of a file, and collects the imports that they need."""
 
-    def __init__(self, representation: str | None) -> None:
+    def __init__(self, representation: str | None, entries: bool = False) -> None:
+        """`entries`: maps are written as repeated messages of entries, which have the same bytes."""
         self.imports: set[str] = set()
-        self._representation = representation
+        self._representation, self._entries = representation, entries
         self._structs = 1
 
     def message(self, name: str, fields: Sequence[Field], indent: str) -> list[str]:
@@ -96,6 +97,11 @@ class _Writer:
             case Array(element):
                 name, nested = self._type(element, indent)
                 return f"repeated {name}", nested
+            case Map(key, value) if self._entries:
+                self._structs += 1
+                name = f"ConnectDefault{self._structs}Entry"
+                fields = (Field("key", key if key in _PLAIN else STRING), Field("value", value))
+                return f"repeated {name}", self.message(name, fields, indent)
             case Map(key, value):
                 name, nested = self._type(value, indent)
                 return f"map<{_PLAIN.get(key, 'string')}, {name}>", nested
@@ -144,7 +150,17 @@ def text(columns: Sequence[Column], wrapped: bool, name: str, representation: st
     fields = only.fields if isinstance(only, Struct) else tuple(Field(c.name, c.type) for c in columns)
     package, _, simple = (name or "ConnectDefault1").rpartition(".")
     writer = _Writer(representation)
-    lines = writer.message(simple, fields, "")
+    return _file(writer, writer.message(simple, fields, ""), package)
+
+
+def answer_text(columns: Sequence[Column]) -> str:
+    """The file of an answer's rows: one message of all columns, in which maps are repeated entries."""
+    writer = _Writer(None, entries=True)
+    return _file(writer, writer.message("ConnectDefault1", tuple(Field(c.name, c.type) for c in columns), ""))
+
+
+def _file(writer: _Writer, lines: Sequence[str], package: str = "") -> str:
+    """The text of a file with these messages, which `writer` has written."""
     head = ['syntax = "proto3";', *([f"package {package};"] if package else []), ""]
     imports = [f'import "{file}";' for file in sorted(writer.imports)]
     return "\n".join([*head, *imports, *([""] if imports else []), *lines]) + "\n"

@@ -47,6 +47,7 @@ ROUTES = (
     Route("/chc/ready", server_info.ready),
     Route("/chc/live", server_info.live),
     Route("/metrics", metrics),
+    Route("/openapi.json", server_info.openapi),
 )
 
 

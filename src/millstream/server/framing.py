@@ -1,5 +1,6 @@
 """The text forms of a query's answer: the three forms of /query and /query-stream, and the lines of PRINT."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -61,6 +62,41 @@ class ObjectFraming:
     def error(self, error: RequestFailed) -> str:
         """The error as the last element."""
         return f",\n{dumps({'errorMessage': body(error)})}]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufFraming:
+    """The form of ObjectFraming, with each row as a Protobuf message in base64.
+
+    `schema` is the file of the message, and `encode` makes a row's bytes; it may raise RequestFailed.
+    """
+
+    rows: Rows
+    schema: str
+    encode: Callable[[Row], bytes]
+
+    def start(self) -> str:
+        """The array's bracket and the header."""
+        return "[" + dumps({"header": {**header(self.rows), "protoSchema": self.schema}})
+
+    def items(self, batch: Sequence[Row]) -> str:
+        """An element for each row."""
+        return "".join(",\n" + dumps({"row": self._row(row)}) for row in batch)
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        return {"protobufBytes": b64encode(self.encode(row)).decode(), **_tombstone(row)}
+
+    def token(self, token: str) -> str:
+        """An element for the token."""
+        return ObjectFraming(self.rows).token(token)
+
+    def end(self) -> str:
+        """The final message, if the answer has one, and the bracket."""
+        return ObjectFraming(self.rows).end()
+
+    def error(self, error: RequestFailed) -> str:
+        """The error as the last element."""
+        return ObjectFraming(self.rows).error(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,5 +231,8 @@ def metadata(rows: Rows) -> dict[str, Any]:
 
 def row_object(row: Row) -> dict[str, Any]:
     """A row in the form of /query and the WebSocket."""
-    tombstone = {"tombstone": True} if isinstance(row, Tombstone) else {}
-    return {"columns": row, **tombstone}
+    return {"columns": row, **_tombstone(row)}
+
+
+def _tombstone(row: Row) -> dict[str, Any]:
+    return {"tombstone": True} if isinstance(row, Tombstone) else {}

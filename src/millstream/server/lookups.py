@@ -17,12 +17,12 @@ from wsgiref.handlers import format_date_time
 
 from starlette.responses import Response
 
-from millstream.engine.api import KnownLookup, Request, RequestFailed
+from millstream.engine.api import KnownLookup, Request, RequestFailed, Rows
 from millstream.server.audit import entry_of
 from millstream.server.bodies import parse_object, to_request
 from millstream.server.context import ServerContext
 from millstream.server.metrics import RequestDurations
-from millstream.server.queries import FORMS, WholeAnswer, read_short
+from millstream.server.queries import FORMS, Frame, WholeAnswer, read_short
 from millstream.server.request_heads import LONGEST, KnownHead, RequestHeads
 from millstream.server.streamed_response import HEADERS
 
@@ -148,12 +148,20 @@ class LookupBatches:
         started = self._work.engine.look_up([request.lookup for request in batch])
         answers: list[WholeAnswer | None] = []
         for request, rows in zip(batch, started, strict=True):
-            answer = read_short(rows, request.head.frame(rows))
-            whole = answer if isinstance(answer, WholeAnswer) and not answer.error else None
+            whole = _whole(rows, request.head.frame)
             if whole is not None and request.audited is not None and self._work.audit is not None:
                 self._work.audit.write(request.audited.entry())
             answers.append(whole)
         return answers
+
+
+def _whole(rows: Rows, frame: Frame) -> WholeAnswer | None:
+    """The whole answer of a short query; None if it fails, or is too long."""
+    try:
+        answer = read_short(rows, frame(rows))
+    except RequestFailed:
+        return None
+    return answer if isinstance(answer, WholeAnswer) and not answer.error else None
 
 
 def _response(body: bytes, media: str) -> bytes:

@@ -10,6 +10,7 @@ from millstream.server.codes import NOT_ACCEPTABLE, UNSUPPORTED_TYPE
 JSON = "application/json"
 KSQL = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+PROTOBUF = "application/vnd.ksql.v1+protobuf"
 READABLE = (JSON, KSQL, DELIMITED, "application/octet-stream")
 # curl's default for a body, and a type that a web page can send to another origin without permission.
 FORM = "application/x-www-form-urlencoded"

@@ -16,15 +16,37 @@ from millstream.server.bodies import read_object, read_request, required
 from millstream.server.codes import BAD_REQUEST, NOT_ACCEPTABLE
 from millstream.server.context import ServerContext, work_of
 from millstream.server.errors import failure
-from millstream.server.framing import ArrayFraming, BatchFraming, Framing, LineFraming, ObjectFraming, PrintFraming
-from millstream.server.media import DELIMITED, JSON, KSQL, accepted
+from millstream.server.framing import (
+    ArrayFraming,
+    BatchFraming,
+    Framing,
+    LineFraming,
+    ObjectFraming,
+    PrintFraming,
+    ProtobufFraming,
+)
+from millstream.server.media import DELIMITED, JSON, KSQL, PROTOBUF, accepted
+from millstream.server.protobuf_rows import ProtobufRows
 from millstream.server.streamed_response import HEADERS, StreamedResponse
 
 # The most rows of an answer that is sent as a whole.
 SHORT = 1000
 Frame = Callable[[Rows], Framing]
-QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming}
-QUERY_STREAM: dict[str, Frame] = {DELIMITED: LineFraming, JSON: ArrayFraming, KSQL: ObjectFraming}
+
+
+def protobuf_framing(rows: Rows) -> Framing:
+    """The form of rows as Protobuf messages. Raises RequestFailed 40600 if their columns have no such form."""
+    encoder = ProtobufRows(rows)
+    return ProtobufFraming(rows, encoder.schema, encoder.encode)
+
+
+QUERY: dict[str, Frame] = {KSQL: ObjectFraming, JSON: ObjectFraming, PROTOBUF: protobuf_framing}
+QUERY_STREAM: dict[str, Frame] = {
+    DELIMITED: LineFraming,
+    JSON: ArrayFraming,
+    KSQL: ObjectFraming,
+    PROTOBUF: protobuf_framing,
+}
 # The forms of an answer on each path, the preferred one first.
 FORMS = {"/query": QUERY, "/query-stream": QUERY_STREAM}
 
@@ -104,7 +126,12 @@ def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> Wh
     started = start(query, work, lines)
     if isinstance(started, Printing):
         return started
-    return read_short(started, frame(started)) if started.short else RunningAnswer(started, started)
+    try:
+        framing = frame(started)
+    except RequestFailed:
+        started.close()
+        raise
+    return read_short(started, framing) if started.short else RunningAnswer(started, started)
 
 
 def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:

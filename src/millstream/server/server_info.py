@@ -1,6 +1,8 @@
 """The GET paths: the server's identity and health, and the status of commands."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -11,6 +13,8 @@ from millstream.server.codes import NOT_FOUND
 from millstream.server.context import ServerContext, work_of
 from millstream.server.media import JSON, KSQL, accepted
 from millstream.server.text import dumps
+
+OPENAPI = Path(__file__).with_name("openapi.json")
 
 
 async def info(request: HttpRequest) -> Response:
@@ -72,6 +76,13 @@ async def ready(request: HttpRequest) -> Response:
 def live(_: HttpRequest) -> Response:
     """GET /chc/live: 200, if the server can answer at all."""
     return Response("{}", media_type=JSON)
+
+
+async def openapi(request: HttpRequest) -> Response:
+    """GET /openapi.json: the description of the REST API in the form of OpenAPI 3.1."""
+    document = json.loads(await work_of(request).run_quick(OPENAPI.read_text))
+    facts = await _server_facts(request)
+    return Response(dumps({**document, "info": {**document["info"], "version": facts["version"]}}), media_type=JSON)
 
 
 async def _health(work: ServerContext) -> dict[str, Any]:

@@ -1,9 +1,15 @@
 """Compares answers of the REST API with what a case expects of them."""
 
+from base64 import b64decode
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.text_format import MessageToString, Parse
+
+from millstream.catalog.schemas import SchemaText
+from millstream.formats import protofile
 from millstream.tester.cases import Json
 from millstream.tester.json_views import dumps, same
 
@@ -35,8 +41,34 @@ def difference(expected: Sequence[Json], actual: Sequence[Json], ordered: bool) 
     return None
 
 
+def protobuf_difference(expected: Sequence[Json], actual: Sequence[Json]) -> str | None:
+    """The first difference between answers of /query with rows as Protobuf; expected are the messages' text forms.
+
+    Rows, and the entries of maps, may come in any order.
+    """
+    descriptor = protofile.message(SchemaText("PROTOBUF", actual[0]["header"]["protoSchema"]))
+    assert descriptor is not None
+    kind = GetMessageClass(descriptor)
+    desired = [{"row": _text_form(Parse(one["row"], kind()))} if "row" in one else one for one in expected]
+    rows = [{"row": _text_form(_decoded(one, kind))} if "row" in one else one for one in actual]
+    return difference(desired, rows, ordered=False)
+
+
+def _decoded(item: Json, kind: Any) -> Any:
+    return kind.FromString(b64decode(item["row"]["protobufBytes"]))
+
+
+def _text_form(message: Any) -> str:
+    """A message's text form, with the entries of maps in the order of their bytes."""
+    for field, value in message.ListFields():
+        if field.is_repeated and field.message_type is not None and field.message_type.name.endswith("Entry"):
+            value.sort(key=lambda entry: entry.SerializeToString(deterministic=True))
+    return MessageToString(message)
+
+
 def _marked(item: Json) -> bool:
-    return bool(item.get("row", {}).get("tombstone"))
+    row = item.get("row", {})
+    return isinstance(row, dict) and bool(row.get("tombstone"))
 
 
 def _sorted(items: Sequence[Json]) -> list[Json]:
@@ -46,4 +78,5 @@ def _sorted(items: Sequence[Json]) -> list[Json]:
 
 
 def _key(item: Json) -> str:
-    return dumps(item["row"]["columns"]) if "row" in item else ""
+    row = item.get("row", "")
+    return row if isinstance(row, str) else dumps(row["columns"])

@@ -19,12 +19,13 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from millstream.catalog.facts import TopicFacts
 from millstream.catalog.schemas import SchemaText
 from millstream.model.errors import StatementError
+from millstream.server.media import KSQL, PROTOBUF
 from millstream.spark.bounded import Record
 from millstream.syntax import tree
 from millstream.syntax.errors import SqlSyntaxError
 from millstream.syntax.parser import split
 from millstream.tester import registered_schemas, registry
-from millstream.tester.answers import difference, subset
+from millstream.tester.answers import difference, protobuf_difference, subset
 from millstream.tester.cases import ConformanceCase, Json
 from millstream.tester.check import differences
 from millstream.tester.play import PlacedRecord, PlayResult, apply, record_of, refused
@@ -65,8 +66,13 @@ class RestSite:
         """The complete answer of /query to a SELECT that ends: header, rows, final message. Raises Refusal."""
         return list(self._post("/query", text, properties))
 
-    def _post(self, path: str, text: str, properties: Mapping[str, str]) -> Json:
-        answer = self.http.post(self.url + path, json={"ksql": text, "streamsProperties": properties})
+    def query_protobuf(self, text: str, properties: Mapping[str, str]) -> list[Json]:
+        """The same with rows as Protobuf messages. Raises Refusal."""
+        return list(self._post("/query", text, properties, PROTOBUF))
+
+    def _post(self, path: str, text: str, properties: Mapping[str, str], accept: str = KSQL) -> Json:
+        body = {"ksql": text, "streamsProperties": properties}
+        answer = self.http.post(self.url + path, json=body, headers={"Accept": accept})
         if answer.status_code != 200:
             raise Refusal(answer.status_code, answer.json().get("message", ""))
         return answer.json()
@@ -124,6 +130,7 @@ class _RestPlay:
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
         first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
         self._before, self._queries = texts[:first], texts[first:]
+        self._again = iter(self._queries)
 
     def differences(self) -> Iterator[str]:
         """The differences from the case; none if it passes. Raises Refusal."""
@@ -138,6 +145,7 @@ class _RestPlay:
             self._produce()
             for statement, text in self._queries:
                 yield from self._query(statement, text)
+            yield from self._queries_protobuf()
         left = [*dict.fromkeys(name for response in self._responses for name in response)]
         if self._case.rejected is None and left:
             yield f"no statement gives the rest of the responses: {', '.join(left)}"
@@ -195,6 +203,14 @@ class _RestPlay:
                 yield f"{text}\n{differing}"
                 return
             time.sleep(PAUSE)
+
+    def _queries_protobuf(self) -> Iterator[str]:
+        """Send the queries again for rows as Protobuf, if the case has answers in that form."""
+        for expected in (response["queryProto"] for response in self._responses if "queryProto" in response):
+            _, text = next(q for q in self._again if isinstance(q[0], tree.QueryStatement))
+            differing = protobuf_difference(expected, self._site.query_protobuf(text, self._properties))
+            if differing is not None:
+                yield f"{text}\n{differing}"
 
     def _pushed(self) -> Iterator[str]:
         """Start the case's push query, which must be running when the inputs are written."""
