@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -338,7 +339,9 @@ def _clear(site: RestSite) -> None:
 def _end_queries(site: RestSite) -> None:
     for query in site.statement("SHOW QUERIES;", {})[0]["queries"]:
         if not query["id"].startswith("CST_"):
-            site.statement(f"TERMINATE {query['id']};", {})
+            with suppress(Refusal):
+                # A push query may have ended by itself since.
+                site.statement(f"TERMINATE {query['id']};", {})
 
 
 def _drop_sources(site: RestSite) -> None:
