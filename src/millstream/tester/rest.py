@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import httpx
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from millstream.catalog.facts import TopicFacts
@@ -159,10 +159,12 @@ class _RestPlay:
         """Create the topics that a case assumes: those that it names, and those of its declared sources."""
         case, played = self._case, self._played
         requested, created = registered_schemas.partitions(case), registered_schemas.created(case)
+        keyless = {r.topic for r in case.inputs if r.key is None}
         partitions = {t.name: requested.get(t.name, int(t.raw.get("partitions", 1))) for t in case.topics}
         for topic in (*registered_schemas.topics(case), *(r.topic for r in case.inputs)):
-            if topic not in created:
-                partitions.setdefault(topic, 1)
+            # A table's topic that a statement creates is compacted, and takes no record without a key.
+            if topic not in created or topic in keyless:
+                partitions.setdefault(topic, requested.get(topic, 1))
         admin = AdminClient({"bootstrap.servers": self._site.bootstrap})
         topics = [NewTopic(name, n, 1) for name, n in partitions.items()]
         for answer in (admin.create_topics(topics) if topics else {}).values():
@@ -186,7 +188,9 @@ class _RestPlay:
         for row in self._case.inputs:
             record = record_of(row, self._case, self._played)
             at = record.rowtime if row.timestamp is not None else now
-            producer.produce(row.topic, record.value, record.key, timestamp=at, headers=list(record.headers))
+            producer.produce(
+                row.topic, record.value, record.key, timestamp=at, headers=list(record.headers), callback=_written
+            )
         producer.flush(PATIENCE)
 
     def _query(self, statement: tree.Statement | None, text: str) -> Iterator[str]:
@@ -249,6 +253,12 @@ class _RestPlay:
         for topic in {r.topic for r in self._case.outputs}:
             records = _records(self._site.bootstrap, topic)
             self._played.records[topic] = [PlacedRecord(record, (i,)) for i, record in enumerate(records)]
+
+
+def _written(error: KafkaError | None, message: Message) -> None:
+    """Raise KafkaException if a record was not written, as one without a key into a compacted topic."""
+    if error is not None:
+        raise KafkaException(error)
 
 
 def _parsed(text: str) -> list[tuple[tree.Statement | None, str]]:
