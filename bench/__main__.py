@@ -13,6 +13,7 @@ from bench.backlog import Rate, middle, throughput
 from bench.engines import ONCE, STATEMENTS, Millstream, Peer
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.page import PageCost, page_cost
 from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
 from bench.topics import KEYS
@@ -20,7 +21,7 @@ from millstream.services.broker import BrokerProcess
 
 MEASURES = ("throughput", "latency", "idle", "restart")
 # Only if it is asked for.
-FURTHER = ("push",)
+FURTHER = ("push", "page")
 # Beside exactly once: what that costs.
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
@@ -55,10 +56,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
     parser.add_argument("--keys", type=int, default=KEYS, help="of the backlog (default 1,000)")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each engine over it (default 3)")
-    parser.add_argument("--rate", type=int, default=200, help="records a second for latency and push (default 200)")
+    parser.add_argument(
+        "--rate", type=int, default=200, help="records a second for latency, push and page (default 200)"
+    )
     parser.add_argument("--subscribers", type=int, default=1000, help="of push (default 1,000)")
-    parser.add_argument("--seconds", type=int, default=60, help="of latency, of idleness and of push (default 60)")
-    parser.add_argument("--queries", type=int, default=50, help="that idle (default 50)")
+    parser.add_argument(
+        "--seconds",
+        type=int,
+        default=60,
+        help="of latency, of idleness, of push and of each view of the page (default 60)",
+    )
+    parser.add_argument("--queries", type=int, default=50, help="that idle, or that the page shows (default 50)")
     parser.add_argument("--stateful", action="store_true", help="idle queries that count, join and have windows")
     options = parser.parse_args()
     if unknown := set(options.measure) - {*MEASURES, *FURTHER}:
@@ -85,6 +93,8 @@ def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Mi
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     if "push" in options.measure:
         rows += push_rows(push(bootstrap, folder, options.subscribers, options.rate, options.seconds))
+    if "page" in options.measure:
+        rows += page_rows(page_cost(bootstrap, folder, options.queries, options.rate, options.seconds))
     return rows
 
 
@@ -138,6 +148,15 @@ def push_rows(one: PushFanOut) -> list[Row]:
     )
     memory = f"{one.memory_before} MB, {one.memory_after} MB after 200 queries; all open in {one.open_s} s"
     return [(what, "millstream", got), ("", "", times), ("", "", cost), ("", "", memory)]
+
+
+def page_rows(costs: list[PageCost]) -> list[Row]:
+    """What Chromium and the server take in each view."""
+    for one in costs:
+        say(dataclasses.asdict(one))
+    what = f"page, {costs[0].queries} queries, {costs[0].rate} rows/s"
+    figures = "Chromium {0} %, Python {1} %, JVM {2} % of a core"
+    return [(what, one.view, figures.format(one.browser_cpu, one.python_cpu, one.jvm_cpu)) for one in costs]
 
 
 def say(result: dict[str, object]) -> None:

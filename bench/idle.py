@@ -52,9 +52,9 @@ def idle(bootstrap: str, engine: Millstream, queries: int, seconds: int, statefu
             ask((SOURCE + kinds[i % len(kinds)]).format(i=i))
         answers(bootstrap, queries, patience=600)
         time.sleep(SETTLE)
-        before = _cpu_seconds(running.process.pid)
+        before = cpu_seconds(running.process.pid)
         time.sleep(seconds)
-        percent = (_cpu_seconds(running.process.pid) - before) / seconds * 100
+        percent = (cpu_seconds(running.process.pid) - before) / seconds * 100
         resident = sum(_resident(number) for number in family(running.process.pid))
         latencies = sorted(answers(bootstrap, queries, patience=10))
         ask("TERMINATE ALL;")
@@ -97,7 +97,8 @@ def family(process: int) -> list[int]:
     return members
 
 
-def _cpu_seconds(process: int) -> float:
+def cpu_seconds(process: int) -> float:
+    """The processor time of a process and of all that descend from it."""
     stats = [_stat(Path(f"/proc/{number}")) for number in family(process)]
     return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS_PER_SECOND
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from engine.test_state import COUNTED, REBUILT, SOURCE, after
+from millstream.engine.context import ClosableQuery
 from millstream.engine.rebuilds import RebuildWatch, has_read, progress
 from millstream.engine.supervisor import QueryHealth
 
@@ -50,7 +51,7 @@ class World:
 
 def test_the_leader_appends_the_cut_over_once_when_the_query_has_read_the_ends_of_the_last_look() -> None:
     world, appended, state = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
-    watch = RebuildWatch(lambda: state, world, world, world)  # type: ignore[arg-type]
+    watch = RebuildWatch(lambda: state, world, world, world, {})  # type: ignore[arg-type]
     watch._append = lambda text, path: appended.append((text, path))
     for world.positions in ({}, {"s/0": 4}, {"s/0": 5}):
         assert appended == []
@@ -66,7 +67,7 @@ def test_the_leader_appends_the_cut_over_once_when_the_query_has_read_the_ends_o
 @pytest.mark.parametrize(("held", "state"), [(False, "RUNNING"), (True, "PAUSED"), (True, "ERROR")])
 def test_nothing_is_appended_without_the_lease_or_while_the_query_does_not_run(held: bool, state: str) -> None:
     world, appended, log = World(), list[tuple[str, str]](), after(SOURCE, COUNTED, REBUILT)
-    watch = RebuildWatch(lambda: log, world, world, world)  # type: ignore[arg-type]
+    watch = RebuildWatch(lambda: log, world, world, world, {})  # type: ignore[arg-type]
     watch._append = lambda text, path: appended.append((text, path))
     world.held, world.state, world.positions = held, state, {"s/0": 5}
     for _ in range(3):
@@ -85,3 +86,30 @@ def test_how_far_a_rebuild_is() -> None:
     assert far is not None
     assert far.sentence == "CTAS_N_1 rebuilds N: 2 of 3 records read, 1 to go"
     assert progress(state.catalog.sources["N"], state, world, world) is None  # type: ignore[arg-type]
+
+
+class OpenPushQuery(ClosableQuery):
+    """A push query on the table N, whose reasons to end a test reads."""
+
+    def __init__(self, topic: str) -> None:
+        self.topics, self.reasons = {"N": topic}, list[str]()
+
+    def end(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_a_push_query_on_the_topic_from_before_the_cut_over_is_ended_with_the_reason() -> None:
+    world, log = World(), [after(SOURCE, COUNTED, REBUILT)]
+    query, later = OpenPushQuery("N"), OpenPushQuery("N_1")
+    push = {"query": query}
+    watch = RebuildWatch(lambda: log[-1], world, world, world, push)  # type: ignore[arg-type]
+    world.held = False
+    watch.step()
+    assert query.reasons == []
+    log.append(after(SOURCE, COUNTED, REBUILT, "ALTER TABLE N CUT OVER;"))
+    push["later"] = later
+    watch.step()
+    assert query.reasons == [
+        "N was moved from topic N to topic N_1\n  hint: start the query again, to get the rows of the new topic"
+    ]
+    assert later.reasons == []

@@ -106,6 +106,14 @@ def test_a_rebuild_is_given_up(begin: Begin, kafka: BrokerClient, tmp_path: Path
     wait_for(lambda: beside not in kafka.topics(), "the topic to be deleted", PATIENCE)
     write(kafka, name, 1)
     wait_for(lambda: pulled(server, table) == {"ID": "a", "N": 3}, "a count by the old query", PATIENCE)
+
+    # Another one, cut over to while push queries are open, of which one has a Spark query of its own.
+    for shared in ("true", "false"):
+        (answer,) = server.execute(SUM.format(name).replace("SUM(v)", "SUM(v)" if shared == "true" else "MAX(v)"))
+        server.execute(f"PAUSE {answer['commandStatus']['queryId']};")
+        select, cut_over = f"SELECT * FROM {table} EMIT CHANGES;", f"ALTER TABLE {table} CUT OVER;"
+        with pytest.raises(RequestFailed, match=rf"{table} was moved from topic {table}\S* to topic {table}_\d+"):
+            server.rows(select, 1000, cut_over, **{"millstream.push.shared": shared})
     server.close()
 
 

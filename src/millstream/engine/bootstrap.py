@@ -15,7 +15,7 @@ from millstream.catalog.facts import Facts
 from millstream.catalog.functions import UserFunction
 from millstream.engine import commands
 from millstream.engine.connect import ConnectClient, connect_access
-from millstream.engine.context import EngineContext
+from millstream.engine.context import ClosableQuery, EngineContext
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, misconfigured, reason
@@ -77,7 +77,9 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         trimmer = Trimmer(kafka, supervisor.desired)
         trimmer.loop.start()
         started.callback(trimmer.close)
-        rebuilds = _watch_rebuilds(settings, backends, RebuildWatch(lambda: follower.state, lease, supervisor, kafka))
+        push: dict[str, ClosableQuery] = {}
+        watch = RebuildWatch(lambda: follower.state, lease, supervisor, kafka, push)
+        rebuilds = _watch_rebuilds(settings, backends, watch)
         started.callback(rebuilds.close)
         loops = Loops()
         own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
@@ -100,6 +102,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             tables=tables,
             images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
             loops=loops,
+            push=push,
             subscriptions=PushSubscriptions(_push_access(kafka, backends.spark), loops),
             close=started.pop_all().close,
         )

@@ -22,13 +22,17 @@ from millstream.tables.materializer import Materializer
 
 
 class ClosableQuery:
-    """A push query that a client reads, as other components see it."""
+    """A push query that a client reads, as other components see it. `topics`: those that it reads, by source."""
 
     statement: str
     slots: int
+    topics: Mapping[str, str]
 
     def close(self) -> None:
         """End it."""
+
+    def end(self, reason: str) -> None:
+        """End it with an error, which the client gets."""
 
 
 @dataclass(frozen=True, slots=True)

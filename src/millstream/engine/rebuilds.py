@@ -6,7 +6,7 @@
     3        960              935                          935 >= 930: it has read what there was a second ago
 
 The command is one like a user's: every server applies it at the same place of the log, and a server that starts anew
-finds it there or goes on waiting.
+finds it there or goes on waiting. Every server ends its push queries that still read the topic from before a cut-over.
 """
 
 import logging
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaException
 
 from millstream.catalog.catalog import Source
+from millstream.engine.context import ClosableQuery
 from millstream.engine.kafka import KafkaClient, Offsets
 from millstream.engine.lease import Lease
 from millstream.engine.state import EngineState
@@ -56,13 +57,25 @@ def has_read(positions: Mapping[str, int], ends: Mapping[str, Offsets]) -> bool:
     return all(positions.get(place, -1) >= end for place, end in places)
 
 
+def moved(name: str, before: str, topic: str) -> str:
+    """Why a push query ends: its source was cut over to a rebuild, or dropped and created over another topic."""
+    hint = "start the query again, to get the rows of the new topic"
+    return f"{identifier(name)} was moved from topic {before} to topic {topic}\n  hint: {hint}"
+
+
 class RebuildWatch:
     """Watches the rebuilds of `state` while the lease is held, and has each cut over once it has caught up."""
 
     def __init__(
-        self, state: Callable[[], EngineState], lease: Lease, supervisor: Supervisor, kafka: KafkaClient
+        self,
+        state: Callable[[], EngineState],
+        lease: Lease,
+        supervisor: Supervisor,
+        kafka: KafkaClient,
+        push: Mapping[str, ClosableQuery],
     ) -> None:
         self._state, self._lease, self._supervisor, self._kafka = state, lease, supervisor, kafka
+        self._push = push
         self._append: Callable[[str, str], object] = lambda text, path: None
         # The ends of a rebuild's sources at the last look, and the rebuilds whose command is in the log.
         self._ends: dict[str, Mapping[str, Offsets]] = {}
@@ -86,7 +99,8 @@ class RebuildWatch:
         self._closing.wait(PULSE)
 
     def step(self) -> None:
-        """Look once at each rebuild. Raises KafkaException."""
+        """Look once at each rebuild, and at the push queries. Raises KafkaException."""
+        self._end_moved()
         rebuilds = {str(s.created_by): s for s in self._state().catalog.sources.values() if s.rebuilds}
         self._appended &= rebuilds.keys()
         leading = rebuilds if self._lease.held else {}
@@ -94,6 +108,14 @@ class RebuildWatch:
         for id, source in leading.items():
             if id not in self._appended:
                 self._look(source)
+
+    def _end_moved(self) -> None:
+        """End the push queries that read a source's former topic, which no query writes any more."""
+        sources = self._state().catalog.sources
+        for query in list(self._push.values()):
+            for name, topic in query.topics.items():
+                if name in sources and sources[name].topic != topic:
+                    query.end(moved(name, topic, sources[name].topic))
 
     def _look(self, source: Source) -> None:
         id = str(source.created_by)

@@ -174,6 +174,10 @@ def _named_shared(query: TransientQuery, context: StatementContext, catalog: Cat
 # ---------------------------------------------------------------- push
 
 
+def _topics(query: TransientQuery) -> Mapping[str, str]:
+    return {source.name: source.topic for source in query.sources}
+
+
 def _push(
     query: TransientQuery, context: StatementContext, engine: EngineContext, continuation: str
 ) -> "PushQuery | SharedPushQuery":
@@ -227,6 +231,7 @@ class PushQuery(ClientQuery, ClosableQuery):
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
         self.statement, self.slots, self.ending = context.text, slots, LIMIT_REACHED
+        self.topics, self._reason = _topics(query), ""
         self._limit, self._context = query.plan.limit, engine
         self._closed = threading.Event()
         self._topic = topic_prefix(engine.server["ksql.service.id"], engine.name) + self.query_id
@@ -274,9 +279,15 @@ class PushQuery(ClientQuery, ClosableQuery):
                     yield None
 
     def _check(self) -> None:
-        why = self._running.failure() if self._running and not self._closed.is_set() else None
-        if why is not None:
+        if self._closed.is_set():
+            return
+        why = self._reason or (self._running.failure() if self._running else None)
+        if why:
             raise RequestFailed(50000, f"the query failed: {why}", self.statement)
+
+    def end(self, reason: str) -> None:
+        """End it with an error after the rows that are in its topic."""
+        self._reason = reason
 
     def close(self) -> None:
         """End the query and delete its topic; may be called by any thread, and more than once."""
@@ -303,6 +314,7 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         named_shared = _named_shared(query, context, engine.state.catalog)
         super().__init__(answer_columns(query), _id(query.sources[0], named_shared))
         self.statement, self.slots, self.ending = context.text, 0, LIMIT_REACHED
+        self.topics = _topics(query)
         self._left = query.plan.limit
         self._plan, self._isolation, self._context = query.plan, context.settings["isolation.level"], engine
         self._topic, self._continuation = query.sources[0].topic, continuation
@@ -397,6 +409,13 @@ class SharedPushQuery(ClientQuery, ClosableQuery):
         self._forget()
         if subscription is not None:
             self._context.subscriptions.leave(subscription)
+
+    def end(self, reason: str) -> None:
+        """End it with an error, which the client gets instead of the rows that it has not read."""
+        with self._closing:
+            subscription = self._subscription
+        if subscription is not None:
+            subscription.end(reason)
 
     def _forget(self) -> None:
         self._context.push.pop(self.query_id, None)

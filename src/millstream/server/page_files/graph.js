@@ -8,7 +8,7 @@ const WIDE = {width: 208, height: 48, along: 92, gap: 16, between: 28, isDown: f
 const LEAST = {width: 148, along: 52};
 const MOST_GAP = 40;
 // The sizes on a screen narrower than NARROW_BELOW px, where data flows downwards.
-const NARROW = {width: 112, height: 52, along: 46, gap: 10, between: 30, isDown: true};
+const NARROW = {width: 104, height: 52, along: 46, gap: 10, between: 30, isDown: true};
 const NARROW_BELOW = 640;
 const MARGIN = 14;
 // The fonts of a node's two lines, used to measure text; they must be the same as in style.css.
