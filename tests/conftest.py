@@ -63,6 +63,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+# The processor time of a pattern or of an expression's lambdas, in ms: tests that exceed the default take many seconds.
+PATTERNS_MS = "300"
+
 # A test of one of these fixtures waits for what another process does.
 PROCESSES = frozenset({"broker", "registry"})
 
@@ -152,7 +155,12 @@ def server(shared_server: EngineProcess) -> Iterator[EngineProcess]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A Spark session with the module's functions, and room for a few real-time queries."""
-    conf = {**CONF, **LOCAL, "spark.default.parallelism": "4"}
+    conf = {
+        **CONF,
+        **LOCAL,
+        "spark.default.parallelism": "4",
+        "spark.millstream.function.pattern.timeout.ms": PATTERNS_MS,
+    }
     session = create(SessionOptions(tmp_path_factory.mktemp("spark"), slots=128, brief=True, conf=conf))
     yield session
     session.stop()

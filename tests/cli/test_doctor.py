@@ -14,6 +14,7 @@ import pytest
 from millstream.cli import checks
 from millstream.cli.checks import CheckOutcome, CheckResult, Surroundings
 from millstream.cli.main import main
+from millstream.engine import kafka
 from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.services.java import java
@@ -147,7 +148,8 @@ def test_there_need_be_no_connect_at_the_default_address(monkeypatch: pytest.Mon
     assert (none.outcome, none.fact) == (WELL, f"none at {nowhere}: connectors need one (ksql.connect.url)")
 
 
-def test_no_broker() -> None:
+def test_no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "FIRST_PATIENCE", 0.5)
     gone = checks.broker(around())
     assert (gone.outcome, gone.fact.startswith(f"no broker answers at {NOWHERE}")) == (NOT_WELL, True)
     unnamed = around(bootstrap__servers="")

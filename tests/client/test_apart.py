@@ -4,12 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support import apart
 from support.shared import ROOT
 
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_with_the_packages_that_are_not_in_the_environment(tmp_path: Path) -> None:
     apart.install(tmp_path)
     tests = [str(HERE / name) for name in apart.FILES]

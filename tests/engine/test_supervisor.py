@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.test_state import QUERY, SOURCE, after
+from millstream.engine import supervisor as supervisor_module
 from millstream.engine.state import DesiredQuery
 from millstream.engine.supervisor import STARTS, CannotRun, QueryHealth, Supervisor
 from millstream.model.errors import StatementError
@@ -53,6 +54,12 @@ class FakeRunner:
 
     def forget(self, desired: DesiredQuery) -> None:
         self.forgotten.append(desired.birth)
+
+
+@pytest.fixture(autouse=True)
+def _short_pulse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The supervisor looks at its queries more often than in a server: each test waits for several looks."""
+    monkeypatch.setattr(supervisor_module, "PULSE", 0.01)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.spark.bounded import Bounded
-from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.broker_topics import BrokerTopics
 from millstream.tester.cases import ConformanceCase, load
 from millstream.tester.check import differences
 from millstream.tester.environment import LiveEnvironment
@@ -34,9 +34,8 @@ def cases() -> dict[str, ConformanceCase]:
 
 
 @pytest.fixture(scope="module")
-def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
-    with wired(broker.bootstrap, spark) as topics:
-        yield topics
+def wire(broker: BrokerProcess, spark: SparkSession) -> BrokerTopics:
+    return BrokerTopics(broker.bootstrap, spark)
 
 
 def test_the_sample_is_what_it_is_said_to_be() -> None:

@@ -5,6 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -205,18 +206,19 @@ def test_exactly_once_while_executors_and_the_driver_are_killed(
     server: EngineProcess, begin: Begin, cluster: SparkCluster, kafka: BrokerClient
 ) -> None:
     """Rows of both executors are committed with the batch, or never seen. The last test: the server is killed."""
-    queries = CountedQueries(kafka, kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2))
+    topic = kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2)
     once = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "1000", "millstream.tasks": "2"}
     # An executor's first record starts the driver's timer: nobody waits for the duration of other batches.
-    server.execute(queries.statements, **once, **{"millstream.batch.duration": "1 hour"})
-    with queries.load() as load:
-        for turn in range(2):
+    with closing(CountedQueries(kafka, topic)) as queries:
+        server.execute(queries.statements, **once, **{"millstream.batch.duration": "1 hour"})
+        with queries.load() as load:
+            for turn in range(2):
+                queries.flow(100)
+                os.kill(executors(cluster)[turn], signal.SIGKILL)
             queries.flow(100)
-            os.kill(executors(cluster)[turn], signal.SIGKILL)
-        queries.flow(100)
-        server.kill()
-        second = start(begin, cluster)
-        queries.flow(100)
-    queries.check(load.written)
+            server.kill()
+            second = start(begin, cluster)
+            queries.flow(100)
+        queries.check(load.written)
     second.clear()
     second.close()

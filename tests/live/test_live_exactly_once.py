@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -15,9 +16,10 @@ Begin = Callable[..., EngineProcess]
 
 
 @pytest.fixture
-def queries(kafka: BrokerClient) -> CountedQueries:
+def queries(kafka: BrokerClient) -> Iterator[CountedQueries]:
     topic = kafka.create_topic(kafka.unique("once").replace("-", "_").upper(), partitions=2)
-    return CountedQueries(kafka, topic)
+    with closing(CountedQueries(kafka, topic)) as counted_queries:
+        yield counted_queries
 
 
 @pytest.fixture
@@ -80,6 +82,6 @@ def test_frozen_and_replaced_by_another_server(start: Callable[..., EngineProces
         queries.flow(300)
     queries.check(load.written)
     first.kill()
-    assert set(queries.lengths().values()) == {load.written}
+    assert {len(rows) for rows in queries.outputs().values()} == {load.written}
     second.clear()
     second.close()

@@ -1,15 +1,13 @@
-"""Aggregates through a real broker and real-time mode: changelog, times, windows, and what a restart keeps."""
+"""Aggregates through a real broker and real-time mode: changelog, times and windows."""
 
 import struct
-from collections.abc import Callable
 
 import pytest
 
 from support.engine_process import EngineProcess
-from support.kafka import BrokerClient, TopicRecord, wait_for
+from support.kafka import BrokerClient, TopicRecord
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., EngineProcess]
 
 
 def declare(server: EngineProcess, kafka: BrokerClient, kind: str = "STREAM", key: str = "KEY") -> tuple[str, str]:
@@ -90,19 +88,3 @@ def test_sessions_and_final_windows(server: EngineProcess, kafka: BrokerClient) 
     sessions = [r.json for r in kafka.consume_all(f"{name}_S", 4)]
     assert sessions == [{"N": 1}, None, {"N": 2}, {"N": 1}]
     assert [r.json for r in kafka.consume_all(f"{name}_F", 1)] == [{"N": 2}]
-
-
-def test_a_killed_server_goes_on_counting(begin: Begin, kafka: BrokerClient) -> None:
-    service = kafka.unique("counting").replace("-", "_")
-    server = begin("counting", **{"ksql.service.id": service})
-    name, topic = declare(server, kafka)
-    server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;")
-    for _ in range(3):
-        kafka.produce(topic, "1", {"g": "a", "v": 1})
-    kafka.consume_all(f"{name}_T", 3)
-    server.kill()
-    begin("counting", **{"ksql.service.id": service})
-    kafka.produce(topic, "1", {"g": "a", "v": 1})
-    rows_so_far = lambda: [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]  # noqa: E731
-    wait_for(lambda: {"N": 4} in rows_so_far(), "the fourth row counted")
-    assert {"N": 5} not in rows_so_far()

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from millstream.model.settings import effective
 from millstream.services.broker import BrokerProcess
 from millstream.spark.bounded import Bounded
-from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.broker_topics import BrokerTopics
 from millstream.tester.cases import CaseRecord, ConformanceCase
 from millstream.tester.check import shown
 from millstream.tester.play import PlacedRecord, PlayResult
@@ -122,9 +122,8 @@ def table(records: Sequence[PlacedRecord], played: PlayResult) -> naive.Table:
 
 
 @pytest.fixture(scope="module")
-def wire(broker: BrokerProcess, spark: SparkSession) -> Iterator[BrokerTopics]:
-    with wired(broker.bootstrap, spark) as topics:
-        yield topics
+def wire(broker: BrokerProcess, spark: SparkSession) -> BrokerTopics:
+    return BrokerTopics(broker.bootstrap, spark)
 
 
 def planned(what: ConformanceCase, spark: SparkSession) -> tuple[Script, PlayResult]:

@@ -1,12 +1,12 @@
 """A server that is killed and restarted, and two servers of one service id."""
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
+from support.load import SteadyLoad
 
 pytestmark = pytest.mark.live
 Begin = Callable[..., EngineProcess]
@@ -16,35 +16,6 @@ def catalog(life: EngineProcess) -> list[object]:
     """What a server says of its catalog."""
     shown = life.execute("SHOW STREAMS; SHOW TABLES; SHOW TYPES; SHOW QUERIES;")
     return [[e.get("streams"), e.get("tables"), e.get("types"), e.get("queries")] for e in shown]
-
-
-class Load:
-    """Writes numbered records until it is stopped."""
-
-    def __init__(self, kafka: BrokerClient, topic: str) -> None:
-        self.written, self._kafka, self._topic = 0, kafka, topic
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def __enter__(self) -> "Load":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _run(self) -> None:
-        while not self._enough.wait(0.005):
-            for _ in range(10):
-                self._kafka.send(self._topic, str(self.written), {"v": str(self.written)})
-                self.written += 1
-        self._kafka.flush()
-
-    def stop(self) -> int:
-        """How many were written."""
-        self._enough.set()
-        self._thread.join()
-        return self.written
 
 
 def keys(kafka: BrokerClient, topic: str) -> set[bytes | None]:
@@ -65,7 +36,8 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
     (id,) = [q["id"] for q in first.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == ["HALTED"]]
     first.execute(f"PAUSE {id};")
     before = catalog(first)
-    with Load(kafka, topic) as load:
+    send = lambda v: kafka.send(topic, str(v), {"v": str(v)})  # noqa: E731
+    with SteadyLoad(send, kafka.flush, each=5) as load:
         wait_for(lambda: kafka.ends("LOAD_OUT") > 500, "output before the crash")
         first.kill()
         kafka.create_topic("GONE")
@@ -73,8 +45,7 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
         assert catalog(second) == before
         reached = kafka.ends("LOAD_OUT")
         wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
-        written = load.stop()
-    expected = {str(n).encode() for n in range(written)}
+    expected = {str(n).encode() for n in range(load.written)}
     wait_for(lambda: keys(kafka, "LOAD_OUT") == expected, "an output for every input")
     assert "GONE" in kafka.topics(), "a replay must not delete a topic that was created again"
     take_over(begin, kafka, second, topic)

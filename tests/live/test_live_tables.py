@@ -1,6 +1,5 @@
-"""Pull queries on tables through a real broker: by key, by range, windows, SOURCE tables, and over a restart."""
+"""Pull queries on tables through a real broker: by key, by range, windows, and SOURCE tables."""
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -12,7 +11,6 @@ from support.kafka import BrokerClient, wait_for
 from support.patience import PATIENCE
 
 pytestmark = pytest.mark.live
-Begin = Callable[..., EngineProcess]
 MANY = 1_000_000
 
 
@@ -137,20 +135,3 @@ def test_a_table_that_is_only_declared_is_refused(server: EngineProcess, kafka: 
     server.execute(f"CREATE TABLE plain (id INT PRIMARY KEY, v INT) WITH (kafka_topic='{topic}', value_format='JSON');")
     with pytest.raises(RequestFailed, match="isn't queryable"):
         pull(server, "SELECT * FROM plain;")
-
-
-def test_rows_are_there_again_after_a_crash(begin: Begin, kafka: BrokerClient) -> None:
-    topic = kafka.create_topic()
-    columns = "id INT PRIMARY KEY, v INT"
-    declared = f"CREATE SOURCE TABLE kept ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');"
-    service = {"ksql.service.id": kafka.unique("crash").replace("-", "_")}
-    first = begin("first", **service)
-    first.execute(declared)
-    kafka.produce(topic, b"\0\0\0\1", {"V": 1})
-    assert pull(first, "SELECT * FROM kept;") == [[1, 1]]
-    first.kill()
-    kafka.produce(topic, b"\0\0\0\2", {"V": 2})
-    second = begin("first", **service)
-    assert pull(second, "SELECT * FROM kept WHERE id = 2;") == [[2, 2]]
-    assert pull(second, "SELECT * FROM kept;") == [[1, 1], [2, 2]]
-    second.close()

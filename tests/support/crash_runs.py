@@ -58,6 +58,17 @@ class CrashRuns:
         places = [0, *(int(len(script.feeds) * cut) for cut in self.cuts), len(script.feeds)]
         return script.feeds[places[number] : places[number + 1]]
 
+    def saves(self, script: Script, number: int) -> set[int]:
+        """The records of part `number` after which checkpoints are awaited.
+
+        What is read again after a kill are then records of one topic, and no record of another one is written before
+        they were.
+        """
+        turns = [place for place, feed in enumerate(self.part(script, number)) if feed.turn]
+        before_a_kill = turns[-1:] if number < len(self.cuts) else []
+        after_a_kill = turns[:1] if number else []
+        return {*before_a_kill, *after_a_kill}
+
     def play(self, number: int, environment: LiveEnvironment, stack: ExitStack) -> None:
         """Play part `number` of all cases, side by side; `stack` closes the engines."""
 
@@ -67,7 +78,7 @@ class CrashRuns:
             play = LivePlay(script, engine, environment.wire)
             if number == 0:
                 play.begin()
-            play.feed(self.part(script, number), safely=True)
+            play.feed(self.part(script, number), self.saves(script, number))
             if number == len(self.cuts):
                 play.settle()
 

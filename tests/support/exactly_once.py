@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from support.kafka import BrokerClient, TopicRecord, wait_for
+from support.kafka import BrokerClient, CommittedCounts, TopicRecord, wait_for
 from support.load import SteadyLoad
 
 KEYS = 10
@@ -18,11 +18,17 @@ CREATE TABLE {name}_COPIED AS SELECT id, COUNT(*) AS n, SUM(v) AS s FROM {name}_
 
 
 class CountedQueries:
-    """The queries of `statements` over the topic `name`, as readers of committed records see them."""
+    """The queries of `statements` over the topic `name`, as readers of committed records see them. `close` it."""
 
     def __init__(self, kafka: BrokerClient, name: str) -> None:
         self._kafka, self.name = kafka, name
         self.statements = DECLARED.format(name=name)
+        self._sinks = {kind: f"{name}_{kind}" for kind in ("COPY", "COUNT", "COPIED")}
+        self._counts = CommittedCounts(kafka, tuple(self._sinks.values()))
+
+    def close(self) -> None:
+        """End the reader; the queries are the server's."""
+        self._counts.close()
 
     def load(self) -> SteadyLoad:
         """Rows v = 0, 1, 2, …, 300 a second, under ten keys."""
@@ -31,11 +37,12 @@ class CountedQueries:
 
     def outputs(self) -> dict[str, list[TopicRecord]]:
         """What readers of committed records get of each query."""
-        return {kind: self._kafka.committed(f"{self.name}_{kind}") for kind in ("COPY", "COUNT", "COPIED")}
+        return {kind: self._kafka.committed(topic) for kind, topic in self._sinks.items()}
 
     def lengths(self) -> dict[str, int]:
         """How many rows of each query are committed."""
-        return {kind: len(rows) for kind, rows in self.outputs().items()}
+        counts = self._counts.look()
+        return {kind: counts[topic] for kind, topic in self._sinks.items()}
 
     def flow(self, more: int) -> None:
         """Wait until every query has committed so many rows more."""

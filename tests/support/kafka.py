@@ -16,6 +16,8 @@ Bytes = bytes | str | Mapping[str, object] | None
 # Seconds between two looks at what is awaited: at first and at last, or so many times as long as a look takes.
 FIRST_PAUSE, LAST_PAUSE = 0.02, 0.25
 LOOKS_APART, LONGEST_PAUSE = 4, 1.0
+# The most records of a request of CommittedCounts, and its longest wait in seconds.
+READ_AT_ONCE, READ_PATIENCE = 10_000, 0.1
 LEADERLESS = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
@@ -162,6 +164,50 @@ class BrokerClient:
         return records
 
 
+class CommittedCounts:
+    """How many records of each topic a reader of committed records gets; each look reads only what is new.
+
+    So waiting for records costs as much as to read them once. The topics must exist at the first look. `close` it.
+    """
+
+    def __init__(self, kafka: BrokerClient, topics: Sequence[str]) -> None:
+        self._kafka, self._counts = kafka, dict.fromkeys(topics, 0)
+        self._reader: Consumer | None = None
+        # The partitions of which not all is read.
+        self._behind = set[tuple[str | None, int | None]]()
+
+    def look(self) -> dict[str, int]:
+        """The number of records of each topic."""
+        reader = self._reader = self._reader or self._assigned()
+        while True:
+            messages = reader.consume(READ_AT_ONCE, READ_PATIENCE)
+            for message in messages:
+                self._count(message)
+            if not self._behind and len(messages) < READ_AT_ONCE:
+                return dict(self._counts)
+
+    def close(self) -> None:
+        """End the reader."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _assigned(self) -> Consumer:
+        places = [TopicPartition(topic, p, 0) for topic in self._counts for p in self._kafka.partitions(topic)]
+        assert {place.topic for place in places} == self._counts.keys(), "a topic does not exist"
+        self._behind = {(place.topic, place.partition) for place in places}
+        reader = Consumer({**_reading(self._kafka.bootstrap), "enable.partition.eof": True})
+        reader.assign(places)
+        return reader
+
+    def _count(self, message: Message) -> None:
+        place, error = (message.topic(), message.partition()), message.error()
+        if error is None:
+            self._counts[str(message.topic())] += 1
+            self._behind.add(place)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._behind.discard(place)
+
+
 def wait_for(
     ready: Callable[[], object], what: str, timeout: float = PATIENCE, seen: Callable[[], object] = str
 ) -> None:
@@ -177,10 +223,19 @@ def wait_for(
         pause = min(1.5 * pause, LAST_PAUSE)
 
 
+def _reading(bootstrap: str) -> dict[str, object]:
+    """Settings of a consumer that reads committed records, in no group."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "group.id": uuid.uuid4().hex,
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+    }
+
+
 @contextmanager
 def _reader(bootstrap: str, **more: object) -> Iterator[Consumer]:
-    settings = {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "enable.auto.commit": False, **more}
-    reader = Consumer(settings)
+    reader = Consumer({**_reading(bootstrap), **more})
     try:
         yield reader
     finally:

@@ -18,6 +18,7 @@ from millstream.engine.lookups import PlannedLookup, PlannedLookups, is_select
 from millstream.engine.observation import Observer
 from millstream.engine.schema_id_records import SchemaIdRecords
 from millstream.engine.session import RequestSession
+from millstream.engine.supervisor import QueryHealth
 from millstream.model.settings import SettingRefused, check_session
 from millstream.services.loop import Loop
 from millstream.spark.session import Session as Spark
@@ -164,6 +165,14 @@ class MillstreamEngine:
     def observe(self, missing_right: MissingRight) -> Entity:
         """The server, its sources and its queries with their figures, as far as the user may read them."""
         return self._observer.observe(missing_right)
+
+    def progress(self, query_id: str) -> tuple[Mapping[str, Any], QueryHealth | None]:
+        """Spark's report of a persistent query's last batch, empty before its end, and the query's health.
+
+        The health is None if another server runs the query, or none. No request to Kafka is made.
+        """
+        supervisor = self._context.supervisor
+        return supervisor.progress(query_id), supervisor.health(query_id)
 
     def recent(self, topic: str, count: int, missing_right: MissingRight) -> list[Entity]:
         """The last records of a topic, at most `count`, oldest first.

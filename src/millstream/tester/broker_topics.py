@@ -1,10 +1,10 @@
 """Topics of a real broker: create them, write records one by one, and read them to their ends."""
 
+import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from millstream.engine.kafka import KafkaClient
 from millstream.spark import sink
@@ -17,10 +17,9 @@ PATIENCE = 60.0
 class BrokerTopics:
     """A client of the broker at `bootstrap` that writes with Spark's producer; thread-safe."""
 
-    def __init__(self, bootstrap: str, spark: Session, watcher: Consumer) -> None:
-        self.bootstrap, self._spark, self._watcher = bootstrap, spark, watcher
+    def __init__(self, bootstrap: str, spark: Session) -> None:
+        self.bootstrap, self._spark = bootstrap, spark
         self._kafka = KafkaClient({"bootstrap.servers": bootstrap})
-        self._partitions: dict[str, int] = {}
 
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic. Raises KafkaException."""
@@ -32,9 +31,8 @@ class BrokerTopics:
 
     def ends(self, topic: str) -> Mapping[int, int]:
         """The offset after the last record of each partition. Raises KafkaException."""
-        count = self._partitions.get(topic) or len(self._kafka.topics()[topic])
-        self._partitions[topic] = count
-        return {p: self._watcher.get_watermark_offsets(TopicPartition(topic, p), PATIENCE)[1] for p in range(count)}
+        # One request, while a consumer would need two for each partition: many cases wait by it at the same time.
+        return self._kafka.ends_now(topic, known=math.inf)
 
     def count(self, topic: str) -> int:
         """The number of records written to a topic."""
@@ -51,13 +49,6 @@ class BrokerTopics:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"{topic} returned {len(records)} of {count} records in {PATIENCE:.0f} s")
         return records
-
-
-@contextmanager
-def wired(bootstrap: str, spark: Session) -> Iterator[BrokerTopics]:
-    """A client while the block runs."""
-    with KafkaClient({"bootstrap.servers": bootstrap}).reader() as watcher:
-        yield BrokerTopics(bootstrap, spark, watcher)
 
 
 def _record(message: Message) -> Record:

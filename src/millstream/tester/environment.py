@@ -9,7 +9,7 @@ from millstream.engine.engine import MillstreamEngine
 from millstream.engine.spark_runtime import CONF, LOCAL
 from millstream.services.broker import BrokerProcess
 from millstream.spark.session import Session, SessionOptions, create
-from millstream.tester.broker_topics import BrokerTopics, wired
+from millstream.tester.broker_topics import BrokerTopics
 from millstream.tester.script import Script
 
 SLOTS = 256
@@ -60,7 +60,6 @@ def live_environment(folder: Path, bootstrap: str) -> Iterator[LiveEnvironment]:
     """The environment over that broker while the block runs; checkpoints are in `folder`. Raises SetupError."""
     spark = create(SessionOptions(folder / "spark", SLOTS, brief=True, conf=CONF | LOCAL))
     try:
-        with wired(bootstrap, spark) as wire:
-            yield LiveEnvironment(wire, spark, folder / "checkpoints")
+        yield LiveEnvironment(BrokerTopics(bootstrap, spark), spark, folder / "checkpoints")
     finally:
         spark.stop()

@@ -6,17 +6,17 @@ slow, not make it pass: at the end every query has read all records, and only th
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from itertools import chain
 from uuid import uuid4
 
 from millstream.catalog.catalog import Catalog
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.engine import MillstreamEngine
+from millstream.engine.entities.describe import read_positions
 from millstream.model.errors import StatementError
-from millstream.model.names import identifier
 from millstream.spark.bounded import Bounded
 from millstream.tester.broker_topics import BrokerTopics
 from millstream.tester.cases import ConformanceCase
@@ -29,8 +29,8 @@ from millstream.tester.topic_renaming import original
 
 # Seconds: the longest time for a record, or a query's batch, on a busy machine.
 PATIENCE = 600.0
-# Seconds between checks of a topic's number of records, and of the queries' progress, which is more expensive.
-PULSE = 0.05
+# Seconds between checks of a topic's number of records, at first, and of the queries' progress.
+PULSE = 0.03
 LOOK = 0.5
 
 
@@ -43,6 +43,8 @@ class LivePlay:
 
     def __init__(self, script: Script, engine: MillstreamEngine, wire: BrokerTopics) -> None:
         self._script, self._engine, self._wire = script, engine, wire
+        # How many outputs of each topic were written again by a restart.
+        self._repeated: Mapping[str, int] = {}
 
     def begin(self) -> None:
         """Create the topics and execute the statements. Raises RequestFailed."""
@@ -51,18 +53,21 @@ class LivePlay:
         for text, settings in self._script.statements:
             self._engine.execute(Request(text, settings))
 
-    def feed(self, feeds: Sequence[RecordFeed], safely: bool = False) -> None:
+    def feed(self, feeds: Sequence[RecordFeed], saves: Container[int] = ()) -> None:
         """Write records, with waits as described above. Raises LiveFailure.
 
-        `safely`: the records of one topic are in a checkpoint before records are written to another. A restart reads
-        the records since its checkpoint again; these then belong to one topic only.
+        `saves`: the numbers of records after which the queries' checkpoints are awaited. A restart reads the records
+        since its checkpoint again, and writes their outputs again; outputs in excess then are not waited for later.
         """
-        for feed in feeds:
+        for number, feed in enumerate(feeds):
             self._wire.write(self._script.name + feed.topic, feed.record)
-            if feed.turn and (safely or not feed.emits):
+            if number in saves:
                 self.settle()
+                self._repeated = {topic: self._count(topic) - n for topic, n in feed.emitted.items()}
             elif feed.emits:
                 self._wait_for_outputs(feed)
+            elif feed.turn:
+                self.settle()
 
     def settle(self) -> None:
         """Wait until the queries have read all records, and written checkpoints. Raises LiveFailure."""
@@ -85,39 +90,46 @@ class LivePlay:
         """Wait until there are as many outputs as in the bounded run, or there cannot be more."""
         deadline = look = time.monotonic() + LOOK
         deadline += PATIENCE
-        while any(self._wire.count(self._script.name + t) < n for t, n in feed.emitted.items()):
+        pause = PULSE
+        while any(self._count(t) - self._repeated.get(t, 0) < n for t, n in feed.emitted.items()):
             if time.monotonic() > look:
                 if self._settled():
                     return
                 look = time.monotonic() + LOOK
             if time.monotonic() > deadline:
                 raise LiveFailure(f"a record of {feed.topic} had not all its outputs after {PATIENCE:.0f} s")
-            time.sleep(PULSE)
+            time.sleep(pause)
+            pause = min(1.5 * pause, LOOK)
+
+    def _count(self, topic: str) -> int:
+        """The number of records written to a topic, by the case's name for it."""
+        return self._wire.count(self._script.name + topic)
 
     def _settled(self) -> bool:
-        """True if every query has read all records, by its last batch, provided that nothing is being written."""
+        """True if every query has read all records, by its last batch, provided that nothing is being written.
+
+        Raises LiveFailure if a query has failed.
+        """
         catalog = self._engine.catalog
-        read = {catalog.sources[name].topic: name for q in catalog.queries.values() for name in q.sources}
-        before = {topic: self._wire.ends(topic) for topic in read}
-        described = [self._described(name) for name in read.values()]
-        pairs = ((d, q) for d in described for q in catalog.queries.values() if d["name"] in q.sources)
-        done = all(_has_read(d, q.id, before) for d, q in pairs)
-        return done and before == {topic: self._wire.ends(topic) for topic in read}
+        read = {q.id: [catalog.sources[name].topic for name in q.sources] for q in catalog.queries.values()}
+        before = self._ends(read)
+        done = all(self._has_read(id, {topic: before[topic] for topic in topics}) for id, topics in read.items())
+        return done and before == self._ends(read)
 
-    def _described(self, name: str) -> Mapping[str, Any]:
-        """DESCRIBE EXTENDED of a source. Raises LiveFailure if one of its queries has failed."""
-        (answer,) = self._engine.execute(Request(f"DESCRIBE {identifier(name)} EXTENDED;"))
-        description: Mapping[str, Any] = answer["sourceDescription"]
-        if description["errorStats"]:
-            raise LiveFailure(description["errorStats"])
-        return description
+    def _ends(self, read: Mapping[str, Sequence[str]]) -> dict[str, Mapping[int, int]]:
+        """The end offsets of the topics that queries read."""
+        return {topic: self._wire.ends(topic) for topic in {*chain.from_iterable(read.values())}}
+
+    def _has_read(self, query: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
+        """True if the last batch of a query has ended at these offsets. Raises LiveFailure if the query has failed."""
+        progress, health = self._engine.progress(query)
+        if health is not None and health.failures:
+            raise LiveFailure(f"{query}: {health.failures[-1].message}")
+        return all(_reaches(read_positions(topic, progress), end) for topic, end in ends.items())
 
 
-def _has_read(described: Mapping[str, Any], query: str, ends: Mapping[str, Mapping[int, int]]) -> bool:
-    places = [s["topicSummaries"] for s in described["queryOffsetSummaries"] if s["groupId"] == query]
-    read = {(t["kafkaTopic"], p["partition"]): p["consumerOffset"] for (t,) in places for p in t["offsets"]}
-    topic = described["topic"]
-    return all(read.get((topic, partition), -1) >= end for partition, end in ends[topic].items())
+def _reaches(read: Mapping[str, int], ends: Mapping[int, int]) -> bool:
+    return all(read.get(str(partition), -1) >= end for partition, end in ends.items())
 
 
 def run_live(

@@ -185,12 +185,18 @@ def _variant(signature: Signature, description: str) -> dict[str, Any]:
     return {"arguments": arguments, "returnType": returns, "description": description}
 
 
-def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
-    """A query's position in a topic, by Spark's report; empty if the report has none. `bounds`: see Kafka.bounds."""
-    read: dict[str, int] = {}
+def read_positions(topic: str, progress: Mapping[str, Any]) -> dict[str, int]:
+    """The next offset that a query reads in each partition of a topic, by Spark's report of its last batch."""
+    positions: dict[str, int] = {}
     for source in progress.get("sources") or ():
         end = source.get("endOffset")
-        read |= (json.loads(end) if isinstance(end, str) else end or {}).get(topic, {})
+        positions |= (json.loads(end) if isinstance(end, str) else end or {}).get(topic, {})
+    return positions
+
+
+def places(topic: str, progress: Mapping[str, Any], bounds: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
+    """A query's position in a topic, by Spark's report; empty if the report has none. `bounds`: see Kafka.bounds."""
+    read = read_positions(topic, progress)
     offsets = [
         {"partition": p, "logStartOffset": low, "logEndOffset": end, "consumerOffset": read[str(p)]}
         for p, (low, end) in bounds.items()

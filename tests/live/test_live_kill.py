@@ -1,0 +1,146 @@
+"""A server that is killed once, in the middle of counting, of windows and of a table: each goes on where it was."""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, wait_for
+
+pytestmark = pytest.mark.live
+Begin = Callable[..., EngineProcess]
+GROUPS = "abcdefgh"
+WINDOWS = {
+    "TUMBLING": "TUMBLING (SIZE 10 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 1 SECOND)",
+    "HOPPING": "HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS)",
+    "SESSION": "SESSION (5 SECONDS, RETENTION 1 HOUR, GRACE PERIOD 0 SECONDS)",
+}
+COLUMNS = "id STRING KEY, g STRING, v INT"
+
+
+@dataclass(frozen=True, slots=True)
+class KilledScenario:
+    """What follows a kill: `check`, with the next server; before that, `away`, while no server runs."""
+
+    check: Callable[[EngineProcess], None]
+    away: Callable[[], None] = lambda: None
+
+
+def declare(server: EngineProcess, kafka: BrokerClient, partitions: int) -> tuple[str, str]:
+    """A new stream (ID STRING, G STRING, V INT), and its topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    server.execute(f"CREATE STREAM {name} ({COLUMNS}) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def counting(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
+    """A count goes on from the checkpoint: no row is counted twice, and none is left out."""
+    name, topic = declare(server, kafka, partitions=1)
+    server.execute(f"CREATE TABLE {name}_T AS SELECT g, COUNT(*) AS n FROM {name} GROUP BY g;")
+    for _ in range(3):
+        kafka.produce(topic, '"1"', {"g": "a", "v": 1})
+    kafka.consume_all(f"{name}_T", 3)
+
+    def rows() -> list[object]:
+        return [r.json for r in kafka.consume_all(f"{name}_T", kafka.ends(f"{name}_T"))]
+
+    def check(_: EngineProcess) -> None:
+        kafka.produce(topic, '"1"', {"g": "a", "v": 1})
+        wait_for(lambda: {"N": 4} in rows(), "the fourth row counted")
+        assert {"N": 5} not in rows()
+
+    return KilledScenario(check)
+
+
+def closed(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
+    """The group and the bounds of each window that was emitted."""
+    records = kafka.consume_all(topic, kafka.ends(topic))
+    keys = [(r.key or b"").split(b'"') for r in records]
+    return {(group.decode(), *(str(b) for b in struct.unpack(f">{len(rest) // 8}q", rest))) for _, group, rest in keys}
+
+
+def alone(kafka: BrokerClient, topic: str) -> set[tuple[str, ...]]:
+    """The key and time of each row that was emitted without a match."""
+    records = kafka.consume_all(topic, kafka.ends(topic))
+    return {((r.key or b"").decode().strip('"'), str(r.timestamp)) for r in records}
+
+
+def windows(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
+    """Stream time reaches the tasks of all groups: windows it closes are emitted, whatever group later rows have."""
+    (left, topic), (right, _) = declare(server, kafka, partitions=2), declare(server, kafka, partitions=2)
+    for kind, window in WINDOWS.items():
+        select = f"SELECT id, COUNT(*) AS n FROM {left} WINDOW {window} GROUP BY id EMIT FINAL"
+        server.execute(f"CREATE TABLE {left}_{kind} AS {select};")
+    server.execute(
+        f"CREATE STREAM {left}_LEFT AS SELECT l.id, l.v AS l, r.v AS r FROM {left} l LEFT JOIN {right} r "
+        "WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON l.id = r.id;"
+    )
+
+    def put(groups: str, time: int) -> None:
+        for group in groups:
+            kafka.send(topic, f'"{group}"', {"v": 1}, time, partition=0)
+        kafka.flush()
+
+    def emitted(at: int) -> bool:
+        """Whether of the rows at `at` all windows and rows were emitted, in every group."""
+        tumbling, hopping = at - at % 10_000, (at - at % 5_000 - 5_000, at - at % 5_000)
+        expected = {
+            "TUMBLING": {(g, str(tumbling)) for g in GROUPS},
+            "HOPPING": {(g, str(start)) for g in GROUPS for start in hopping},
+            "SESSION": {(g, str(at), str(at)) for g in GROUPS},
+        }
+        all_closed = all(every <= closed(kafka, f"{left}_{kind}") for kind, every in expected.items())
+        return all_closed and {(g, str(at)) for g in GROUPS} <= alone(kafka, f"{left}_LEFT")
+
+    put(GROUPS, 6_000)
+    put("a", 60_000)
+    wait_for(lambda: emitted(6_000), "what was closed")
+    put(GROUPS, 106_000)
+
+    def check(_: EngineProcess) -> None:
+        put("a", 160_000)
+        wait_for(lambda: emitted(106_000), "what was closed after the restart")
+        assert not {(g, "150000") for g in GROUPS} & closed(kafka, f"{left}_TUMBLING"), (
+            "nothing is emitted before it closes"
+        )
+
+    return KilledScenario(check)
+
+
+def source_table(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
+    """A table that is followed has the rows of before, and those that were written while no server ran."""
+    topic = kafka.create_topic()
+    columns = "id INT PRIMARY KEY, v INT"
+    server.execute(f"CREATE SOURCE TABLE kept ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
+    kafka.produce(topic, b"\0\0\0\1", {"V": 1})
+    assert server.rows("SELECT * FROM kept;", 10) == [[1, 1]]
+
+    def check(again: EngineProcess) -> None:
+        assert again.rows("SELECT * FROM kept WHERE id = 2;", 10) == [[2, 2]]
+        assert again.rows("SELECT * FROM kept;", 10) == [[1, 1], [2, 2]]
+
+    return KilledScenario(check, away=lambda: kafka.produce(topic, b"\0\0\0\2", {"V": 2}))
+
+
+SCENARIOS = {"a count": counting, "windows that others close": windows, "a source table": source_table}
+
+
+@pytest.fixture(scope="module")
+def checks(begin: Begin, kafka: BrokerClient) -> dict[str, Callable[[], None]]:
+    """What is to be checked of each scenario, after one kill and one start for all of them."""
+    server = begin("killed")
+    scenarios = {name: prepare(server, kafka) for name, prepare in SCENARIOS.items()}
+    server.kill()
+    for scenario in scenarios.values():
+        scenario.away()
+    again = begin("killed")
+    return {name: partial(scenario.check, again) for name, scenario in scenarios.items()}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_killed_server_goes_on(name: str, checks: dict[str, Callable[[], None]]) -> None:
+    checks[name]()
