@@ -1,4 +1,4 @@
-"""Pull queries on tables through a real broker: by key, by range, windows, SOURCE tables, and over a restart."""
+"""Pull queries on tables through a real broker: by key, range and index, windows, SOURCE tables, and over a restart."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +21,12 @@ def pull(server: EngineProcess, query: str, **properties: str) -> list[list[Any]
 def settled(server: EngineProcess, query: str, rows: list[list[Any]]) -> None:
     """Wait until the query's rows, in any order, are these."""
     wait_for(lambda: sorted(pull(server, query), key=repr) == sorted(rows, key=repr), f"{query} gives {rows}")
+
+
+def ready(server: EngineProcess) -> dict[str, bool]:
+    """SHOW INDEXES: each index, and whether it is used."""
+    (entity,) = server.execute("SHOW INDEXES;")
+    return {index["name"]: index["ready"] for index in entity["indexes"]}
 
 
 def test_a_table_that_a_query_makes(server: EngineProcess, kafka: BrokerClient) -> None:
@@ -116,9 +122,30 @@ def test_rows_are_there_again_after_a_crash(begin: Begin, kafka: BrokerClient) -
     first.execute(declared)
     kafka.produce(topic, b"\0\0\0\1", {"V": 1})
     assert pull(first, "SELECT * FROM kept;") == [[1, 1]]
+    indexed = "SELECT id FROM kept WHERE v = 1;"
+    first.execute("CREATE INDEX by_v ON kept (v); CREATE INDEX by_both ON kept (v, id);")
+    wait_for(lambda: ready(first) == {"BY_V": True, "BY_BOTH": True}, "both indexes are built")
+    assert pull(first, indexed) == [[1]]
     first.kill()
     kafka.produce(topic, b"\0\0\0\2", {"V": 2})
+    kafka.produce(topic, b"\0\0\0\3", {"V": 1})
     second = begin("first", **service)
     assert pull(second, "SELECT * FROM kept WHERE id = 2;") == [[2, 2]]
-    assert pull(second, "SELECT * FROM kept;") == [[1, 1], [2, 2]]
+    assert pull(second, "SELECT * FROM kept;") == [[1, 1], [2, 2], [3, 1]]
+    assert ready(second) == {"BY_V": True, "BY_BOTH": True}
+    assert pull(second, indexed) == [[1], [3]]
+    kafka.produce(topic, b"\0\0\0\1", {"V": 2})
+    kafka.produce(topic, b"\0\0\0\3", None)
+    assert pull(second, indexed) == []
+    assert pull(second, "SELECT id FROM kept WHERE v > 1;") == [[1], [2]]
+    joined = "SELECT a.id AS i, b.id AS j FROM kept a JOIN kept b ON a.v = b.v WHERE a.v = 2 AND b.v = 2 ORDER BY i, j;"
+    assert pull(second, joined) == [[1, 1], [1, 2], [2, 1], [2, 2]]
+    plans = [second.execute(f"EXPLAIN {q}")[0]["queryDescription"]["executionPlan"] for q in (indexed, joined)]
+    assert [plan.count("index BY_V with V of") for plan in plans] == [1, 2]
+    (described,) = second.execute("DESCRIBE kept;")
+    assert [index["name"] for index in described["sourceDescription"]["indexes"]] == ["BY_V", "BY_BOTH"]
+    second.execute("DROP INDEX by_v;")
+    assert pull(second, "SELECT id FROM kept WHERE v = 2;") == [[1], [2]]
+    second.execute("DROP TABLE kept;")
+    assert ready(second) == {}
     second.close()

@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -24,7 +24,7 @@ from millstream.plan.pull_queries import Access, FullScan
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.relational import TableImage
-from millstream.tables.answer import reached
+from millstream.tables.answer import reached, with_complete_indexes
 from millstream.tables.keys import StoreKeys
 from millstream.tables.materializer import FollowedTopic, MaterializedTable, Materializer
 from millstream.tables.store import Change
@@ -75,6 +75,9 @@ class TableImages:
         """
         distinct = {read.table.source.name: read.table for read in reads}
         followed = {name: self._tables.followed(table) for name, table in distinct.items()}
+        reads = [
+            replace(r, accesses=with_complete_indexes(r.accesses, followed[r.table.source.name].store)) for r in reads
+        ]
         whole = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
         with self._loading:
             images = {name: self._image(followed[name]) for name in sorted(whole)}
