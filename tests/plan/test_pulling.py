@@ -139,6 +139,16 @@ def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> No
             "Pull from the rows of TABLE WIN: look up ID of 1, windows with WINDOWSTART >= 0; "
             "look up ID of a computed value",
         ),
+        ("SELECT * FROM many WHERE i IN (1, 2);", "Pull from the rows of TABLE MANY: index BY_I with I of 1, 2"),
+        (
+            "SELECT * FROM many WHERE i = 1 AND t = 'a' OR t = 'b' AND i = 2;",
+            "Pull from the rows of TABLE MANY: index BY_I_T with I of 1 and T of 'a' or I of 2 and T of 'b'",
+        ),
+        (
+            "SELECT * FROM windowed WHERE n > 1 AND n <= 1 + 1 AND WINDOWEND < 5;",
+            "Pull from the rows of TABLE WINDOWED: index BY_N with N > 1 and N <= a computed value, "
+            "windows with WINDOWEND < 5",
+        ),
         ("SELECT * FROM a WHERE v = 1;", "Pull from topic a: from its beginning to its present end"),
     ],
 )
