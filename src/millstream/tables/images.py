@@ -34,6 +34,7 @@ MB = 2**20
 _HEAD = struct.Struct(">qqi")
 _LENGTH = struct.Struct(">i")
 _NONE = _LENGTH.pack(-1)
+_NARROWER = "look rows up by their keys or by an index, or make a table of what is needed: CREATE TABLE … AS"
 
 
 class TableTooLarge(Exception):
@@ -139,7 +140,7 @@ class TableImages:
             if image.bytes > self._most:
                 raise TableTooLarge(
                     f"the rows that the query reads of one table take more than {self._most // MB} MB of memory: "
-                    "millstream.pull.cache.mb is the limit; look keys up, or make a table of what is needed"
+                    f"millstream.pull.cache.mb is the limit\n  hint: {_NARROWER}"
                 )
 
     def _forget(self, followed: FollowedTopic) -> None:
@@ -159,7 +160,7 @@ class TableImages:
         if total > self._most:
             raise TableTooLarge(
                 f"the tables of the query take {total // MB} MB of memory: millstream.pull.cache.mb allows "
-                f"{self._most // MB}"
+                f"{self._most // MB}\n  hint: {_NARROWER}"
             )
 
 
