@@ -42,7 +42,9 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
     steps += 1
     if ((steps & 0x3ff) == 0) {
       if (closed) throw new PullRefused("the query was closed")
-      if (System.nanoTime > deadline) throw new PullRefused("the query takes longer than millstream.pull.timeout.ms")
+      if (System.nanoTime > deadline)
+        throw new PullRefused("the query takes longer than millstream.pull.timeout.ms\n  hint: narrow it by WHERE, " +
+          "or make a table of it, which is kept up to date: CREATE TABLE … AS")
     }
   }
 
@@ -50,7 +52,9 @@ final class PullRun(val snapshots: Array[ImageSnapshot], deadline: Long, most: L
   def hold(row: UnsafeRow): UnsafeRow = { hold(row.getSizeInBytes); row }
   def hold(bytes: Long): Unit = {
     held += bytes + PullRun.Overhead
-    if (held > most) throw new PullRefused("the query needs more memory than millstream.pull.memory.mb")
+    if (held > most)
+      throw new PullRefused("the query needs more memory than millstream.pull.memory.mb\n  hint: the rows that it " +
+        "sorts, joins and groups are held in memory: narrow it by WHERE, or make a table of it: CREATE TABLE … AS")
   }
 }
 

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from support.engine_process import EngineProcess
+from support.indexes import ready
 from support.kafka import BrokerClient, wait_for
 
 pytestmark = pytest.mark.live
@@ -112,18 +113,43 @@ def windows(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
 
 
 def source_table(server: EngineProcess, kafka: BrokerClient) -> KilledScenario:
-    """A table that is followed has the rows of before, and those that were written while no server ran."""
+    """A table that is followed has the rows of before, those that came while no server ran, and both in its indexes."""
     topic = kafka.create_topic()
     columns = "id INT PRIMARY KEY, v INT"
     server.execute(f"CREATE SOURCE TABLE kept ({columns}) WITH (kafka_topic='{topic}', value_format='JSON');")
     kafka.produce(topic, b"\0\0\0\1", {"V": 1})
     assert server.rows("SELECT * FROM kept;", 10) == [[1, 1]]
+    indexed = "SELECT id FROM kept WHERE v = 1;"
+    server.execute("CREATE INDEX by_v ON kept (v); CREATE INDEX by_both ON kept (v, id);")
+    wait_for(lambda: ready(server) == {"BY_V": True, "BY_BOTH": True}, "both indexes are built")
+    assert server.rows(indexed, 10) == [[1]]
+
+    def away() -> None:
+        kafka.produce(topic, b"\0\0\0\2", {"V": 2})
+        kafka.produce(topic, b"\0\0\0\3", {"V": 1})
 
     def check(again: EngineProcess) -> None:
         assert again.rows("SELECT * FROM kept WHERE id = 2;", 10) == [[2, 2]]
-        assert again.rows("SELECT * FROM kept;", 10) == [[1, 1], [2, 2]]
+        assert again.rows("SELECT * FROM kept;", 10) == [[1, 1], [2, 2], [3, 1]]
+        assert ready(again) == {"BY_V": True, "BY_BOTH": True}
+        assert again.rows(indexed, 10) == [[1], [3]]
+        kafka.produce(topic, b"\0\0\0\1", {"V": 2})
+        kafka.produce(topic, b"\0\0\0\3", None)
+        assert again.rows(indexed, 10) == []
+        assert again.rows("SELECT id FROM kept WHERE v > 1;", 10) == [[1], [2]]
+        on = "kept a JOIN kept b ON a.v = b.v WHERE a.v = 2 AND b.v = 2"
+        joined = f"SELECT a.id AS i, b.id AS j FROM {on} ORDER BY i, j;"
+        assert again.rows(joined, 10) == [[1, 1], [1, 2], [2, 1], [2, 2]]
+        plans = [again.execute(f"EXPLAIN {q}")[0]["queryDescription"]["executionPlan"] for q in (indexed, joined)]
+        assert [plan.count("index BY_V with V of") for plan in plans] == [1, 2]
+        (described,) = again.execute("DESCRIBE kept;")
+        assert [index["name"] for index in described["sourceDescription"]["indexes"]] == ["BY_V", "BY_BOTH"]
+        again.execute("DROP INDEX by_v;")
+        assert again.rows("SELECT id FROM kept WHERE v = 2;", 10) == [[1], [2]]
+        again.execute("DROP TABLE kept;")
+        assert ready(again) == {}
 
-    return KilledScenario(check, away=lambda: kafka.produce(topic, b"\0\0\0\2", {"V": 2}))
+    return KilledScenario(check, away)
 
 
 SCENARIOS = {"a count": counting, "windows that others close": windows, "a source table": source_table}

@@ -1,4 +1,4 @@
-"""Pull queries on tables through a real broker: by key, by range, windows, and SOURCE tables."""
+"""Pull queries on tables through a real broker: by key, range and index, windows, and SOURCE tables."""
 
 from typing import Any
 

@@ -10,8 +10,9 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts, TopicFacts
 from millstream.model.errors import StatementError
 from millstream.plan.explain import explain_pull
+from millstream.plan.index_lookups import IndexAccess
 from millstream.plan.nodes import Filter
-from millstream.plan.pull_queries import TABLE_SCAN, Access, KeyBound, KeyLookup, KeyRange
+from millstream.plan.pull_queries import TABLE_SCAN, Access, IndexLookup, KeyBound, KeyLookup, KeyRange
 from millstream.plan.queries import plan_transient
 from millstream.syntax import parser, tree
 from support import golden
@@ -28,6 +29,20 @@ CREATE TABLE txt WITH (key_format='KAFKA') AS SELECT s, COUNT(*) AS n FROM a GRO
 CREATE TABLE two AS SELECT id, s, COUNT(*) AS n FROM a GROUP BY id, s;
 CREATE TABLE win AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;
 CREATE TABLE wtxt AS SELECT s, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s;
+CREATE SOURCE TABLE many (id INT PRIMARY KEY, i INT, l BIGINT, d DOUBLE, e DECIMAL(6, 2), t STRING, w TIMESTAMP,
+  arr ARRAY<INT>) WITH (kafka_topic='t', value_format='JSON');
+CREATE INDEX by_i ON many (i);
+CREATE INDEX by_l ON many (l);
+CREATE INDEX by_d ON many (d);
+CREATE INDEX by_e ON many (e);
+CREATE INDEX by_t ON many (t);
+CREATE INDEX by_w ON many (w);
+CREATE INDEX by_arr ON many (arr);
+CREATE INDEX by_i_t ON many (i, t);
+CREATE TABLE grouped AS SELECT id, v, COUNT(*) AS n FROM a GROUP BY id, v;
+CREATE INDEX by_v ON grouped (v);
+CREATE TABLE windowed AS SELECT id, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;
+CREATE INDEX by_n ON windowed (n);
 """
 
 
@@ -71,7 +86,7 @@ def _algebra(text: str, known: Catalog, settings: dict[str, str]) -> str:
     try:
         query = plan_transient(parsed.statement, known, settings)
         columns = ", ".join(f"{c.name} {c.type}" for c in query.plan.schema)
-        return f"({columns})\n{explain_pull(query, settings, parsed.statement.span)}"
+        return f"({columns})\n{explain_pull(query, known, settings, parsed.statement.span)}"
     except StatementError as error:
         return str(error)
 
@@ -83,7 +98,15 @@ def _access(access: Access) -> str:
             return "keys " + " x ".join("(" + ", ".join(map(_text, some)) + ")" for some in keys) + windows
         case KeyRange(limits):
             return "range" + "".join(f" {_limit(li)}" for li in limits) + windows
+        case IndexLookup(index, by_key):
+            return _index(index) + windows + " in the order of a range" * by_key
     return "whole table" + windows
+
+
+def _index(access: IndexAccess) -> str:
+    values = (" x ".join("(" + ", ".join(map(_text, some)) + ")" for some in one) for one in access.values)
+    limits = " ".join(f"{limit.operator} {_text(limit.constant)}" for limit in access.limits)
+    return f"index {access.index.name} {' or '.join(values) or limits}"
 
 
 def _limit(limit: KeyBound) -> str:
@@ -116,6 +139,16 @@ def test_a_query_is_the_same_plan_whatever_key_it_asks_for(known: Catalog) -> No
             "Pull from the rows of TABLE WIN: look up ID of 1, windows with WINDOWSTART >= 0; "
             "look up ID of a computed value",
         ),
+        ("SELECT * FROM many WHERE i IN (1, 2);", "Pull from the rows of TABLE MANY: index BY_I with I of 1, 2"),
+        (
+            "SELECT * FROM many WHERE i = 1 AND t = 'a' OR t = 'b' AND i = 2;",
+            "Pull from the rows of TABLE MANY: index BY_I_T with I of 1 and T of 'a' or I of 2 and T of 'b'",
+        ),
+        (
+            "SELECT * FROM windowed WHERE n > 1 AND n <= 1 + 1 AND WINDOWEND < 5;",
+            "Pull from the rows of TABLE WINDOWED: index BY_N with N > 1 and N <= a computed value, "
+            "windows with WINDOWEND < 5",
+        ),
         ("SELECT * FROM a WHERE v = 1;", "Pull from topic a: from its beginning to its present end"),
     ],
 )
@@ -123,7 +156,7 @@ def test_explain_says_how_a_pull_query_reaches_its_rows(text: str, last: str, kn
     (parsed,) = parser.split(text)
     assert isinstance(parsed.statement, tree.QueryStatement)
     query = plan_transient(parsed.statement, known, SETTINGS)
-    assert explain_pull(query, SETTINGS, parsed.statement.span).splitlines()[-1] == last
+    assert explain_pull(query, known, SETTINGS, parsed.statement.span).splitlines()[-1] == last
 
 
 def test_explain_refuses_what_a_pull_query_may_not_do(known: Catalog) -> None:
@@ -132,4 +165,4 @@ def test_explain_refuses_what_a_pull_query_may_not_do(known: Catalog) -> None:
     query = plan_transient(parsed.statement, known, SETTINGS)
     for switched_off in (TABLE_SCAN, "ksql.pull.queries.enable"):
         with pytest.raises(StatementError):
-            explain_pull(query, {**SETTINGS, switched_off: "false"}, parsed.statement.span)
+            explain_pull(query, known, {**SETTINGS, switched_off: "false"}, parsed.statement.span)

@@ -30,6 +30,8 @@ ALTER QUERY CSAS_S_1 SET TASKS 3;
 SAVEPOINT CSAS_S_1 TO 'monday';
 CREATE TYPE point AS STRUCT<x INT, y INT>;
 DROP TYPE point;
+CREATE INDEX by_v ON totals (v);
+DROP INDEX by_v;
 CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON AS $$ f = lambda a: a $$;
 DROP FUNCTION f;
 ALTER SYSTEM 'auto.offset.reset' = 'earliest';

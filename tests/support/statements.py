@@ -36,7 +36,8 @@ def transient_query(text: str, catalog: Catalog, settings: Mapping[str, str] = S
 
 def pull_plan(text: str, catalog: Catalog, settings: Mapping[str, str] = SETTINGS) -> PullPlan:
     """The only SELECT of a text, planned as a pull query on a table. Raises StatementError."""
-    return plan_pull(transient_query(text, catalog, settings), settings, _select(text).span)
+    query = transient_query(text, catalog, settings)
+    return plan_pull(query, settings, _select(text).span, catalog.indexes_of(query.sources[0].name))
 
 
 def _select(text: str) -> tree.QueryStatement:

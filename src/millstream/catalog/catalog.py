@@ -75,6 +75,16 @@ class Source:
     rebuilds: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TableIndex:
+    """An index of a table (CREATE INDEX): pull queries find rows by the values of these `columns`."""
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    statement: str = ""
+
+
 class QueryKind(Enum):
     """How a persistent query was created; the value is the prefix of its id."""
 
@@ -112,7 +122,7 @@ class PersistentQuery:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sources, types, users' functions and persistent queries by name, and the number for the next query.
+    """All sources, types, users' functions, persistent queries and indexes by name, and the next query's number.
 
     `topics` are those that statements have created and not deleted.
     """
@@ -123,6 +133,7 @@ class Catalog:
     next_query: int = 0
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
     topics: frozenset[str] = frozenset()
+    indexes: Mapping[str, TableIndex] = field(default_factory=dict)
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""
@@ -159,6 +170,18 @@ class Catalog:
     def without_function(self, name: str) -> "Catalog":
         """This catalog without the user's function `name`."""
         return replace(self, functions={n: f for n, f in self.functions.items() if n != name})
+
+    def with_index(self, index: TableIndex) -> "Catalog":
+        """This catalog with `index` added."""
+        return replace(self, indexes={**self.indexes, index.name: index})
+
+    def without_index(self, name: str) -> "Catalog":
+        """This catalog without the index `name`."""
+        return replace(self, indexes={n: i for n, i in self.indexes.items() if n != name})
+
+    def indexes_of(self, table: str) -> tuple[TableIndex, ...]:
+        """The indexes of a table, in the order of their creation."""
+        return tuple(index for index in self.indexes.values() if index.table == table)
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that call the user's function `name`."""

@@ -100,6 +100,12 @@ def _types(entity: Entity) -> list[Part]:
     return [Grid(("Type", "Definition"), rows) if rows else Text("no types yet", "dim")]
 
 
+def _indexes(entity: Entity) -> list[Part]:
+    indexes = entity.get("indexes", ())
+    rows = [(i.get("name"), i.get("table"), ", ".join(i["columns"]), "yes" if i["ready"] else "no") for i in indexes]
+    return [Grid(("Index", "Table", "Columns", "Ready"), rows) if rows else Text("no indexes yet", "dim")]
+
+
 def _variables(entity: Entity) -> list[Part]:
     columns, names = ("Variable", "Value"), ("name", "value")
     return [_grid(columns, names, entity.get("variables", ()), "no variables yet")]
@@ -117,6 +123,8 @@ def _source_descriptions(entity: Entity) -> list[Part]:
 def _source(source: Entity) -> list[Part]:
     fields = Grid(("Column", "Type", ""), [_field(field) for field in source.get("fields", ())])
     shown: list[Part] = [Text(f"{source.get('type', '').title()} {source.get('name')}", "title"), fields]
+    for index in source.get("indexes") or ():
+        shown.append(Text(f"index {index.get('name')} ({', '.join(index.get('columns', ()))})"))
     return [*shown, *_source_details(source)] if source.get("extended") else shown
 
 
@@ -392,6 +400,7 @@ SHOWN: Mapping[str, Show] = {
     "describe_function": _function,
     "type_list": _types,
     "variables": _variables,
+    "indexes": _indexes,
     "sourceDescription": _source_description,
     "source_descriptions": _source_descriptions,
     "queryDescription": _query_description,

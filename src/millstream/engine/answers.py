@@ -53,6 +53,8 @@ def _(statement: tree.Show, context: StatementContext, engine: EngineContext) ->
             return listings.properties(text, engine.server, engine.configured, context.session.properties)
         case Listing.TYPES:
             return listings.types(text, catalog)
+        case Listing.INDEXES:
+            return listings.indexes(text, catalog, engine.tables.has_index)
         case Listing.VARIABLES:
             return listings.variables(text, context.session.written_variables)
     raise NotImplementedError(statement.what)
@@ -204,7 +206,7 @@ def _explained(inner: tree.Statement, context: StatementContext, engine: EngineC
     if isinstance(inner, tree.QueryStatement):
         query = plan_transient(inner, catalog, settings)
         names = [s.name for s in query.sources]
-        way = explain(query.plan) if query.push else explain_pull(query, settings, inner.span)
+        way = explain(query.plan) if query.push else explain_pull(query, catalog, settings, inner.span)
         plan = _plan_text(way, explained(functions_called(inner, catalog)))
         kind = "PUSH" if query.push else "PULL"
         return describe.unstarted(context.text, text, query.plan.schema, (kind, names, []), plan)

@@ -167,7 +167,7 @@ def _keep_tables(
 ) -> Materializer:
     """Start to keep the materialised tables that pull queries read."""
     folder = backends.spark.local / "tables" / settings["ksql.service.id"] / _name(settings)
-    tables = Materializer(folder, _topics(kafka), backends.spark.skipped)
+    tables = Materializer(folder, _topics(kafka), backends.spark.skipped, backends.spark.indexed_values)
     tables.start()
     started.callback(tables.close)
     return tables

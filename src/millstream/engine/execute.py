@@ -37,6 +37,8 @@ CHANGING = (
     | tree.CutOver
     | tree.CreateType
     | tree.DropType
+    | tree.CreateIndex
+    | tree.DropIndex
     | tree.CreateFunction
     | tree.DropFunction
 )

@@ -34,6 +34,7 @@ from millstream.spark.realtime import QueryRefused, RealTimeQueries, StartedQuer
 from millstream.spark.relational import RelationalQueries
 from millstream.tables.answer import TableReader
 from millstream.tables.images import TableImages
+from millstream.tables.indexes import IndexedTable, IndexedValues, indexed_values
 from millstream.tables.materializer import Materializer
 
 SAVEPOINT = "millstream.savepoint"
@@ -257,6 +258,10 @@ class SparkRuntime:
     def table_reader(self, source: Source, plan: ClientOutput) -> TableReader:
         """The plan of a pull query on a table, ready to be applied to its rows."""
         return TableReader(source, plan, self._bounded)
+
+    def indexed_values(self, table: IndexedTable) -> IndexedValues:
+        """How a table's changes are decoded and encoded for its indexes."""
+        return indexed_values(table, self._bounded)
 
     def images(self, tables: Materializer, most: int) -> TableImages:
         """The images of tables for relational pull queries, of at most so many bytes together."""

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, QueryState, RelationKind, Source, TableIndex
 from millstream.catalog.facts import TopicFacts
 from millstream.engine.commands import Command
 from millstream.model.errors import StatementError
+from millstream.plan.indexes import has_columns
 from millstream.plan.nodes import Aggregate, Join, PlanNode, Write, leaves, reads, remembering, retention
 from millstream.plan.statements import outcome
 from millstream.plan.steps import (
@@ -164,7 +165,16 @@ def materialized_tables(state: EngineState) -> list[MaterializedTable]:
     """The tables that can be read by key: those that a query writes, and SOURCE tables, also ones not declared yet."""
     tables = (s for s in state.catalog.sources.values() if s.kind is RelationKind.TABLE and s.created_by is not None)
     retentions = {id: retention(desired.plan) for id, desired in state.desired.items()}
-    return [MaterializedTable(s, _is_eager(s), retentions.get(str(s.created_by))) for s in tables]
+    return [
+        MaterializedTable(s, _is_eager(s), retentions.get(str(s.created_by)), _indexes(s, state.catalog))
+        for s in tables
+    ]
+
+
+def _indexes(source: Source, catalog: Catalog) -> tuple[TableIndex, ...]:
+    """The indexes of a table; a rebuild has those of the table whose name it will have."""
+    indexes = catalog.indexes_of(source.rebuilds or source.name)
+    return tuple(index for index in indexes if has_columns(source, index))
 
 
 def _is_eager(source: Source) -> bool:

@@ -4,7 +4,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -35,7 +35,7 @@ from millstream.plan.relational_nodes import RelationalNode, tables_of
 from millstream.plan.steps import TransientQuery
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.syntax import tree
-from millstream.tables.answer import TableReader
+from millstream.tables.answer import TableReader, with_complete_indexes
 from millstream.tables.images import MB, TableRead, TableTooLarge
 from millstream.tables.materializer import MaterializedTable, TableNotReady
 from millstream.tables.store import Store, StoreRemoved
@@ -93,13 +93,16 @@ def planned_pull(context: StatementContext, engine: EngineContext) -> tuple[Tran
         return query, None
     check_enabled(query, settings, at)
     relational = isinstance(query.plan.source, RelationalNode) or query.sources[0].kind is not RelationKind.TABLE
-    return query, None if relational else plan_pull(query, settings, at)
+    if relational:
+        return query, None
+    return query, plan_pull(query, settings, at, engine.state.catalog.indexes_of(query.sources[0].name))
 
 
 def _pull_table(query: TransientQuery, plan: PullPlan, engine: EngineContext) -> "TablePullQuery | RelationalPullQuery":
     """A pull query on one table: from the store, or, for a filter over a large table, from its image if that fits."""
-    planned, node = table_query(query, plan, engine), scanned(plan)
+    planned = table_query(query, plan, engine)
     answer = TablePullQuery(planned, plan.accesses, store_of(planned.table, engine))
+    node = scanned(replace(plan, accesses=with_complete_indexes(plan.accesses, answer.store)))
     if node is not None and answer.store.has_more_than(LARGE):
         try:
             return RelationalPullQuery(query, node, engine, instead=answer)

@@ -27,7 +27,7 @@ HARMLESS: dict[tuple[str, ...], str] = {
     ("VACUUM",): "VACUUM",
 }
 # SHOW of the engine, not of a setting.
-_MANY = frozenset({"STREAMS", "TABLES", "TOPICS", "TYPES", "ALL"})
+_MANY = frozenset({"STREAMS", "TABLES", "TOPICS", "TYPES", "INDEXES", "ALL"})
 LISTED = _MANY | {"QUERIES", "FUNCTIONS", "PROPERTIES", "VARIABLES", "CONNECTORS", "CONNECTOR", "SOURCE", "SINK"}
 
 

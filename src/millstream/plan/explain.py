@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial, singledispatch
 
 from millstream.analysis.typed_expressions import Constant, TypedExpression
-from millstream.catalog.catalog import RelationKind, Source
+from millstream.catalog.catalog import Catalog, RelationKind, Source
 from millstream.model.errors import Span
 from millstream.model.names import identifier
+from millstream.plan.index_lookups import IndexAccess
 from millstream.plan.nodes import (
     Aggregate,
     ClientOutput,
@@ -22,7 +23,7 @@ from millstream.plan.nodes import (
     Window,
     Write,
 )
-from millstream.plan.pull_queries import Access, KeyLookup, KeyRange, check_enabled, plan_pull
+from millstream.plan.pull_queries import Access, IndexLookup, KeyLookup, KeyRange, check_enabled, plan_pull
 from millstream.plan.relational_nodes import (
     Distinct,
     Group,
@@ -196,7 +197,7 @@ def _(node: Union) -> str:
     return "Union"
 
 
-def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> str:
+def explain_pull(query: TransientQuery, catalog: Catalog, settings: Mapping[str, str], at: Span) -> str:
     """EXPLAIN of a pull query: its plan, and how it reads the rows. Raises StatementError if it is not allowed."""
     check_enabled(query, settings, at)
     if isinstance(query.plan.source, RelationalNode):
@@ -205,7 +206,7 @@ def explain_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -
     if source.kind is RelationKind.STREAM:
         reached = f"Pull from topic {source.topic}: from its beginning to its present end"
         return f"{explain(query.plan)}\n{reached}"
-    pulled = plan_pull(query, settings, at)
+    pulled = plan_pull(query, settings, at, catalog.indexes_of(source.name))
     reached = "; ".join(_reached(access, source) for access in pulled.accesses)
     return f"{explain(pulled.plan)}\nPull from the rows of {source.kind.name} {identifier(source.name)}: {reached}"
 
@@ -220,10 +221,22 @@ def _reached(access: Access, source: Source) -> str:
         case KeyRange(limits):
             bounds = " and ".join(f"{names[0]} {limit.operator} {_constant(limit.constant)}" for limit in limits)
             text = f"read the keys with {bounds}"
+        case IndexLookup(by_values):
+            text = _indexed(by_values)
         case _:
             text = "read the whole table"
     windows = " and ".join(f"{b.where.name} {b.operator} {_constant(b.constant)}" for b in access.windows)
     return f"{text}, windows with {windows}" if windows else text
+
+
+def _indexed(access: IndexAccess) -> str:
+    names = [identifier(name) for name in access.index.columns]
+    bounds = " and ".join(f"{names[0]} {limit.operator} {_constant(limit.constant)}" for limit in access.limits)
+    values = " or ".join(
+        " and ".join(f"{name} of {', '.join(map(_constant, some))}" for name, some in zip(names, one, strict=True))
+        for one in access.values
+    )
+    return f"index {identifier(access.index.name)} with {values or bounds}"
 
 
 def _constant(expression: TypedExpression) -> str:

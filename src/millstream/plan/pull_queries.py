@@ -1,7 +1,8 @@
 """Pull queries on tables: which keys a WHERE selects, and which conditions remain to be checked on each row.
 
 A WHERE is converted to alternatives (OR) of conditions (AND). An alternative that gives every key column a value is a
-lookup; one that bounds a single key column reads a range; any other reads the whole table (docs/reference/queries.md).
+lookup; one that bounds a single key column reads a range; another may be served by an index (plan/index_lookups.py);
+any other reads the whole table (docs/reference/queries.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +19,14 @@ from millstream.analysis.typed_expressions import (
     TypedLike,
     TypedLogical,
 )
-from millstream.catalog.catalog import RelationKind, Source
+from millstream.catalog.catalog import RelationKind, Source, TableIndex
 from millstream.functions.widening import number_widens
 from millstream.model.errors import Span, StatementError
 from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, INTEGER, STRING
+from millstream.plan.index_lookups import IndexAccess, index_access
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -69,7 +71,19 @@ class FullScan:
     windows: tuple[KeyBound, ...] = ()
 
 
-Access = KeyLookup | KeyRange | FullScan
+@dataclass(frozen=True, slots=True)
+class IndexLookup:
+    """The rows that an index finds, in the order of their keys as a full scan has it.
+
+    `by_key`: in the order that a KeyRange has instead. Where the index is not complete yet, every row is read.
+    """
+
+    access: IndexAccess
+    by_key: bool = False
+    windows: tuple[KeyBound, ...] = ()
+
+
+Access = KeyLookup | KeyRange | IndexLookup | FullScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +123,16 @@ def check_enabled(query: TransientQuery, settings: Mapping[str, str], at: Span) 
         raise StatementError("LIMIT in pull queries is disabled", at, "ksql.query.pull.limit.clause.enabled allows it")
 
 
-def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> PullPlan:
-    """The plan of a pull query on a table.
+def plan_pull(
+    query: TransientQuery, settings: Mapping[str, str], at: Span, indexes: Sequence[TableIndex] = ()
+) -> PullPlan:
+    """The plan of a pull query on a table that has these indexes.
 
     Raises StatementError if the table is not materialised, or the settings forbid the scan that it needs.
     """
     source, node, plan = query.sources[0], query.plan.source, query.plan
     condition = node.condition if isinstance(node, Filter) else None
-    accesses = table_accesses(source, condition, settings, at)
+    accesses = table_accesses(source, condition, settings, at, indexes)
     if isinstance(node, Filter) and _one_writing(source):
         alternatives = [_classified(a) for a in _alternatives(node.condition)]
         if all(alternative.exact(len(source.schema.key)) for alternative in alternatives):
@@ -125,18 +141,47 @@ def plan_pull(query: TransientQuery, settings: Mapping[str, str], at: Span) -> P
 
 
 def table_accesses(
-    source: Source, condition: TypedExpression | None, settings: Mapping[str, str], at: Span
+    source: Source,
+    condition: TypedExpression | None,
+    settings: Mapping[str, str],
+    at: Span,
+    indexes: Sequence[TableIndex] = (),
 ) -> tuple[Access, ...]:
     """How to reach the rows of a table for which a condition, over its key and value, may hold; None = all rows.
 
     Raises StatementError where the table is not kept for reading, or needs a scan that the settings forbid.
     """
     check_queryable(source, at)
-    alternatives = [] if condition is None else [_classified(a) for a in _alternatives(condition)]
+    conditions = [] if condition is None else _alternatives(condition)
+    alternatives = [_classified(a) for a in conditions]
+    by_key = _accesses_by_key(alternatives, source)
+    lookup = _index_lookup(source, conditions, alternatives, by_key, indexes)
+    if lookup is not None:
+        return (lookup,)
     _check_scans(alternatives, source, settings, at)
+    return by_key
+
+
+def _accesses_by_key(alternatives: Sequence[_Alternative], source: Source) -> tuple[Access, ...]:
     if not alternatives or not _one_writing(source):
         return (FullScan(),)
     return _merged([_access(a, len(source.schema.key)) for a in alternatives])
+
+
+def _index_lookup(
+    source: Source,
+    conditions: Sequence[Sequence[TypedExpression]],
+    alternatives: Sequence[_Alternative],
+    by_key: tuple[Access, ...],
+    indexes: Sequence[TableIndex],
+) -> IndexLookup | None:
+    """How an index finds the rows, if one does; keys to look up are preferred, and a range of keys to one of values."""
+    access = index_access(source, conditions, indexes)
+    ranged = isinstance(by_key[0], KeyRange) and source.key.format == "KAFKA"
+    if access is None or isinstance(by_key[0], KeyLookup) or (ranged and not access.values):
+        return None
+    windows = tuple(alternatives[0].windows) if len(alternatives) == 1 else ()
+    return IndexLookup(access, ranged, windows)
 
 
 def _one_writing(source: Source) -> bool:

@@ -257,7 +257,8 @@ def _narrowed(node: RelationalNode, conditions: _Conditions, at: Span, planning:
     if isinstance(node, TableRows):
         key_conditions = [_over_record(typed, node) for typed, _ in conditions]
         whole = _all(key_conditions)
-        node = replace(node, accesses=table_accesses(node.source, whole, planning.settings, at))
+        indexes = planning.catalog.indexes_of(node.source.name)
+        node = replace(node, accesses=table_accesses(node.source, whole, planning.settings, at, indexes))
         return _where(node, conditions)
     if not isinstance(node, RowJoin):
         return _where(node, conditions)

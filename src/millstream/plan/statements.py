@@ -17,6 +17,7 @@ from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
 from millstream.model.settings import is_on
 from millstream.plan.functions import create_function, drop_function
+from millstream.plan.indexes import create_index, drop_index, with_valid_indexes
 from millstream.plan.persistent import create_as, insert_into
 from millstream.plan.planning import (
     PlanningContext,
@@ -51,7 +52,7 @@ def outcome(
     """The outcome of a statement. `text` is its source text. Raises StatementError."""
     result = _outcome(statement, PlanningContext(text, catalog, facts, settings))
     _check_topics(result, statement.span, catalog, settings)
-    return replace(result, catalog=_with_topics(result))
+    return replace(result, catalog=with_valid_indexes(_with_topics(result)))
 
 
 def _check_topics(result: Outcome, at: Span, before: Catalog, settings: Mapping[str, str]) -> None:
@@ -205,7 +206,7 @@ def _check_unused(source: Source, own: set[str], at: Span, catalog: Catalog) -> 
         )
 
 
-# ---------------------------------------------------------------- types and queries
+# ---------------------------------------------------------------- types, functions, indexes and queries
 
 
 @_outcome.register
@@ -247,6 +248,16 @@ def _(statement: tree.CreateFunction, context: PlanningContext) -> Outcome:
 @_outcome.register
 def _(statement: tree.DropFunction, context: PlanningContext) -> Outcome:
     return drop_function(statement, context.catalog)
+
+
+@_outcome.register
+def _(statement: tree.CreateIndex, context: PlanningContext) -> Outcome:
+    return create_index(statement, context.text, context.catalog)
+
+
+@_outcome.register
+def _(statement: tree.DropIndex, context: PlanningContext) -> Outcome:
+    return drop_index(statement, context.catalog)
 
 
 @_outcome.register

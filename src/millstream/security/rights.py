@@ -55,6 +55,8 @@ NEEDED: Mapping[type[tree.Statement], Right] = {
     tree.TakeSavepoint: Right.WRITE,
     tree.CreateType: Right.WRITE,
     tree.DropType: Right.WRITE,
+    tree.CreateIndex: Right.WRITE,
+    tree.DropIndex: Right.WRITE,
     tree.CreateFunction: Right.FUNCTIONS,
     tree.DropFunction: Right.FUNCTIONS,
     tree.AlterSystem: Right.ADMIN,
@@ -89,6 +91,10 @@ def _specific(statement: tree.Statement, right: Right, catalog: Catalog, topic_p
             yield Need(right, topic=topic)
         case tree.Describe(name=name) | tree.Drop(name=name) | tree.AlterSource(name=name) | tree.CutOver(name=name):
             yield from _of_source(right, name, catalog)
+        case tree.CreateIndex(table=table):
+            yield from _of_source(right, table, catalog)
+        case tree.DropIndex(name=name) if name in catalog.indexes:
+            yield from _of_source(right, catalog.indexes[name].table, catalog)
         case tree.DescribeAll() | tree.Show(extended=True):
             yield from (need for name in catalog.sources for need in _of_source(right, name, catalog))
         case tree.CreateSource():

@@ -260,7 +260,7 @@ def _(n: tree.AlterSource) -> str:
     return f"ALTER {n.kind.value} {identifier(n.name)} {added}"
 
 
-# ---------------------------------------------------------------- types, settings, variables, scripts
+# ---------------------------------------------------------------- types, indexes, settings, variables, scripts
 
 
 @_text.register
@@ -272,6 +272,17 @@ def _(n: tree.CreateType) -> str:
 @_text.register
 def _(n: tree.DropType) -> str:
     return _words("DROP TYPE", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
+
+
+@_text.register
+def _(n: tree.CreateIndex) -> str:
+    exists, columns = _if(n.if_not_exists, "IF NOT EXISTS"), ", ".join(map(identifier, n.columns))
+    return _words("CREATE INDEX", exists, identifier(n.name), "ON", identifier(n.table), f"({columns})")
+
+
+@_text.register
+def _(n: tree.DropIndex) -> str:
+    return _words("DROP INDEX", _if(n.if_exists, "IF EXISTS"), identifier(n.name))
 
 
 @_text.register

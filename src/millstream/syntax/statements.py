@@ -90,6 +90,8 @@ def _create(c: Cursor) -> tree.Statement:
     at = c.expect("CREATE").span
     if c.at("TYPE"):
         return _create_type(c, at)
+    if c.at("INDEX"):
+        return _create_index(c, at)
     if c.at("SINK") or c.at("SOURCE", "CONNECTOR"):
         return _create_connector(c, at)
     or_replace = c.accept("OR", "REPLACE")
@@ -111,6 +113,9 @@ def _drop(c: Cursor) -> tree.Statement:
     if c.accept("TYPE"):
         if_exists = c.accept("IF", "EXISTS")
         return tree.DropType(c.name("the name of a type"), if_exists, span=at)
+    if c.accept("INDEX"):
+        if_exists = c.accept("IF", "EXISTS")
+        return tree.DropIndex(c.name("the name of an index"), if_exists, span=at)
     if c.accept("FUNCTION"):
         if_exists = c.accept("IF", "EXISTS")
         return tree.DropFunction(c.name("the name of a function"), if_exists, span=at)
@@ -184,7 +189,7 @@ def _query(c: Cursor) -> tree.Statement:
     return tree.QueryStatement(select, span=select.span)
 
 
-# ---------------------------------------------------------------- types, settings, variables, scripts
+# ---------------------------------------------------------------- types, indexes, settings, variables, scripts
 
 
 def _create_type(c: Cursor, at: Span) -> tree.Statement:
@@ -193,6 +198,16 @@ def _create_type(c: Cursor, at: Span) -> tree.Statement:
     name = c.name("the name of the type")
     c.expect("AS")
     return tree.CreateType(name, sql_type(c), if_not_exists, span=at)
+
+
+def _create_index(c: Cursor, at: Span) -> tree.Statement:
+    c.expect("INDEX")
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    name = c.name("the name of the index")
+    c.expect("ON")
+    table = c.name("the name of a table")
+    indexed = c.in_parentheses(lambda c: c.name("a column name"))
+    return tree.CreateIndex(name, table, indexed, if_not_exists, span=at)
 
 
 def _setting(c: Cursor) -> tuple[str, str]:

@@ -241,6 +241,7 @@ class Listing(Enum):
     PROPERTIES = "PROPERTIES"
     TYPES = "TYPES"
     VARIABLES = "VARIABLES"
+    INDEXES = "INDEXES"
     CONNECTORS = "CONNECTORS"
     SOURCE_CONNECTORS = "SOURCE CONNECTORS"
     SINK_CONNECTORS = "SINK CONNECTORS"
@@ -308,6 +309,24 @@ class CreateType(Statement):
 @dataclass(frozen=True, slots=True)
 class DropType(Statement):
     """DROP TYPE [IF EXISTS] name."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex(Statement):
+    """CREATE INDEX [IF NOT EXISTS] name ON table (column, …)."""
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropIndex(Statement):
+    """DROP INDEX [IF EXISTS] name."""
 
     name: str
     if_exists: bool = False

@@ -10,14 +10,17 @@ from millstream.analysis.typed_expressions import ColumnPlace, Constant, TypedCa
 from millstream.catalog.catalog import Source
 from millstream.model.decimals import exact
 from millstream.model.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Decimal, SqlType
+from millstream.plan.index_lookups import IndexAccess
 from millstream.plan.nodes import ClientOutput
-from millstream.plan.pull_queries import Access, KeyBound, KeyLookup, KeyRange
+from millstream.plan.pull_queries import Access, FullScan, IndexLookup, KeyBound, KeyLookup, KeyRange
 from millstream.spark.bounded import Bounded, Record
 from millstream.spark.codec import one_record
 from millstream.spark.pipeline import side_spec
+from millstream.tables.indexes import encoded, index_types
 from millstream.tables.keys import SIGN_BIT, StoreKeys, keys_of
 from millstream.tables.plain_rows import NotPlain, plain_key, plain_rows
-from millstream.tables.store import Change, Store, WindowBounds
+from millstream.tables.store import BY_KEY, Change, KeyOrder, Store, WindowBounds
+from millstream.tables.store_indexes import IndexRange
 
 BATCH = 500
 _WIDTHS = {INTEGER: 2**31, BIGINT: 2**63}
@@ -108,8 +111,23 @@ def _reached(access: Access, keys: "TableKeys", store: Store, bounded: Bounded) 
         case KeyRange() if keys.stored.ordered is not None:
             low, high = _between(access, keys, bounded)
             return store.between(low, high, windows)
+        case IndexLookup(indexed, by_key):
+            order = BY_KEY if by_key else _scan_order(keys.stored)
+            return store.indexed(_range(indexed, keys.source, bounded), windows, order)
         case _:
             return _scanned(store, windows, keys.stored)
+
+
+def with_complete_indexes(accesses: tuple[Access, ...], store: Store) -> tuple[Access, ...]:
+    """The accesses, but a full scan instead of an index that does not have all rows of the store yet."""
+    first = accesses[0]
+    if not isinstance(first, IndexLookup) or store.has_index(first.access.index.name):
+        return accesses
+    return (FullScan(first.windows),)
+
+
+def _scan_order(keys: StoreKeys) -> KeyOrder:
+    return KeyOrder(SIGN_BIT, keys.inverted) if keys.signed else BY_KEY
 
 
 def _scanned(store: Store, windows: WindowBounds, keys: StoreKeys) -> Iterator[Change]:
@@ -127,7 +145,7 @@ class TableKeys:
     """The keys of one table: from the values of their columns to their stored form."""
 
     def __init__(self, source: Source) -> None:
-        self.columns, self._serde = source.schema.key, source.key
+        self.source, self.columns, self._serde = source, source.schema.key, source.key
         self.stored, self._plain = keys_of(source), plain_key(source)
 
     def of(self, values: Sequence[Any]) -> bytes | None:
@@ -195,6 +213,31 @@ def _between(
             (lows if limit.operator in (">", ">=") else highs).append((key, "=" in limit.operator))
     low = max(lows, key=lambda k: (k[0], not k[1]), default=None)
     return low, min(highs, key=lambda k: (k[0], k[1]), default=None)
+
+
+# ---------------------------------------------------------------- indexes
+
+
+def _range(access: IndexAccess, source: Source, bounded: Bounded) -> IndexRange:
+    """The encoded values to look up in an index; constants that no value of a column equals are left out."""
+    name, types = access.index.name, index_types(access.index, source)
+    if access.values:
+        combinations = (
+            product(*(_fitting(some, type, bounded) for some, type in zip(values, types, strict=True)))
+            for values in access.values
+        )
+        keys = (encoded(values, types) for some in combinations for values in some)
+        return IndexRange(name, tuple(dict.fromkeys(key for key in keys if key is not None)))
+    lows, highs = list[bytes](), list[bytes]()
+    for limit, value in zip(access.limits, _values([li.constant for li in access.limits], bounded), strict=True):
+        try:
+            key = encoded([_as_key(value, types[0])], types)
+        except NoSuchKey:
+            # This limit excludes nothing here; the plan checks it for each row.
+            continue
+        if key is not None:
+            (lows if limit.operator in (">", ">=") else highs).append(key)
+    return IndexRange(name, None, max(lows, default=None), min(highs, default=None))
 
 
 # ---------------------------------------------------------------- windows

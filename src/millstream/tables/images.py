@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -24,7 +24,7 @@ from millstream.plan.pull_queries import Access, FullScan
 from millstream.spark.bounded import Bounded
 from millstream.spark.evaluate import EvaluationFailed
 from millstream.spark.relational import TableImage
-from millstream.tables.answer import reached
+from millstream.tables.answer import reached, with_complete_indexes
 from millstream.tables.keys import StoreKeys
 from millstream.tables.materializer import FollowedTopic, MaterializedTable, Materializer
 from millstream.tables.store import Change
@@ -34,6 +34,7 @@ MB = 2**20
 _HEAD = struct.Struct(">qqi")
 _LENGTH = struct.Struct(">i")
 _NONE = _LENGTH.pack(-1)
+_NARROWER = "look rows up by their keys or by an index, or make a table of what is needed: CREATE TABLE … AS"
 
 
 class TableTooLarge(Exception):
@@ -75,6 +76,9 @@ class TableImages:
         """
         distinct = {read.table.source.name: read.table for read in reads}
         followed = {name: self._tables.followed(table) for name, table in distinct.items()}
+        reads = [
+            replace(r, accesses=with_complete_indexes(r.accesses, followed[r.table.source.name].store)) for r in reads
+        ]
         whole = {r.table.source.name for r in reads if isinstance(r.accesses[0], FullScan)}
         with self._loading:
             images = {name: self._image(followed[name]) for name in sorted(whole)}
@@ -136,7 +140,7 @@ class TableImages:
             if image.bytes > self._most:
                 raise TableTooLarge(
                     f"the rows that the query reads of one table take more than {self._most // MB} MB of memory: "
-                    "millstream.pull.cache.mb is the limit; look keys up, or make a table of what is needed"
+                    f"millstream.pull.cache.mb is the limit\n  hint: {_NARROWER}"
                 )
 
     def _forget(self, followed: FollowedTopic) -> None:
@@ -156,7 +160,7 @@ class TableImages:
         if total > self._most:
             raise TableTooLarge(
                 f"the tables of the query take {total // MB} MB of memory: millstream.pull.cache.mb allows "
-                f"{self._most // MB}"
+                f"{self._most // MB}\n  hint: {_NARROWER}"
             )
 
 

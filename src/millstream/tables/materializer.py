@@ -11,16 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from millstream.catalog.catalog import Source
+from millstream.catalog.catalog import Source, TableIndex
 from millstream.services.loop import Loop
+from millstream.tables.indexing import Prepare, TableIndexing
 from millstream.tables.keys import StoreKeys, keys_of
-from millstream.tables.store import Change, Headers, Store, remove
+from millstream.tables.store import Change, Entries, Headers, Store, StoreRemoved, remove
 
 LOG = logging.getLogger(__name__)
 PULSE = 0.1
@@ -38,11 +39,13 @@ class MaterializedTable:
     """A table that may be queried.
 
     `eager`: it is read before its first query. `keep_ms` is how long windows are kept, in stream time; None: for ever.
+    A table with `indexes` is read before its first query too; if they change it is still the same table.
     """
 
     source: Source
     eager: bool = False
     keep_ms: int | None = None
+    indexes: tuple[TableIndex, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,15 @@ class _Failure:
 
 
 class FollowedTopic:
-    """A table that is being read: its store, the position in each partition, and the listener to its changes.
+    """A table that is being read: its store and indexes, the position in each partition, the listener to its changes.
 
     `listener` is called with each batch of changes, and with the time in epoch ms before which windows were removed
     (None: none were). It is set and called while the materializer's lock `moment` is held.
     """
 
-    def __init__(self, table: MaterializedTable, store: Store) -> None:
+    def __init__(self, table: MaterializedTable, store: Store, prepare: Prepare) -> None:
         self.table, self.store = table, store
+        self.indexing = TableIndexing(table.source, store, prepare)
         self.keys: StoreKeys = keys_of(table.source)
         self.places: dict[int, int] = store.places()
         self.headers = bool(table.source.schema.headers)
@@ -84,9 +88,14 @@ class Materializer:
     accordingly, so that nothing is lost while Kafka or the disk is not available.
     """
 
-    def __init__(self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None]) -> None:
-        """`folder` contains the stores; `skipped` (topic, partition, offset, why) is called for unusable records."""
-        self._folder, self._topics, self._skipped = folder, topics, skipped
+    def __init__(
+        self, folder: Path, topics: TopicReader, skipped: Callable[[str, int, int, str], None], prepare: Prepare
+    ) -> None:
+        """`folder` contains the stores; `skipped` (topic, partition, offset, why) is called for unusable records.
+
+        `prepare` returns how a table's values are indexed; see indexes.indexed_values.
+        """
+        self._folder, self._topics, self._skipped, self._prepare = folder, topics, skipped, prepare
         self._desired: dict[str, MaterializedTable] | None = None
         self._requested: dict[str, MaterializedTable] = {}
         # Dropped since the thread's last step, even if a table of that name was created again since.
@@ -138,6 +147,14 @@ class Materializer:
                 return self._followed[table.source.name]
         raise TableNotReady(self._why(table, ends))
 
+    def has_index(self, index: TableIndex) -> bool:
+        """True if an index has all rows of its table here, so that queries use it."""
+        followed = self._followed.get(index.table)
+        try:
+            return followed is not None and followed.store.has_index(index.name)
+        except StoreRemoved:
+            return False
+
     def _caught_up(self, table: MaterializedTable, ends: Mapping[int, int]) -> bool:
         followed = self._followed.get(table.source.name)
         if followed is None or followed.table != table:
@@ -170,9 +187,17 @@ class Materializer:
         if not self._followed:
             self._wake.wait(PULSE)
             return
-        first = consumer.poll(PULSE)
+        first = consumer.poll(0 if self._build() else PULSE)
         if first is not None:
             self._take([first, *consumer.consume(BATCH, 0)])
+
+    def _build(self) -> bool:
+        """Index some rows of each table that has a new index; True if there was one."""
+        building = [followed for followed in self._followed.values() if followed.indexing.pending]
+        for followed in building:
+            with self._discarding(followed):
+                followed.indexing.build()
+        return bool(building)
 
     def _reconcile(self, consumer: Consumer) -> None:
         """Start and stop reading tables, so that exactly the desired ones are read."""
@@ -183,20 +208,22 @@ class Materializer:
             desired = {}
         else:
             self._sweep([*desired.values(), *requested.values()])
-        targets = {**{n: t for n, t in desired.items() if t.eager}, **requested}
+        targets = {**{n: t for n, t in desired.items() if t.eager or t.indexes}, **requested}
         for name, followed in list(self._followed.items()):
             if targets.get(name) != followed.table or name in dropped:
                 self._forget(name, followed, consumer)
         for name, table in targets.items():
             failure = self._failures.get(name)
             if failure is None or time.monotonic() > failure.retry_at:
-                self._try_to_follow(table, consumer)
+                self._try_to_follow(table, desired.get(name, table).indexes, consumer)
 
-    def _try_to_follow(self, table: MaterializedTable, consumer: Consumer) -> None:
+    def _try_to_follow(self, table: MaterializedTable, indexes: tuple[TableIndex, ...], consumer: Consumer) -> None:
         """Start reading a table; an error (no topic, a corrupt store) must not affect other tables."""
         name = table.source.name
         try:
             self._follow(table, consumer)
+            with self._discarding(self._followed[name]):
+                self._followed[name].indexing.keep(indexes)
             self._failures.pop(name, None)
         except (KafkaException, OSError, sqlite3.Error) as failure:
             LOG.warning("the table %s cannot be followed: %s; trying again", name, failure)
@@ -236,7 +263,7 @@ class Materializer:
         if known is None:
             known = self._partitions[source.topic] = max(self._topics.ends(source.topic), default=-1) + 1
         if followed is None:
-            followed = FollowedTopic(table, Store(self._path(source), self._identity(source)))
+            followed = FollowedTopic(table, Store(self._path(source), self._identity(source)), self._prepare)
             self._followed[source.name] = followed
         for partition in range(known):
             followed.places.setdefault(partition, 0)
@@ -268,11 +295,14 @@ class Materializer:
         for followed in list(self._followed.values()):
             messages_of_topic = by_topic.get(followed.table.source.topic)
             if messages_of_topic:
-                with self.moment:
-                    self._apply(followed, messages_of_topic)
+                changes, places = self._changes(followed, messages_of_topic)
+                entries = followed.indexing.entries(changes)
+                with self.moment, self._discarding(followed):
+                    self._apply(followed, changes, places, entries)
         self._notify()
 
-    def _apply(self, followed: FollowedTopic, messages: Sequence[Message]) -> None:
+    def _changes(self, followed: FollowedTopic, messages: Sequence[Message]) -> tuple[list[Change], dict[int, int]]:
+        """The changes that messages are to a table, and the positions after them."""
         changes: list[Change] = []
         places: dict[int, int] = {}
         for message in messages:
@@ -288,21 +318,31 @@ class Materializer:
             change = self._change(followed, message, partition, offset)
             if change is not None:
                 changes.append(change)
+        return changes, places
+
+    def _apply(
+        self,
+        followed: FollowedTopic,
+        changes: Sequence[Change],
+        places: Mapping[int, int],
+        entries: Entries | None,
+    ) -> None:
+        followed.listener(changes, followed.store.apply(changes, places, followed.table.keep_ms, entries))
+        followed.places = {**followed.places, **places}
+
+    @contextmanager
+    def _discarding(self, followed: FollowedTopic) -> Iterator[None]:
+        """Removes a store that proves corrupt in the block, so that it is read again. Raises other sqlite3.Errors."""
+        name = followed.table.source.name
         try:
-            followed.listener(changes, followed.store.apply(changes, places, followed.table.keep_ms))
+            yield
         except sqlite3.Error as failure:
             if not _corrupt(failure):
-                LOG.warning("the table %s cannot be stored: %s", followed.table.source.name, failure)
+                LOG.warning("the table %s cannot be stored: %s", name, failure)
                 raise
-            LOG.error(
-                "the store of the table %s is corrupt and is rebuilt from its topic: %s",
-                followed.table.source.name,
-                failure,
-            )
-            del self._followed[followed.table.source.name]
+            LOG.error("the store of the table %s is corrupt and is rebuilt from its topic: %s", name, failure)
+            del self._followed[name]
             followed.store.remove()
-            return
-        followed.places = followed.places | places
 
     def _change(self, followed: FollowedTopic, message: Message, partition: int, offset: int) -> Change | None:
         key, topic = message.key(), followed.table.source.topic

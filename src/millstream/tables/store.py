@@ -10,6 +10,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from millstream.tables import store_indexes
+from millstream.tables.store_indexes import IndexRange, Place, StoredIndex
+
 LOG = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
 # The windows of one key are stored next to each other, in order of time.
@@ -21,7 +24,7 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT);
 """
 _PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM rows WHERE key = ? AND since = ? AND until = ?"
-_SELECT = "SELECT key, since, until, value, time, headers FROM rows"
+_COLUMNS = "r.key, r.since, r.until, r.value, r.time, r.headers"
 # Connections for reading that are kept open between queries: opening one costs more than a look-up.
 KEPT = 32
 
@@ -54,6 +57,27 @@ class WindowBounds:
 ALL = WindowBounds()
 
 
+@dataclass(frozen=True, slots=True)
+class KeyOrder:
+    """The order of rows by their stored keys: from `start` on, then those before it, which may be `inverted`."""
+
+    start: bytes | None = None
+    inverted: bool = False
+
+    def sql(self) -> str:
+        """The terms of ORDER BY for rows `r`; rows of one key are in the order of their windows."""
+        if self.start is None:
+            return "r.key, r.since, r.until"
+        start = f"x'{self.start.hex()}'"
+        before = f"CASE WHEN r.key < {start} THEN r.key END DESC, " if self.inverted else ""
+        return f"r.key < {start}, {before}r.key, r.since, r.until"
+
+
+BY_KEY = KeyOrder()
+# For each change of a batch, its value in each of some indexes, by name; None: no entry.
+Entries = Sequence[Mapping[str, bytes | None]]
+
+
 class Store:
     """The rows of one table. One thread writes, any number read, each from a consistent snapshot."""
 
@@ -64,6 +88,7 @@ class Store:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
+        self._indexes: dict[str, StoredIndex] = {}
         self._readers = _Readers(path)
         try:
             self._writer, stored = self._connect()
@@ -83,7 +108,7 @@ class Store:
             # Write-ahead log: readers never wait. What is lost in a crash is read again from the topic.
             writer.execute("PRAGMA journal_mode = WAL")
             writer.execute("PRAGMA synchronous = NORMAL")
-            writer.executescript(_SCHEMA)
+            writer.executescript(_SCHEMA + store_indexes.SCHEMA)
             return writer, dict(writer.execute("SELECT name, fact FROM facts"))
         except sqlite3.DatabaseError:
             writer.close()
@@ -93,6 +118,7 @@ class Store:
         self._writer.execute("BEGIN")
         for table in ("rows", "places", "facts"):
             self._writer.execute(f"DELETE FROM {table}")
+        store_indexes.remove_all(self._writer)
         self._writer.executemany("INSERT INTO facts VALUES (?, ?)", identity.items())
         self._writer.execute("COMMIT")
 
@@ -111,27 +137,46 @@ class Store:
         with self._readers.connection() as reader:
             return dict(reader.execute("SELECT partition, offset FROM places"))
 
-    def apply(self, changes: Sequence[Change], places: Mapping[int, int], keep_ms: int | None = None) -> int | None:
-        """Write changes in order, and the positions after them, atomically.
+    def apply(
+        self,
+        changes: Sequence[Change],
+        places: Mapping[int, int],
+        keep_ms: int | None = None,
+        entries: Entries | None = None,
+    ) -> int | None:
+        """Write changes in order, their `entries` in indexes, and the positions after them, atomically.
 
-        From time to time, windows that began more than `keep_ms` before the newest row are deleted: then the result is
-        the time in epoch ms before which they began, else None. Raises sqlite3.OperationalError if the file cannot be
-        written (the disk is full), sqlite3.DatabaseError if it is corrupt.
+        Without entries, the indexes are incomplete from then on. From time to time, windows that began more than
+        `keep_ms` before the newest row are deleted: then the result is the time in epoch ms before which they began,
+        else None. Raises sqlite3.OperationalError if the file cannot be written (the disk is full),
+        sqlite3.DatabaseError if it is corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
-        writer.execute("BEGIN")
-        try:
+        with self._transaction():
             for change in changes:
                 at = (change.key, change.start, change.end)
                 if change.value is None:
                     writer.execute(_DELETE, at)
                 else:
                     writer.execute(_PUT, (*at, change.value, change.time, _text(change.headers)))
+            if entries is not None:
+                self._put(changes, entries)
+            elif self._indexes and changes:
+                store_indexes.mark(writer, [*self._indexes], complete=False)
             stored = [(partition, offset, last) for partition, offset in places.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
             expired = None if keep_ms is None else self._expire(last, keep_ms)
+        if entries is None:
+            self._indexes = store_indexes.kept(writer)
+        return expired
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        writer = self._writer
+        writer.execute("BEGIN")
+        try:
+            yield
             writer.execute("COMMIT")
-            return expired
         except BaseException:
             # SQLite may have rolled back by itself, as it does if the disk is full.
             if writer.in_transaction:
@@ -143,8 +188,60 @@ class Store:
         if now - self._expired <= keep_ms // 10:
             return None
         self._writer.execute("DELETE FROM rows WHERE since < ?", (now - keep_ms,))
+        store_indexes.expire(self._writer, now - keep_ms)
         self._expired = now
         return now - keep_ms
+
+    # ------------------------------------------------------------ indexes
+
+    def keep_indexes(self, identities: Mapping[str, str]) -> None:
+        """Keep exactly the indexes with these identities, by name; a new one is empty, and not complete."""
+        with self._transaction():
+            store_indexes.keep(self._writer, identities)
+        self._indexes = store_indexes.kept(self._writer)
+
+    def incomplete(self) -> list[str]:
+        """The names of the indexes that do not have all rows yet."""
+        return [name for name, index in self._indexes.items() if not index.complete]
+
+    def after(self, place: Place | None, rows: int) -> list[Change]:
+        """So many rows after a place, in the order of their keys, for the thread that writes; None = from the first."""
+        where = [] if place is None else ["(r.key, r.since, r.until) > (?, ?, ?)"]
+        return [*_changes(self._writer, where, place or (), limit=rows)]
+
+    def build(self, rows: Sequence[Change], entries: Entries, completed: Sequence[str]) -> None:
+        """Write the entries of rows that are stored already, atomically; `completed` names indexes that have all."""
+        with self._transaction():
+            self._put(rows, entries)
+            store_indexes.mark(self._writer, completed, complete=True)
+        self._indexes = store_indexes.kept(self._writer)
+
+    def _put(self, changes: Sequence[Change], entries: Entries) -> None:
+        for change, values in zip(changes, entries, strict=True):
+            for name, value in values.items():
+                store_indexes.put(self._writer, self._indexes[name], (change.key, change.start, change.end), value)
+
+    def has_index(self, name: str) -> bool:
+        """True if an index has all rows."""
+        with self._readers.connection() as reader:
+            index = store_indexes.stored(reader, name)
+            return index is not None and index.complete
+
+    def indexed(self, range: IndexRange, bounds: WindowBounds = ALL, order: KeyOrder = BY_KEY) -> Iterator[Change]:
+        """The rows that an index finds; all rows if it is not complete."""
+        where, values = _conditions(bounds)
+        with self._readers.connection() as reader:
+            # One snapshot, so that the entries are those of the rows, and the index is not removed meanwhile.
+            reader.execute("BEGIN")
+            index, tables = store_indexes.stored(reader, range.name), "rows r"
+            if index is not None and index.complete:
+                conditions, constants = range.condition()
+                tables = f"{index.table} i CROSS JOIN rows r"
+                where += [*conditions, *(f"r.{c} = i.{c}" for c in ("key", "since", "until"))]
+                values = [*values, *constants]
+            yield from _changes(reader, where, values, order.sql(), tables=tables)
+
+    # ------------------------------------------------------------ reading
 
     def count(self) -> int:
         """The number of rows."""
@@ -164,7 +261,7 @@ class Store:
             if len(keys) > 1:
                 reader.execute("BEGIN")
             for key in keys:
-                yield from _changes(reader, ["key = ?", *where], [key, *values])
+                yield from _changes(reader, ["r.key = ?", *where], [key, *values])
 
     def between(
         self,
@@ -181,10 +278,11 @@ class Store:
         values_of_limits: list[bytes] = []
         for limit, sign in ((low, ">"), (high, "<")):
             if limit is not None:
-                where.append(f"key {sign}{'=' if limit[1] else ''} ?")
+                where.append(f"r.key {sign}{'=' if limit[1] else ''} ?")
                 values_of_limits.append(limit[0])
         with self._readers.connection() as reader:
-            yield from _changes(reader, where, [*values, *values_of_limits], "key DESC" if downwards else "key")
+            order = f"r.key{' DESC' * downwards}, r.since, r.until"
+            yield from _changes(reader, where, [*values, *values_of_limits], order)
 
 
 class _Readers:
@@ -245,9 +343,10 @@ def remove(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _conditions(bounds: WindowBounds) -> tuple[list[str], list[int]]:
-    where, values = [], []
-    for column, (low, high) in (("since", bounds.start), ("until", bounds.end)):
+def _conditions(bounds: WindowBounds) -> tuple[list[str], list[bytes | int]]:
+    where: list[str] = []
+    values: list[bytes | int] = []
+    for column, (low, high) in (("r.since", bounds.start), ("r.until", bounds.end)):
         for limit, sign in ((low, ">="), (high, "<=")):
             if limit is not None:
                 where.append(f"{column} {sign} ?")
@@ -256,10 +355,15 @@ def _conditions(bounds: WindowBounds) -> tuple[list[str], list[int]]:
 
 
 def _changes(
-    reader: sqlite3.Connection, where: Iterable[str], values: Sequence[bytes | int], order: str = "key"
+    reader: sqlite3.Connection,
+    where: Iterable[str],
+    values: Sequence[bytes | int],
+    order: str = "r.key, r.since, r.until",
+    limit: int = -1,
+    tables: str = "rows r",
 ) -> Iterator[Change]:
     condition = " AND ".join(where)
-    rows = f"{_SELECT}{' WHERE ' if condition else ''}{condition} ORDER BY {order}, since, until"
+    rows = f"SELECT {_COLUMNS} FROM {tables}{' WHERE ' if condition else ''}{condition} ORDER BY {order} LIMIT {limit}"
     with closing(reader.execute(rows, values)) as cursor:
         for key, start, end, value, time, headers in cursor:
             yield Change(key, start, end, value, time, _headers(headers))

@@ -455,3 +455,79 @@ CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CR
 -- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
 -- → Source COUNTED (topic: COUNTED_1) was dropped.
 -- → stop query CTAS_COUNTED_1
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_total ON counted (total); CREATE INDEX IF NOT EXISTS by_total ON counted (n); DROP INDEX by_total; DROP INDEX IF EXISTS by_total;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_TOTAL created on COUNTED (TOTAL)
+-- → Index BY_TOTAL already exists: it is on COUNTED (TOTAL)
+-- → Index BY_TOTAL dropped
+-- → Index BY_TOTAL does not exist
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_both ON counted (total, item); CREATE INDEX by_n ON counted (n); CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX by_n ON counted (n);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_BOTH created on COUNTED (TOTAL, ITEM)
+-- → Index BY_N created on COUNTED (N)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:291: Index BY_N already exists: it is on COUNTED (N)
+-- →   hint: DROP INDEX it first, or choose another name
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX by_both ON counted (total, item); CREATE INDEX by_n ON counted (n); CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; ALTER TABLE counted CUT OVER; DROP INDEX by_n; DROP INDEX by_both;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_BOTH created on COUNTED (TOTAL, ITEM)
+-- → Index BY_N created on COUNTED (N)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → COUNTED is written by CTAS_COUNTED_1 now, into topic COUNTED_1. The topic COUNTED stays, without a query.
+-- → stop query CTAS_COUNTED_0
+-- → query CTAS_COUNTED_1 writes COUNTED
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Index BY_N dropped
+-- → line 1:338: Index BY_BOTH does not exist
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX by_n ON counted (n); DROP TABLE counted; DROP INDEX by_n;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_N created on COUNTED (N)
+-- → Source COUNTED (topic: COUNTED) was dropped.
+-- → stop query CTAS_COUNTED_0
+-- → line 1:133: Index BY_N does not exist

@@ -257,3 +257,151 @@ SELECT * FROM wtxt WHERE s > 'a' AND WINDOWSTART > 10;
 SELECT * FROM wtxt WHERE s = 'a' AND WINDOWSTART > 10;
 -- → keys ('a') wstart > 10
 -- → without scans: keys ('a') wstart > 10
+
+SELECT * FROM many WHERE i = 1;
+-- → index BY_I (1), each row asked
+-- → without scans: index BY_I (1), each row asked
+
+SELECT * FROM many WHERE 1 = i AND d > 2;
+-- → index BY_I (1), each row asked
+-- → without scans: index BY_I (1), each row asked
+
+SELECT * FROM many WHERE i IN (1, 2) AND t = 'a';
+-- → index BY_I_T (1, 2) x ('a'), each row asked
+-- → without scans: index BY_I_T (1, 2) x ('a'), each row asked
+
+SELECT * FROM many WHERE i = 1 AND t IN ('a', 'b') OR t = 'c' AND i = 2;
+-- → index BY_I_T (1) x ('a', 'b') or (2) x ('c'), each row asked
+-- → without scans: index BY_I_T (1) x ('a', 'b') or (2) x ('c'), each row asked
+
+SELECT * FROM many WHERE i = 1 OR i = 2 OR i IN (3, 4);
+-- → index BY_I (1) or (2) or (3, 4), each row asked
+-- → without scans: index BY_I (1) or (2) or (3, 4), each row asked
+
+SELECT * FROM many WHERE i = 1 OR l = 2;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i = 1 OR i > 5;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i > 1 AND i <= 1 + 1;
+-- → index BY_I > 1 <= TypedArithmetic, each row asked
+-- → without scans: index BY_I > 1 <= TypedArithmetic, each row asked
+
+SELECT * FROM many WHERE t BETWEEN 'a' AND 'b';
+-- → index BY_T >= 'a' <= 'b', each row asked
+-- → without scans: index BY_T >= 'a' <= 'b', each row asked
+
+SELECT * FROM many WHERE i > 1 AND t = 'a';
+-- → index BY_T ('a'), each row asked
+-- → without scans: index BY_T ('a'), each row asked
+
+SELECT * FROM many WHERE i = 1.5;
+-- → index BY_I (Decimal('1.5')), each row asked
+-- → without scans: index BY_I (Decimal('1.5')), each row asked
+
+SELECT * FROM many WHERE i = 1E0;
+-- → index BY_I (1.0), each row asked
+-- → without scans: index BY_I (1.0), each row asked
+
+SELECT * FROM many WHERE l = 1E0;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE e = 1E0;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE e = 1;
+-- → index BY_E (Decimal('1')), each row asked
+-- → without scans: index BY_E (Decimal('1')), each row asked
+
+SELECT * FROM many WHERE e > 1.125;
+-- → index BY_E > Decimal('1.125'), each row asked
+-- → without scans: index BY_E > Decimal('1.125'), each row asked
+
+SELECT * FROM many WHERE d = 1;
+-- → index BY_D (1.0), each row asked
+-- → without scans: index BY_D (1.0), each row asked
+
+SELECT * FROM many WHERE l = 10000000000;
+-- → index BY_L (10000000000), each row asked
+-- → without scans: index BY_L (10000000000), each row asked
+
+SELECT * FROM many WHERE w = '2020-01-01T00:00:00';
+-- → index BY_W (1577836800000), each row asked
+-- → without scans: index BY_W (1577836800000), each row asked
+
+SELECT * FROM many WHERE arr = ARRAY[1, 2];
+-- → index BY_ARR (TypedArray), each row asked
+-- → without scans: index BY_ARR (TypedArray), each row asked
+
+SELECT * FROM many WHERE i <> 1;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE NOT (i = 1);
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i = l;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i IS NULL;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i + 0 = 1;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE i IS NOT DISTINCT FROM 1;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE id = 1 AND i = 1;
+-- → keys (1), each row asked
+-- → without scans: keys (1), each row asked
+
+SELECT * FROM many WHERE id > 1 AND i = 1;
+-- → index BY_I (1) in the order of a range, each row asked
+-- → without scans: index BY_I (1) in the order of a range, each row asked
+
+SELECT * FROM many WHERE id > 1 AND i > 1;
+-- → range key > 1, each row asked
+-- → without scans: line 1:1: Bound on key columns '[`ID` INTEGER KEY]' must currently be '='.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM many WHERE id = 1 OR i = 1;
+-- → whole table, each row asked
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM grouped WHERE v = 1;
+-- → index BY_V (1), each row asked
+-- → without scans: index BY_V (1), each row asked
+
+SELECT * FROM grouped WHERE v = 1 AND id = 2;
+-- → keys (2) x (1)
+-- → without scans: keys (2) x (1)
+
+SELECT * FROM windowed WHERE n = 1 AND WINDOWSTART >= 1000;
+-- → index BY_N (1) wstart >= 1000, each row asked
+-- → without scans: index BY_N (1) wstart >= 1000, each row asked
+
+SELECT * FROM windowed WHERE n = 1 AND WINDOWSTART >= 1000 OR n = 2;
+-- → index BY_N (1) or (2), each row asked
+-- → without scans: index BY_N (1) or (2), each row asked

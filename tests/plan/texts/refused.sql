@@ -456,3 +456,108 @@ ALTER TABLE nothing CUT OVER;
 ALTER STREAM people CUT OVER;
 -- → line 1:1: Incompatible data source type is TABLE, but statement was for a STREAM
 -- →   hint: PEOPLE is a table
+
+CREATE INDEX i ON orders (item);
+-- → line 1:1: ORDERS is a stream: only a table can have an index
+-- →   hint: an index finds the current rows of a table
+
+CREATE INDEX i ON people (age);
+-- → line 1:1: The PEOPLE table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PEOPLE AS SELECT * FROM PEOPLE'
+-- →   hint: or declare it as CREATE SOURCE TABLE
+
+CREATE INDEX i ON nowhere (age);
+-- → line 1:1: Source NOWHERE does not exist.
+
+CREATE INDEX i ON peeple (age);
+-- → line 1:1: Source PEEPLE does not exist.
+-- →   hint: did you mean PEOPLE?
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX i ON counted (m);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:79: table COUNTED has no column M
+-- →   hint: an index has columns of the table itself
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX i ON counted (n, n);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:79: the index names column N twice
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX i ON counted (ROWTIME);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:79: table COUNTED has no column ROWTIME
+-- →   hint: an index has columns of the table itself
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX i ON counted (n); CREATE INDEX i ON counted (item);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index I created on COUNTED (N)
+-- → line 1:110: Index I already exists: it is on COUNTED (N)
+-- →   hint: DROP INDEX it first, or choose another name
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE OR REPLACE TABLE counted WITH (rebuild=true) AS SELECT item, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY item; CREATE INDEX i ON counted_1 (n);
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Created query with ID CTAS_COUNTED_1; it rebuilds COUNTED as COUNTED_1 (topic COUNTED_1), and COUNTED is cut over to it when it has caught up
+-- → create topic COUNTED_1 with 2 partition(s)
+-- → start query CTAS_COUNTED_1
+-- → COUNTED_1 (ITEM STRING KEY, N BIGINT, TOTAL INTEGER)
+-- → Write TABLE COUNTED_1 to topic COUNTED_1 (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL
+-- →     Group by ITEM: COUNT(*), SUM(AMOUNT)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → line 1:210: COUNTED_1 is the rebuild of COUNTED, whose name it will have
+-- →   hint: create it on that table: the rebuild has the same indexes
+
+CREATE SOURCE TABLE headed (k STRING PRIMARY KEY, v INT, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS) WITH (kafka_topic='people', value_format='JSON'); CREATE INDEX i ON headed (h);
+-- → Created query with ID CST_HEADED_0
+-- → HEADED (K STRING KEY, V INTEGER, H ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS)
+-- → line 1:158: column H is of the record's headers
+-- →   hint: an index is on columns of the key or the value
+
+DROP INDEX nothing;
+-- → line 1:1: Index NOTHING does not exist
+
+CREATE TABLE counted AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item; CREATE INDEX by_n ON counted (n); DROP INDEX by_m;
+-- → Created query with ID CTAS_COUNTED_0
+-- → create topic COUNTED with 2 partition(s)
+-- → start query CTAS_COUNTED_0
+-- → COUNTED (ITEM STRING KEY, N BIGINT)
+-- → Write TABLE COUNTED to topic COUNTED (key KAFKA, value JSON)
+-- →   Select ITEM KEY, COUNT(*) AS N
+-- →     Group by ITEM: COUNT(*)
+-- →       Read STREAM ORDERS from topic orders (key KAFKA, value JSON)
+-- → Index BY_N created on COUNTED (N)
+-- → line 1:113: Index BY_M does not exist
+-- →   hint: did you mean BY_N?

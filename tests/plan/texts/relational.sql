@@ -319,3 +319,34 @@ SELECT ROWPARTITION FROM one ORDER BY id;
 SELECT n FROM one PARTITION BY n ORDER BY n;
 -- → line 1:1: Pull queries don't support PARTITION BY clauses.
 -- →   hint: a table that a query makes may have it
+
+SELECT t, COUNT(*) AS n FROM many WHERE i = 1 GROUP BY t;
+-- → (T STRING, N BIGINT)
+-- → Project T, COUNT(*) AS N
+-- →   Group by T: COUNT(*)
+-- →     Where I = 1
+-- →       Rows of TABLE MANY: index BY_I with I of 1
+
+SELECT m.t, o.n FROM many m JOIN one o ON m.id = o.id WHERE m.i IN (1, 2) AND m.d > 1 AND o.n > 3;
+-- → (T STRING, N BIGINT)
+-- → Project T, N
+-- →   Join (INNER) on M.ID = O.ID: by hash
+-- →     Where M.I IN (1, 2) AND M.D > 1
+-- →       Rows of TABLE MANY: index BY_I with I of 1, 2
+-- →     Where O.N > 3
+-- →       Rows of TABLE ONE: read the whole table
+-- → without scans: line 1:1: WHERE clause missing key column for disjunct.
+-- →   hint: Query requires table scan to be enabled: ksql.query.pull.table.scan.enabled=true
+
+SELECT * FROM (SELECT t, i FROM many WHERE i BETWEEN 1 AND 3) UNION ALL SELECT t, i FROM many WHERE t = 'a' ORDER BY t;
+-- → (T STRING, I INTEGER)
+-- → Sort by T
+-- →   Project T, I
+-- →     Union
+-- →       Project T, I
+-- →         Project T, I
+-- →           Where I BETWEEN 1 AND 3
+-- →             Rows of TABLE MANY: index BY_I with I >= 1 and I <= 3
+-- →       Project T, I
+-- →         Where T = 'a'
+-- →           Rows of TABLE MANY: index BY_T with T of 'a'

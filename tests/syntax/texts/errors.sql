@@ -208,7 +208,7 @@ DESCRIBE;
 -- → line 1:9: unexpected ';'; expected STREAMS, TABLES, CONNECTOR or the name of a stream or table
 
 DROP x;
--- → line 1:6: unexpected x; expected TYPE, FUNCTION, CONNECTOR, STREAM or TABLE
+-- → line 1:6: unexpected x; expected TYPE, INDEX, FUNCTION, CONNECTOR, STREAM or TABLE
 
 TERMINATE;
 -- → line 1:10: unexpected ';'; expected ALL or the id of a query
@@ -257,6 +257,24 @@ ALTER STREAM x ADD COLUMN a;
 
 CREATE TYPE t;
 -- → line 1:14: unexpected ';'; expected AS
+
+CREATE INDEX i ON t;
+-- → line 1:20: unexpected ';'; expected '('
+
+CREATE INDEX i t (a);
+-- → line 1:16: unexpected t; expected ON
+
+CREATE INDEX i ON t ();
+-- → line 1:22: unexpected ')'; expected a column name
+
+CREATE INDEX i ON t (a + 1);
+-- → line 1:24: unexpected '+'; expected ',' or ')'
+
+CREATE UNIQUE INDEX i ON t (a);
+-- → line 1:8: unexpected UNIQUE; expected OR REPLACE, SOURCE, STREAM or TABLE
+
+DROP INDEX;
+-- → line 1:11: unexpected ';'; expected IF EXISTS or the name of an index
 
 SELECT a FROM x; SELECT b FRM y;
 -- → line 1:31: unexpected y; expected ',' or FROM

@@ -12,7 +12,7 @@ from millstream.catalog.facts import TopicFacts
 from millstream.catalog.functions import UserFunction
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
-from millstream.engine.entities.listings import listed_query
+from millstream.engine.entities.listings import index_body, listed_query
 from millstream.engine.entities.types import columns
 from millstream.engine.supervisor import QueryFailure, QueryHealth
 from millstream.functions.declare import Function, Signature
@@ -72,7 +72,14 @@ def source_body(source: Source, catalog: Catalog, extended: bool, observed: Obse
         **(_views(source) if extended else {}),
         "queryOffsetSummaries": list(observed.offsets),
         "sourceConstraints": _dependent(source, catalog),
+        **_indexes(source, catalog),
     }
+
+
+def _indexes(source: Source, catalog: Catalog) -> dict[str, Any]:
+    """The indexes of a source that has some; ksqlDB's descriptions have no such member."""
+    indexes = catalog.indexes_of(source.name)
+    return {"indexes": [index_body(index) for index in indexes]} if indexes else {}
 
 
 def _views(source: Source) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source
+from millstream.catalog.catalog import Catalog, PersistentQuery, RelationKind, Source, TableIndex
 from millstream.engine.api import Entity
 from millstream.engine.entities.build import entity
 from millstream.engine.entities.types import schema_of
@@ -33,6 +33,17 @@ def _source(source: Source) -> dict[str, Any]:
         "valueFormat": source.value.format,
         "isWindowed": source.windowed is not None,
     }
+
+
+def indexes(text: str, catalog: Catalog, is_ready: Callable[[TableIndex], bool]) -> Entity:
+    """SHOW INDEXES; `is_ready` says whether this server uses an index, because it has all rows of the table."""
+    shown = [{"table": i.table, **index_body(i), "ready": is_ready(i)} for _, i in sorted(catalog.indexes.items())]
+    return entity("indexes", text, indexes=shown)
+
+
+def index_body(index: TableIndex) -> dict[str, Any]:
+    """An index in lists and descriptions."""
+    return {"name": index.name, "columns": list(index.columns), "statement": index.statement}
 
 
 def queries(text: str, catalog: Catalog, state: Callable[[str], str], push: Mapping[str, str]) -> Entity:
