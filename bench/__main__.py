@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bench.engines import ONCE, STATEMENTS, Engine, Millstream, Peer
 from bench.flink import Flink
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.nexmark import run as nexmark
 from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
 from bench.topics import KEYS
@@ -31,7 +33,9 @@ ROCKSDB = "flink, rocksdb"
 
 
 def main() -> None:
-    """Run the measurements of the command line."""
+    """Run the measurements of the command line; `nexmark` has options of its own."""
+    if sys.argv[1:2] == ["nexmark"]:
+        nexmark.main(sys.argv[2:])
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
         rows = measure(options, broker.bootstrap, engines(options, Path(folder)), Path(folder))
@@ -55,7 +59,10 @@ def arguments() -> argparse.Namespace:
     """The command line, read."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES + FURTHER)}; default the first four"
+        "measure",
+        nargs="*",
+        default=MEASURES,
+        help=f"of {', '.join(MEASURES + FURTHER)}; default the first four; or nexmark, alone",
     )
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
     parser.add_argument("--engine", choices=("all", "millstream", "kafka streams", "flink"), default="all")
