@@ -4,9 +4,11 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.StatementSet;
 import org.apache.flink.table.api.TableEnvironment;
+import org.apache.flink.table.api.TableResult;
 
 /**
- * Runs a file of Flink SQL on Flink's mini cluster in this process, until it is ended or the job fails.
+ * Runs a file of Flink SQL on Flink's mini cluster in this process, until it is ended or the job fails. Prints when the
+ * job was submitted, in ms.
  *
  * <p>Arguments: FILE [setting=value ...]. Statements end with a semicolon at the end of a line; all INSERT statements are
  * one job.
@@ -31,6 +33,8 @@ public final class FlinkPeer {
         tables.executeSql(statement);
       }
     }
-    inserts.execute().await();
+    TableResult job = inserts.execute();
+    System.out.println("SUBMITTED " + System.currentTimeMillis());
+    job.await();
   }
 }

@@ -181,12 +181,18 @@ def _records(consumer: Consumer, topic: str, known: int) -> int:
 
 def appended_between(topics: BenchTopics) -> float:
     """Seconds between the broker's first and last append to the sink."""
+    first, last = appends(topics)
+    return last - first
+
+
+def appends(topics: BenchTopics) -> tuple[float, float]:
+    """When the broker appended the first and the last record of the sink, which is not empty, in epoch s."""
     consumer = reader(topics.bootstrap)
     try:
         times = [_timestamp(consumer, topics.sink, p, offset) for p, offset in _ends(consumer, topics.sink)]
     finally:
         consumer.close()
-    return (max(times) - min(times)) / 1000
+    return min(times) / 1000, max(times) / 1000
 
 
 def _ends(consumer: Consumer, topic: str) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ def rows(records: Iterable[tuple[bytes, bytes]], each: str = "") -> Rows:
     """The rows that the records leave: of those with a key the latest of each key, and all of those without.
 
     A record without a value deletes its key. `each` names a column whose elements are rows, and the column of their
-    places.
+    places; a record without that column is a row itself.
     """
     latest: dict[bytes | int, bytes] = {}
     for number, (key, value) in enumerate(records):
@@ -48,7 +48,7 @@ def rows(records: Iterable[tuple[bytes, bytes]], each: str = "") -> Rows:
 
 def _rows(value: Mapping[str, Any], each: list[str]) -> Iterator[Row]:
     columns = {name.lower(): _plain(field) for name, field in value.items()}
-    if not each:
+    if not each or each[0] not in columns:
         yield _text(columns)
         return
     for place, element in enumerate(columns.pop(each[0]), 1):

@@ -3,7 +3,9 @@
 import argparse
 import dataclasses
 import json
+import re
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,15 @@ from bench.nexmark import generator
 from bench.nexmark.generator import AUCTION, BID, PERSON, NexmarkEvent
 from bench.nexmark.results import Rows, difference, digest, read, rows
 from bench.nexmark.statements import NUMBERS, NexmarkQuery, NexmarkTopics, query
-from bench.topics import APPEND_TIME, PARTITIONS, BenchTopics, appended_between, bulk_producer, create, wait_for_records
+from bench.topics import (
+    APPEND_TIME,
+    PARTITIONS,
+    BenchTopics,
+    appends,
+    bulk_producer,
+    create,
+    wait_for_records,
+)
 from millstream.services.broker import BrokerProcess
 
 # Records are older than any retention; those that are past it would be deleted during the run.
@@ -38,8 +48,9 @@ BY_KEY = -1
 class NexmarkPass:
     """One engine over all events of one query: records written, rows of the result with their hash, and seconds.
 
-    `seconds` are between the broker's first and last append to the result's topic. `wrong` says how the result differs
-    from the first pass's, or how the engine failed; it is empty if all is well.
+    `seconds` are between the broker's first and last append to the result's topic, and `in_all` from the query's start
+    to the last append: of Flink from the job's submission, of millstream from the statements' request. `wrong` says
+    how the result differs from the first pass's, or how the engine failed; it is empty if all is well.
     """
 
     query: int
@@ -49,12 +60,30 @@ class NexmarkPass:
     result: int
     hash: str
     seconds: float
+    in_all: float
     wrong: str
 
     @property
     def per_second(self) -> int:
         """Events per second; none where the answer is one record."""
         return round(self.events / self.seconds) if self.seconds else 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """A query at work: its engine and the engine's log, and when it was asked for, in epoch s; 0 if the log says it."""
+
+    engine: EngineRun
+    log: Path
+    asked: float
+
+    def log_text(self) -> str:
+        """What the engine has printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def started(self) -> float:
+        """When the query was asked for or submitted, in epoch s."""
+        return self.asked or int(re.findall(r"^SUBMITTED (\d+)", self.log_text(), re.MULTILINE)[0]) / 1000
 
 
 def main(arguments: list[str]) -> None:
@@ -125,22 +154,22 @@ def measure(one: NexmarkQuery, topics: NexmarkTopics, events: int, rounds: int, 
 
 
 @contextmanager
-def on_flink(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[EngineRun]:
+def on_flink(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on Flink, while the block runs."""
     with Flink(folder).script(topics.named(one.flink)) as running:
-        yield running
+        yield QueryRun(running, folder / "flink.log", 0.0)
 
 
 @contextmanager
-def on_millstream(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[EngineRun]:
+def on_millstream(one: NexmarkQuery, topics: NexmarkTopics, folder: Path) -> Iterator[QueryRun]:
     """The query on a millstream server of its own, while the block runs."""
     with Millstream(folder, service=topics.run).server(topics.bootstrap) as (running, ask):
+        asked = time.time()
         ask(topics.named(one.millstream))
-        yield running
+        yield QueryRun(running, folder / "server.log", asked)
 
 
 ENGINES = {"flink": on_flink, "millstream": on_millstream}
-LOGS = {"flink": "flink.log", "millstream": "server.log"}
 
 
 def one_pass(
@@ -153,19 +182,15 @@ def one_pass(
         create(topics.bootstrap, [topics.named(name)], config={**KEEP, **(APPEND_TIME if name == SINK else {})})
     try:
         with ENGINES[engine](one, topics, folder) as running:
-            written, result = settled(sink, one, expected, running)
-            _check_alive(engine, bool(written) and running.alive(), folder)
+            written, result = settled(sink, one, expected, running.engine)
+            if not (written and running.engine.alive()):
+                raise EngineError(f"{engine} ended, or wrote nothing; its log ends:\n{running.log_text()[-4000:]}")
+            started = running.started()
     except EngineError as failure:
-        return NexmarkPass(one.number, engine, events, 0, 0, "", 0.0, str(failure)), Rows()
-    wrong = difference(expected, result) if expected else ""
-    figures = (written, result.total(), digest(result), round(appended_between(sink), 3), wrong)
-    return NexmarkPass(one.number, engine, events, *figures), result
-
-
-def _check_alive(engine: str, alive: bool, folder: Path) -> None:
-    if not alive:
-        log = (folder / LOGS[engine]).read_text(encoding="utf-8", errors="replace")
-        raise EngineError(f"{engine} ended, or wrote nothing; its log ends:\n{log[-4000:]}")
+        return NexmarkPass(one.number, engine, events, 0, 0, "", 0.0, 0.0, str(failure)), Rows()
+    first, last = appends(sink)
+    wrong, times = difference(expected, result) if expected else "", (round(last - first, 3), round(last - started, 3))
+    return NexmarkPass(one.number, engine, events, written, result.total(), digest(result), *times, wrong), result
 
 
 def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, running: EngineRun) -> tuple[int, Rows]:
@@ -189,21 +214,23 @@ def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, running: Engin
 
 
 def table(queries: list[NexmarkQuery], passes: list[NexmarkPass]) -> Table:
-    """The medians of each query, their ratio, and the hash of the result that both have."""
-    drawn = Table("query", *[f"{engine}, events/s" for engine in ENGINES], "ratio", "rows", "result", "remarks")
+    """The medians of each query, their ratio, seconds in all, and the hash of the result that both have."""
+    rates, times = ([f"{engine}, {unit}" for engine in ENGINES] for unit in ("events/s", "s in all"))
+    drawn = Table("query", *rates, "ratio", *times, "rows", "result", "remarks")
     for one in queries:
         done = [each for each in passes if each.query == one.number]
-        drawn.add_row(
-            f"{one.number} {one.title}", *(_figures(done) if done else ["", "", "", "", "not run"]), _remarks(one)
-        )
+        figures = _figures(done) if done else ["", "", "", "", "", "", "not run"]
+        drawn.add_row(f"{one.number} {one.title}", *figures, _remarks(one))
     return drawn
 
 
 def _figures(done: list[NexmarkPass]) -> list[str]:
-    rates = [round(median(one.per_second for one in done if one.engine == engine)) for engine in ENGINES]
-    wrong = next((one.wrong for one in done if one.wrong), "")
-    ratio = f"{rates[1] / max(rates[0], 1):.2f}"
-    return [*[f"{rate:,}" for rate in rates], ratio, f"{done[0].result:,}", "WRONG" if wrong else done[0].hash]
+    each = [[one for one in done if one.engine == engine] for engine in ENGINES]
+    rates = [round(median(one.per_second for one in passes)) for passes in each]
+    times = [median(one.in_all for one in passes) for passes in each]
+    result = "WRONG" if any(one.wrong for one in done) else done[0].hash
+    ratio = f"{rates[1] / rates[0]:.2f}" if rates[0] else ""
+    return [*[f"{rate:,}" for rate in rates], ratio, *[f"{s:.1f}" for s in times], f"{done[0].result:,}", result]
 
 
 def _remarks(one: NexmarkQuery) -> str:

@@ -140,4 +140,5 @@ def test_the_elements_of_a_column_are_rows_with_their_places() -> None:
     assert rows(written, "items place") == rows(
         map(record, ({"k": 7, "a": 1, "place": 1}, {"k": 7, "a": 2, "place": 2}))
     )
+    assert rows([record({"a": 1})], "items") == rows([record({"a": 1})])
     assert rows(written, "items") == rows(map(record, ({"k": 7, "a": 1}, {"k": 7, "a": 2})))
