@@ -61,6 +61,11 @@ def last_rows(number: int, partitions: int) -> Iterator[tuple[int, NexmarkEvent]
         yield partition, _bid(chance, FIRST_AUCTION + number + partition, FIRST_PERSON + number + partition, at)
 
 
+def end(number: int) -> int:
+    """A time, in ms, after all windows of `number` events and before those of the rows that close them."""
+    return BEGINNING + number + AFTER_ALL // 2
+
+
 def _event(chance: random.Random, n: int, at: int) -> NexmarkEvent:
     rounds, place = divmod(n, EVENTS_A_ROUND)
     last_person = FIRST_PERSON + rounds * PERSONS

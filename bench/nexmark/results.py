@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from confluent_kafka import Message, TopicPartition
 from bench.topics import PARTITIONS, raw, reader
 
 EXAMPLES = 3
+# The columns that say when what a row is about took place, or began.
+TIMES = ("datetime", "bid_datetime", "starts", "starttime")
 HASH_DIGITS = 12
 Row = str
 Rows = Counter[Row]
@@ -34,25 +37,31 @@ def _fields(message: Message) -> tuple[bytes, bytes]:
     return raw(message.key()), raw(message.value())
 
 
-def rows(records: Iterable[tuple[bytes, bytes]], each: str = "") -> Rows:
+def rows(records: Iterable[tuple[bytes, bytes]], each: str = "", end: float = math.inf) -> Rows:
     """The rows that the records leave: of those with a key the latest of each key, and all of those without.
 
     A record without a value deletes its key. `each` names a column whose elements are rows, and the column of their
-    places; a record without that column is a row itself.
+    places; a record without that column is a row itself. Rows of times from `end` on, in ms, are left out.
     """
     latest: dict[bytes | int, bytes] = {}
     for number, (key, value) in enumerate(records):
         latest[key or number] = value
-    return Counter(row for value in latest.values() if value for row in _rows(json.loads(value), each.lower().split()))
+    values = (json.loads(value) for value in latest.values() if value)
+    return Counter(_text(row) for value in values for row in _rows(value, each.lower().split()) if _time(row) < end)
 
 
-def _rows(value: Mapping[str, Any], each: list[str]) -> Iterator[Row]:
+def _rows(value: Mapping[str, Any], each: list[str]) -> Iterator[dict[str, Any]]:
     columns = {name.lower(): _plain(field) for name, field in value.items()}
     if not each or each[0] not in columns:
-        yield _text(columns)
+        yield columns
         return
     for place, element in enumerate(columns.pop(each[0]), 1):
-        yield _text({**columns, **element, **dict.fromkeys(each[1:], place)})
+        yield {**columns, **element, **dict.fromkeys(each[1:], place)}
+
+
+def _time(row: Mapping[str, Any]) -> float:
+    """The latest time in the row; none is before all others."""
+    return max((row[name] for name in TIMES if name in row), default=-math.inf)
 
 
 def _text(columns: dict[str, Any]) -> Row:

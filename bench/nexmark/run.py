@@ -182,7 +182,7 @@ def one_pass(
         create(topics.bootstrap, [topics.named(name)], config={**KEEP, **(APPEND_TIME if name == SINK else {})})
     try:
         with ENGINES[engine](one, topics, folder) as running:
-            written, result = settled(sink, one, expected, running.engine)
+            written, result = settled(sink, one, expected, generator.end(events), running.engine)
             if not (written and running.engine.alive()):
                 raise EngineError(f"{engine} ended, or wrote nothing; its log ends:\n{running.log_text()[-4000:]}")
             started = running.started()
@@ -193,10 +193,11 @@ def one_pass(
     return NexmarkPass(one.number, engine, events, written, result.total(), digest(result), *times, wrong), result
 
 
-def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, running: EngineRun) -> tuple[int, Rows]:
+def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, end: int, running: EngineRun) -> tuple[int, Rows]:
     """How many records the topic has when none has come for a while, and the result that they are.
 
-    A result that is not the expected one is read again when more records come, as long as they do.
+    A result that is not the expected one is read again when more records come, as long as they do. Rows of times from
+    `end` on, in ms, are left out.
     """
     quiet = PAUSE if expected else QUIET
     written, result, patience = wait_for_records(sink, 1, FIRST, running.alive), Rows(), quiet
@@ -205,7 +206,7 @@ def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, running: Engin
         if more == written and patience == LAST:
             break
         if more == written:
-            result, patience = rows(read(sink.bootstrap, sink.sink), one.each), LAST
+            result, patience = rows(read(sink.bootstrap, sink.sink), one.each, end), LAST
             if not expected or result == expected:
                 break
         else:

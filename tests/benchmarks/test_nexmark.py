@@ -58,6 +58,7 @@ def test_each_partition_of_each_topic_ends_with_a_row_after_all_windows() -> Non
         (partition, kind): 1 for partition in (0, 1) for kind in generator.KINDS
     }
     assert {event.at for _, event in ends} == {BEGINNING + 5000 + 3_600_000}
+    assert EVENTS[-1].at < generator.end(5000) < ends[0][1].at
     assert not {event.row["id"] for _, event in ends if event.kind != BID} & {event.key for event in EVENTS}
 
 
@@ -133,6 +134,11 @@ def test_the_difference_says_which_rows() -> None:
 def test_of_a_key_the_last_row_counts_and_none_after_a_delete() -> None:
     written = [record({"n": 1}, b"x"), record({"n": 1}, b"y"), record({"n": 2}, b"x"), record(None, b"y")]
     assert rows(written) == rows([record({"n": 2})])
+
+
+def test_rows_of_the_time_after_all_are_left_out() -> None:
+    written = [record({"STARTS": 5, "N": 1}), record({"STARTS": 10, "N": 1}), record({"N": 12})]
+    assert rows(written, end=10) == rows([written[0], written[2]])
 
 
 def test_the_elements_of_a_column_are_rows_with_their_places() -> None:
