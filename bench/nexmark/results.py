@@ -37,15 +37,15 @@ def _fields(message: Message) -> tuple[bytes, bytes]:
     return raw(message.key()), raw(message.value())
 
 
-def rows(records: Iterable[tuple[bytes, bytes]], each: str = "", end: float = math.inf) -> Rows:
+def rows(records: Iterable[tuple[bytes, bytes]], each: str = "", end: float = math.inf, changes: bool = True) -> Rows:
     """The rows that the records leave: of those with a key the latest of each key, and all of those without.
 
-    A record without a value deletes its key. `each` names a column whose elements are rows, and the column of their
+    A record without a value deletes its key. Unless they are `changes` of a table, all records are rows. `each` names a column whose elements are rows, and the column of their
     places; a record without that column is a row itself. Rows of times from `end` on, in ms, are left out.
     """
     latest: dict[bytes | int, bytes] = {}
     for number, (key, value) in enumerate(records):
-        latest[key or number] = value
+        latest[key if key and changes else number] = value
     values = (json.loads(value) for value in latest.values() if value)
     return Counter(_text(row) for value in values for row in _rows(value, each.lower().split()) if _time(row) < end)
 

@@ -206,7 +206,7 @@ def settled(sink: BenchTopics, one: NexmarkQuery, expected: Rows, end: int, runn
         if more == written and patience == LAST:
             break
         if more == written:
-            result, patience = rows(read(sink.bootstrap, sink.sink), one.each, end), LAST
+            result, patience = rows(read(sink.bootstrap, sink.sink), one.each, end, one.is_table), LAST
             if not expected or result == expected:
                 break
         else:

@@ -33,6 +33,11 @@ class NexmarkQuery:
     flink: str
 
     @property
+    def is_table(self) -> bool:
+        """Whether the result is a table, whose records are changes."""
+        return "CREATE TABLE answers" in self.millstream
+
+    @property
     def topics(self) -> tuple[str, ...]:
         """The topics that the statements of millstream write, as they stand there."""
         return tuple(sorted(set(re.findall(r"\{run\}-[\w-]+", self.millstream))))

@@ -136,6 +136,11 @@ def test_of_a_key_the_last_row_counts_and_none_after_a_delete() -> None:
     assert rows(written) == rows([record({"n": 2})])
 
 
+def test_of_a_stream_each_record_is_a_row() -> None:
+    written = [record({"n": 1}, b"x"), record({"n": 1}, b"x")]
+    assert rows(written, changes=False) == rows([record({"n": 1})] * 2)
+
+
 def test_rows_of_the_time_after_all_are_left_out() -> None:
     written = [record({"STARTS": 5, "N": 1}), record({"STARTS": 10, "N": 1}), record({"N": 12})]
     assert rows(written, end=10) == rows([written[0], written[2]])
