@@ -178,7 +178,7 @@ def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive:
 
 
 def _records(consumer: Consumer, topic: str, known: int) -> int:
-    """The number of records in the topic; `known` while a new topic has no leader yet, or is not known to the broker."""
+    """The number of records in the topic; `known` while a new topic has no leader, or is unknown."""
     try:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
     except KafkaException as failure:

@@ -40,8 +40,9 @@ def _fields(message: Message) -> tuple[bytes, bytes]:
 def rows(records: Iterable[tuple[bytes, bytes]], each: str = "", end: float = math.inf, changes: bool = True) -> Rows:
     """The rows that the records leave: of those with a key the latest of each key, and all of those without.
 
-    A record without a value deletes its key. Unless they are `changes` of a table, all records are rows. `each` names a column whose elements are rows, and the column of their
-    places; a record without that column is a row itself. Rows of times from `end` on, in ms, are left out.
+    A record without a value deletes its key. Unless they are `changes` of a table, all records are rows. `each` names a
+    column whose elements are rows, and the column of their places; a record without that column is a row itself. Rows
+    of times from `end` on, in ms, are left out.
     """
     latest: dict[bytes | int, bytes] = {}
     for number, (key, value) in enumerate(records):
