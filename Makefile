@@ -42,7 +42,7 @@ check: $(READY) ## lint, format, types, layers, and that every test can be colle
 docs: $(READY) ## build the documentation as a site into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
 
-bench: $(READY) ## measure against Kafka Streams and print the ratios
+bench: $(READY) ## measure against Kafka Streams and Flink and print the ratios
 	@$(BIN)/python -m bench
 
 chaos: $(READY) ## kill, freeze and starve what runs, and compare every row; an hour. ROUNDS=25 SEED=1

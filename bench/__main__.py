@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.backlog import Rate, middle, throughput
-from bench.engines import ONCE, STATEMENTS, Millstream, Peer
+from bench.engines import ONCE, STATEMENTS, Engine, Millstream, Peer
+from bench.flink import Flink
 from bench.idle import Idle, idle
 from bench.latency import Latency, latency
+from bench.nexmark import run as nexmark
 from bench.page import PageCost, page_cost
 from bench.push import PushFanOut, push
 from bench.restart import Restart, restart
@@ -26,31 +29,45 @@ FURTHER = ("push", "page")
 AT_LEAST_ONCE = "millstream, at least once"
 # Beside a cluster.
 LOCAL = "millstream, local mode"
+# Beside Flink with its state in the heap.
+ROCKSDB = "flink, rocksdb"
 
 
 def main() -> None:
-    """Run the measurements of the command line."""
+    """Run the measurements of the command line; `nexmark` has options of its own."""
+    if sys.argv[1:2] == ["nexmark"]:
+        nexmark.main(sys.argv[2:])
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, BrokerProcess(Path(folder), 0) as broker:
-        once = options.guarantee == ONCE
-        both: list[Peer | Millstream] = [Peer(Path(folder), once=once), Millstream(Path(folder), once=once)]
-        if once:
-            both.append(Millstream(Path(folder), AT_LEAST_ONCE))
-        if options.cluster:
-            both = [Millstream(Path(folder), once=once, cluster=True), Millstream(Path(folder), LOCAL, once)]
-        engines = [engine for engine in both if options.engine in (engine.name, "both")]
-        rows = measure(options, broker.bootstrap, engines, Path(folder))
+        rows = measure(options, broker.bootstrap, engines(options, Path(folder)), Path(folder))
     Console().print(table(rows))
+
+
+def engines(options: argparse.Namespace, folder: Path) -> list[Engine]:
+    """The engines that the command line asks for."""
+    once = options.guarantee == ONCE
+    if options.cluster:
+        every: list[Engine] = [Millstream(folder, once=once, cluster=True), Millstream(folder, LOCAL, once)]
+    else:
+        every = [Peer(folder, once=once), Flink(folder, once=once), Millstream(folder, once=once)]
+        every += [Flink(folder, name=ROCKSDB, once=once, rocksdb=True)] if options.rocksdb else []
+        every += [Millstream(folder, AT_LEAST_ONCE)] if once else []
+    names = ("flink", ROCKSDB) if options.engine == "flink" else (options.engine,)
+    return [engine for engine in every if options.engine == "all" or engine.name in names]
 
 
 def arguments() -> argparse.Namespace:
     """The command line, read."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "measure", nargs="*", default=MEASURES, help=f"of {', '.join(MEASURES + FURTHER)}; default the first four"
+        "measure",
+        nargs="*",
+        default=MEASURES,
+        help=f"of {', '.join(MEASURES + FURTHER)}; default the first four; or nexmark, alone",
     )
     parser.add_argument("--workload", choices=STATEMENTS, default="filter")
-    parser.add_argument("--engine", choices=("both", "millstream", "kafka streams"), default="both")
+    parser.add_argument("--engine", choices=("all", "millstream", "kafka streams", "flink"), default="all")
+    parser.add_argument("--rocksdb", action="store_true", help="Flink with its state in RocksDB too")
     parser.add_argument("--guarantee", choices=("at_least_once", ONCE), default="at_least_once")
     parser.add_argument("--cluster", action="store_true", help="on a Spark cluster of two workers, beside local mode")
     parser.add_argument("--records", type=int, default=1_000_000, help="the backlog (default 1,000,000)")
@@ -77,19 +94,19 @@ def arguments() -> argparse.Namespace:
 Row = tuple[str, str, str]
 
 
-def measure(options: argparse.Namespace, bootstrap: str, engines: list[Peer | Millstream], folder: Path) -> list[Row]:
+def measure(options: argparse.Namespace, bootstrap: str, engines: list[Engine], folder: Path) -> list[Row]:
     """Run each measure and give its rows of the table: what, engine, figures."""
     rows: list[Row] = []
     if "throughput" in options.measure:
         rates = throughput(bootstrap, options.workload, options.records, options.keys, options.rounds, engines)
         rows += rate_rows(rates, [engine.name for engine in engines])
     if "latency" in options.measure:
-        prompt = [dataclasses.replace(e, linger=0) if isinstance(e, Peer) else e for e in engines]
+        prompt = [dataclasses.replace(e, linger=0) if isinstance(e, Peer | Flink) else e for e in engines]
         latencies = [latency(bootstrap, options.workload, options.rate, options.seconds, engine) for engine in prompt]
         rows += latency_rows(latencies)
-    if "idle" in options.measure and options.engine != "kafka streams":
+    if "idle" in options.measure and options.engine in ("all", "millstream"):
         rows += idle_rows(idle(bootstrap, Millstream(folder), options.queries, options.seconds, options.stateful))
-    if "restart" in options.measure and options.engine != "kafka streams":
+    if "restart" in options.measure and options.engine in ("all", "millstream"):
         rows += restart_rows(restart(bootstrap, Millstream(folder), options.queries))
     if "push" in options.measure:
         rows += push_rows(push(bootstrap, folder, options.subscribers, options.rate, options.seconds))

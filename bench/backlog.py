@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from bench.engines import Millstream, Peer
+from bench.engines import Engine
 from bench.topics import (
     BenchTopics,
     appended_between,
@@ -45,7 +45,7 @@ class Rate:
 
 
 def throughput(
-    bootstrap: str, workload: str, records: int, keys: int, rounds: int, engines: list[Peer | Millstream]
+    bootstrap: str, workload: str, records: int, keys: int, rounds: int, engines: list[Engine]
 ) -> list[Rate]:
     """Each engine over the same backlog, in turns, each time in new processes."""
     topics = new_topics(bootstrap)
@@ -59,7 +59,7 @@ def throughput(
     return [one_pass(engine, workload, sink, records, keys) for engine, sink in plays]
 
 
-def one_pass(engine: Peer | Millstream, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
+def one_pass(engine: Engine, workload: str, topics: BenchTopics, records: int, keys: int) -> Rate:
     """Run the engine over the backlog once; RuntimeError when answers are missing or wrong."""
     expected = records // 2 if workload == "stream-join" else records
     with engine.running(workload, topics) as running:

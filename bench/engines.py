@@ -1,4 +1,4 @@
-"""The two engines under measurement: each runs a workload from topics to topics in processes of its own."""
+"""The engines under measurement: each runs a workload in processes of its own (Flink: `flink.py`)."""
 
 import os
 import signal
@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 
@@ -84,6 +85,21 @@ class EngineRun:
         return self.process.poll() is None
 
 
+class Engine(Protocol):
+    """What runs a workload; `once`: each record counts once for readers of committed records."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+
+    @property
+    def once(self) -> bool:
+        """Whether it runs with exactly_once_v2, or what corresponds to that."""
+
+    def running(self, workload: str, topics: BenchTopics) -> AbstractContextManager[EngineRun]:
+        """Run the workload while the block runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """Kafka Streams; `linger` is its producer's, in ms; `once`: with exactly_once_v2."""
@@ -110,20 +126,12 @@ class Peer:
             *arguments,
             *settled,
         ]
-        with _process(command, self.folder / "peer.log") as process:
-            yield EngineRun(process)
+        with process(command, self.folder / "peer.log") as started:
+            yield EngineRun(started)
 
     def _classpath(self) -> str:
         """The compiled program and its jars; compiled by a compiler in a jar, since a JRE has none."""
-        files, classes = jars.fetch("bench"), self.folder / "classes"
-        classpath = os.pathsep.join(map(str, [classes, *files]))
-        if not classes.exists():
-            classes.mkdir()
-            (compiler,) = [file for file in files if file.name.startswith("ecj-")]
-            program = Path(__file__).with_name("StreamsPeer.java")
-            options = ["--release", "17", "-cp", classpath, "-d", str(classes), str(program)]
-            subprocess.run([str(java()), "-jar", str(compiler), *options], check=True)
-        return classpath
+        return compiled("StreamsPeer", jars.fetch("bench"), self.folder / "classes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +172,7 @@ class Millstream:
             if self.cluster:
                 cluster = processes.enter_context(SparkCluster(self.folder / "spark", slots=2, memory="2g"))
                 command += [f"--set={name}={value}" for name, value in cluster.settings.items()]
-            process = processes.enter_context(_process(command, self.folder / "server.log", self.folder))
-            running = EngineRun(process)
+            running = EngineRun(processes.enter_context(process(command, self.folder / "server.log", self.folder)))
             _wait_for(listen, running, self.folder / "server.log")
             yield running, StatementClient(listen)
 
@@ -185,6 +192,18 @@ class StatementClient:
         return answer.json()
 
 
+def compiled(program: str, files: Sequence[Path], classes: Path) -> str:
+    """The class path of a Java program beside this file, and its jars; compiled by ecj, since a JRE has no compiler."""
+    classpath = os.pathsep.join(map(str, [classes, *files]))
+    if not classes.exists():
+        classes.mkdir()
+        (compiler,) = [file for file in jars.fetch("bench") if file.name.startswith("ecj-")]
+        source = Path(__file__).with_name(f"{program}.java")
+        options = ["--release", "17", "-cp", classpath, "-d", str(classes), str(source)]
+        subprocess.run([str(java()), "-jar", str(compiler), *options], check=True)
+    return classpath
+
+
 def _wait_for(url: str, running: EngineRun, log: Path) -> None:
     deadline = time.monotonic() + 180
     while not _answers(url):
@@ -201,7 +220,7 @@ def _answers(url: str) -> bool:
 
 
 @contextmanager
-def _process(command: Sequence[str | Path], log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def process(command: Sequence[str | Path], log: Path, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A process of its own session while the block runs; all of the session is ended after it."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as output:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Producer, TopicPartition
 
-from bench.engines import EngineRun, Millstream, Peer
+from bench.engines import Engine, EngineRun
 from bench.topics import KEYS, PARTITIONS, BenchTopics, name_keys, new_topics, raw, reader
 
 # Longer than the first batch, whose end is slow: a JVM does it for the first time.
@@ -30,7 +30,7 @@ class Latency:
     worst: float
 
 
-def latency(bootstrap: str, workload: str, rate: int, seconds: int, engine: Peer | Millstream) -> Latency:
+def latency(bootstrap: str, workload: str, rate: int, seconds: int, engine: Engine) -> Latency:
     """Measure one engine on topics of its own; RuntimeError when answers are missing."""
     topics = new_topics(bootstrap)
     if workload == "table-join":

@@ -13,6 +13,14 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ign
 PARTITIONS = 2
 # The default number of partitions.
 KEYS = 1000
+# What is answered about a topic that was just created.
+NEW_TOPIC = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+)
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
@@ -170,23 +178,29 @@ def wait_for_records(topics: BenchTopics, expected: int, patience: float, alive:
 
 
 def _records(consumer: Consumer, topic: str, known: int) -> int:
-    """The number of records in the topic; `known` while a new topic has no leader yet."""
+    """The number of records in the topic; `known` while a new topic has no leader, or is unknown."""
     try:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(PARTITIONS))
     except KafkaException as failure:
-        if failure.args[0].code() not in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
+        if failure.args[0].code() not in NEW_TOPIC:
             raise
         return known
 
 
 def appended_between(topics: BenchTopics) -> float:
     """Seconds between the broker's first and last append to the sink."""
+    first, last = appends(topics)
+    return last - first
+
+
+def appends(topics: BenchTopics) -> tuple[float, float]:
+    """When the broker appended the first and the last record of the sink, which is not empty, in epoch s."""
     consumer = reader(topics.bootstrap)
     try:
         times = [_timestamp(consumer, topics.sink, p, offset) for p, offset in _ends(consumer, topics.sink)]
     finally:
         consumer.close()
-    return (max(times) - min(times)) / 1000
+    return min(times) / 1000, max(times) / 1000
 
 
 def _ends(consumer: Consumer, topic: str) -> list[tuple[int, int]]:

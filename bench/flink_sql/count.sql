@@ -1,0 +1,14 @@
+CREATE TABLE S (
+  K STRING, A BIGINT, B STRING, `AT` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR `AT` AS `AT`
+) WITH (
+  'connector'='kafka', 'topic'='{source}', 'properties.bootstrap.servers'='{bootstrap}', 'properties.group.id'='{group}',
+  'scan.startup.mode'='earliest-offset', 'key.format'='raw', 'key.fields'='K', 'value.format'='json',
+  'value.fields-include'='EXCEPT_KEY'
+);
+
+CREATE TABLE O (K STRING, N BIGINT, S BIGINT, PRIMARY KEY (K) NOT ENFORCED) WITH (
+  'connector'='upsert-kafka', 'topic'='{sink}', 'properties.bootstrap.servers'='{bootstrap}', 'key.format'='raw',
+  'value.format'='json', 'value.fields-include'='EXCEPT_KEY', {delivery}
+);
+
+INSERT INTO O SELECT K, COUNT(*), SUM(A) FROM S GROUP BY K;

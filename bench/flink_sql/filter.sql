@@ -1,0 +1,14 @@
+CREATE TABLE S (
+  K STRING, A BIGINT, B STRING, `AT` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR `AT` AS `AT`
+) WITH (
+  'connector'='kafka', 'topic'='{source}', 'properties.bootstrap.servers'='{bootstrap}', 'properties.group.id'='{group}',
+  'scan.startup.mode'='earliest-offset', 'key.format'='raw', 'key.fields'='K', 'value.format'='json',
+  'value.fields-include'='EXCEPT_KEY'
+);
+
+CREATE TABLE O (K STRING, A2 BIGINT, B STRING) WITH (
+  'connector'='kafka', 'topic'='{sink}', 'properties.bootstrap.servers'='{bootstrap}', 'key.format'='raw', 'key.fields'='K',
+  'value.format'='json', 'value.fields-include'='EXCEPT_KEY', {delivery}
+);
+
+INSERT INTO O SELECT K, A * 2, UPPER(B) FROM S WHERE A > 0;

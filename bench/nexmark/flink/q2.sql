@@ -1,0 +1,3 @@
+CREATE TABLE answers (auction BIGINT, price BIGINT) WITH ({append});
+
+INSERT INTO answers SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0;

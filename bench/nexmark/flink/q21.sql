@@ -1,0 +1,12 @@
+CREATE TABLE answers (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, channel_id STRING) WITH ({append});
+
+INSERT INTO answers
+  SELECT auction, bidder, price, channel, CASE
+      WHEN LOWER(channel) = 'apple' THEN '0'
+      WHEN LOWER(channel) = 'google' THEN '1'
+      WHEN LOWER(channel) = 'facebook' THEN '2'
+      WHEN LOWER(channel) = 'baidu' THEN '3'
+      ELSE REGEXP_EXTRACT(url, '(&|^)channel_id=([^&]*)', 2)
+    END
+  FROM bid
+  WHERE REGEXP_EXTRACT(url, '(&|^)channel_id=([^&]*)', 2) IS NOT NULL OR LOWER(channel) IN ('apple', 'google', 'facebook', 'baidu');
