@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.engine.api import RequestFailed
 from support.engine_process import EngineProcess
 from support.kafka import BrokerClient, wait_for
 
@@ -47,6 +48,22 @@ class Load:
         return self.written
 
 
+def properties(server: EngineProcess, before: str = "") -> dict[str, tuple[str, str]]:
+    """Value and level of each setting, after statements of the session."""
+    (shown,) = server.execute(before + "SHOW PROPERTIES;")
+    return {p["name"]: (p["value"], p["level"]) for p in shown["properties"]}
+
+
+def check_altered(server: EngineProcess) -> None:
+    """What ALTER SYSTEM has set holds over the configuration, a session's SET over it, and it takes effect."""
+    assert properties(server)["millstream.batch.duration"] == ("3 seconds", "SERVER")
+    assert properties(server)["ksql.persistence.default.format.value"] == ("JSON", "SERVER")
+    session = properties(server, "SET 'millstream.batch.duration'='4 seconds';")
+    assert session["millstream.batch.duration"] == ("4 seconds", "SESSION")
+    with pytest.raises(RequestFailed, match="0 push queries already"):
+        server.rows("SELECT * FROM load_in EMIT CHANGES;", 1)
+
+
 def keys(kafka: BrokerClient, topic: str) -> set[bytes | None]:
     return {r.key for r in kafka.consume_all(topic, kafka.ends(topic))}
 
@@ -57,7 +74,9 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
     first = begin()
     first.execute(
         "CREATE TYPE pair AS STRUCT<a INT, b INT>;"
-        "CREATE STREAM load_in (id STRING KEY, v STRING) WITH (kafka_topic='load-in', value_format='JSON');"
+        "ALTER SYSTEM 'ksql.persistence.default.format.value'='JSON'; ALTER SYSTEM 'ksql.max.push.queries'='0';"
+        "ALTER SYSTEM 'millstream.batch.duration'='3 seconds';"
+        "CREATE STREAM load_in (id STRING KEY, v STRING) WITH (kafka_topic='load-in');"
         "CREATE STREAM load_out AS SELECT id, UCASE(v) AS v FROM load_in EMIT CHANGES;"
         "CREATE STREAM gone AS SELECT * FROM load_in EMIT CHANGES; DROP STREAM gone DELETE TOPIC;"
         "CREATE STREAM halted AS SELECT * FROM load_in EMIT CHANGES;"
@@ -65,12 +84,14 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
     (id,) = [q["id"] for q in first.execute("SHOW QUERIES;")[0]["queries"] if q["sinks"] == ["HALTED"]]
     first.execute(f"PAUSE {id};")
     before = catalog(first)
+    check_altered(first)
     with Load(kafka, topic) as load:
         wait_for(lambda: kafka.ends("LOAD_OUT") > 500, "output before the crash")
         first.kill()
         kafka.create_topic("GONE")
         second = begin()
         assert catalog(second) == before
+        check_altered(second)
         reached = kafka.ends("LOAD_OUT")
         wait_for(lambda: kafka.ends("LOAD_OUT") > reached, "output after the crash")
         written = load.stop()
@@ -83,6 +104,10 @@ def test_killed_under_load_and_started_again(begin: Begin, kafka: BrokerClient) 
 def take_over(begin: Begin, kafka: BrokerClient, leader: EngineProcess, topic: str) -> None:
     other = begin("two")
     assert catalog(other) == catalog(leader)
+    check_altered(other)
+    (answer,) = leader.execute("ALTER SYSTEM 'ksql.max.push.queries'='7';")
+    assert answer["commandStatus"]["message"] == "System property ksql.max.push.queries was set to 7."
+    wait_for(lambda: properties(other)["ksql.max.push.queries"] == ("7", "SERVER"), "the value on another server")
     other.execute("CREATE STREAM said_elsewhere AS SELECT id, v FROM load_in EMIT CHANGES;")
     wait_for(lambda: kafka.topics().get("SAID_ELSEWHERE"), "the topic")
     wait_for(lambda: kafka.ends("SAID_ELSEWHERE") > 0, "the leader runs what another server was told")

@@ -114,7 +114,8 @@ class PersistentQuery:
 class Catalog:
     """All sources, types, users' functions and persistent queries by name, and the number for the next query.
 
-    `topics` are those that statements have created and not deleted.
+    `topics` are those that statements have created and not deleted, `system` the settings that ALTER SYSTEM has set, by
+    canonical name.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -123,6 +124,7 @@ class Catalog:
     next_query: int = 0
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
     topics: frozenset[str] = frozenset()
+    system: Mapping[str, str] = field(default_factory=dict)
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""
@@ -159,6 +161,10 @@ class Catalog:
     def without_function(self, name: str) -> "Catalog":
         """This catalog without the user's function `name`."""
         return replace(self, functions={n: f for n, f in self.functions.items() if n != name})
+
+    def with_system(self, name: str, value: str) -> "Catalog":
+        """This catalog with the value that ALTER SYSTEM gives the setting `name`."""
+        return replace(self, system={**self.system, name: value})
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that call the user's function `name`."""

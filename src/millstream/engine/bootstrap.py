@@ -4,7 +4,7 @@ import hashlib
 import logging
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from millstream.catalog.facts import Facts
 from millstream.catalog.functions import UserFunction
 from millstream.engine import commands
 from millstream.engine.connect import ConnectClient, connect_access
-from millstream.engine.context import EngineContext
+from millstream.engine.context import EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, misconfigured, reason
@@ -77,14 +77,18 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         trimmer = Trimmer(kafka, supervisor.desired)
         trimmer.loop.start()
         started.callback(trimmer.close)
-        rebuilds = _watch_rebuilds(settings, backends, RebuildWatch(lambda: follower.state, lease, supervisor, kafka))
+
+        def current() -> Mapping[str, str]:
+            return in_effect(settings, follower.state)
+
+        rebuilds = _watch_rebuilds(current, backends, RebuildWatch(lambda: follower.state, lease, supervisor, kafka))
         started.callback(rebuilds.close)
         loops = Loops()
         own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
         loops.add(*own, *backends.spark.loops)
         return EngineContext(
-            server=settings,
-            configured=frozenset(server),
+            at_start=settings,
+            configuration=frozenset(server),
             name=name,
             host=_host(settings),
             log_topic=backends.processing_log.topic,
@@ -98,7 +102,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             schemas=backends.schemas,
             connect=backends.connect,
             tables=tables,
-            images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
+            images=backends.spark.images(tables, lambda: int(current()["millstream.pull.cache.mb"]) * MB),
             loops=loops,
             subscriptions=PushSubscriptions(_push_access(kafka, backends.spark), loops),
             close=started.pop_all().close,
@@ -170,10 +174,12 @@ def _keep_tables(
     return tables
 
 
-def _watch_rebuilds(settings: Mapping[str, str], backends: _Backends, watch: RebuildWatch) -> RebuildWatch:
+def _watch_rebuilds(
+    settings: Callable[[], Mapping[str, str]], backends: _Backends, watch: RebuildWatch
+) -> RebuildWatch:
     """Cut over to rebuilds that catch up, by commands of this server."""
-    name, cores = _name(settings), backends.spark.cores
-    watch.start(lambda text, path: backends.log.append(commands.new(name, path, text, settings, Facts(), {}, cores)))
+    name, cores = _name(settings()), backends.spark.cores
+    watch.start(lambda text, path: backends.log.append(commands.new(name, path, text, settings(), Facts(), {}, cores)))
     return watch
 
 

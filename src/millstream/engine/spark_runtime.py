@@ -258,7 +258,7 @@ class SparkRuntime:
         """The plan of a pull query on a table, ready to be applied to its rows."""
         return TableReader(source, plan, self._bounded)
 
-    def images(self, tables: Materializer, most: int) -> TableImages:
+    def images(self, tables: Materializer, most: Callable[[], int]) -> TableImages:
         """The images of tables for relational pull queries, of at most so many bytes together."""
         return TableImages(tables, self._relational.image, self._bounded, most)
 
