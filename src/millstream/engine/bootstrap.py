@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.catalog.functions import UserFunction
-from millstream.engine import commands
+from millstream.engine import commands, heartbeats
 from millstream.engine.connect import ConnectClient, connect_access
 from millstream.engine.context import EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
@@ -91,6 +91,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             configuration=frozenset(server),
             name=name,
             host=_host(settings),
+            url=_url(settings),
             log_topic=backends.processing_log.topic,
             confinement=_confinement(settings),
             kafka=kafka,
@@ -154,7 +155,8 @@ def _lead(
 ) -> tuple[Lease, Supervisor]:
     """Apply for the lease, and supervise the queries while it is held."""
     service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
-    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease)
+    id = heartbeats.client_id(_url(settings)) if is_on(settings, heartbeats.ENABLED) else ""
+    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease, id)
     lease.start()
     started.callback(lease.close)
     supervisor = Supervisor(backends.spark, lambda: lease.held)
@@ -262,8 +264,15 @@ def _name(settings: Mapping[str, str]) -> str:
 
 def _host(settings: Mapping[str, str]) -> str:
     """host:port, as other servers and SHOW QUERIES name this server."""
-    listener = settings["ksql.advertised.listener"] or settings["listeners"].split(",")[0]
-    return listener.split("://")[-1].replace("0.0.0.0", socket.gethostname())
+    return _url(settings).split("://")[-1]
+
+
+def _url(settings: Mapping[str, str]) -> str:
+    """The URL at which other servers reach this server."""
+    first = settings["listeners"].split(",")[0]
+    listener = settings["ksql.advertised.listener"] or first
+    scheme = (listener if "://" in listener else first).split("://")[0].lower()
+    return f"{scheme}://{listener.split('://')[-1].replace('0.0.0.0', socket.gethostname())}"
 
 
 def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:

@@ -36,15 +36,16 @@ class EngineContext:
     """The components of a running engine, with its loops; `close` ends them all.
 
     `at_start` are the settings that the server has started with, `configuration` the names of those in its
-    configuration, `name` its own name, `host` its address, `log_topic` the topic of the processing log,
-    `confinement` what Python functions may not do on this machine. `connect` is None if no Kafka Connect is
-    configured.
+    configuration, `name` its own name, `host` its address (host:port), `url` that with its scheme, `log_topic` the
+    topic of the processing log, `confinement` what Python functions may not do on this machine. `connect` is None
+    if no Kafka Connect is configured.
     """
 
     at_start: Mapping[str, str]
     configuration: frozenset[str]
     name: str
     host: str
+    url: str
     log_topic: str
     confinement: str
     kafka: KafkaClient
