@@ -59,14 +59,15 @@ def _format(f: Format) -> tuple[str, ...]:
 
 def _settings(scope: SettingScope) -> str:
     return table(
-        ("Setting", "Default", "Valid", "Set by", "Meaning"),
+        ("Setting", "Default", "Valid", "Set by", "While it runs", "Meaning"),
         [_setting(s) for s in SETTINGS.values() if s.scope is scope],
     )
 
 
 def _setting(s: Setting) -> tuple[str, ...]:
     default = f"`{s.default}`" if s.default else ""
-    return (f"`{s.name}`", default, s.valid.words, "session" if s.editable else "server", s.doc.replace("|", "\\|"))
+    by, runs = "session" if s.editable else "server", "ALTER SYSTEM" if s.alterable else ""
+    return (f"`{s.name}`", default, s.valid.words, by, runs, s.doc.replace("|", "\\|"))
 
 
 PAGES = {"formats.md": formats, "operations.md": settings, "security.md": rights}

@@ -52,6 +52,13 @@ def test_a_declared_source_is_in_the_catalog() -> None:
     assert state.statuses["stream/`S`/create"].state == "SUCCESS"
 
 
+def test_alter_system_is_in_the_state_and_a_running_query_keeps_its_settings() -> None:
+    altered = after(SOURCE, QUERY, "ALTER SYSTEM 'ksql.streams.linger.ms' = '5';", "ALTER SYSTEM 'linger.ms' = '07';")
+    assert altered.catalog.system == {"linger.ms": "7"}
+    assert [q.settings["linger.ms"] for q in altered.desired.values()] == ["0"]
+    assert altered.statuses["cluster/linger.ms/alter"].message == "System property linger.ms was set to 7."
+
+
 def test_a_query_is_wanted_from_the_offsets_of_its_command() -> None:
     state = after(SOURCE, QUERY)
     (desired,) = state.desired.values()

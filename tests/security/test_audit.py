@@ -18,13 +18,13 @@ def test_each_request_has_a_line(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "audit.jsonl"
     settings = {
         "authentication.method": "BASIC",
-        "millstream.users.file": str(users_file(tmp_path, {"ann": ["read"]})),
+        "millstream.users.file": str(users_file(tmp_path, {"ann": ["read"], "root": ["admin"]})),
         "millstream.audit.file": str(path),
     }
     with Server(ParsingEngine(), port=0, options=options_of(settings)) as server:
 
-        def post(at: str, body: Any, password: str = PASSWORD) -> None:
-            httpx.post(server.url + at, json=body, auth=("ann", password))
+        def post(at: str, body: Any, password: str = PASSWORD, user: str = "ann") -> None:
+            httpx.post(server.url + at, json=body, auth=(user, password))
 
         post("/ksql", {"ksql": "SHOW STREAMS;"})
         post("/ksql", {"ksql": "DROP STREAM orders;"})
@@ -33,6 +33,10 @@ def test_each_request_has_a_line(tmp_path: Path) -> None:
         post("/query-stream", {"sql": "SELECT * FROM broken;"})
         post("/inserts-stream", {"target": "ORDERS"})
         post("/ksql/terminate", {})
+        # Of what servers send each other all the time, only what is refused has a line.
+        heartbeat = {"hostInfo": {"host": "b", "port": 1}, "timestamp": 1}
+        post("/heartbeat", heartbeat, user="root")
+        post("/heartbeat", heartbeat)
         httpx.get(f"{server.url}/info", auth=("ann", PASSWORD))
         with WebSocket(server.port, "/ws/query") as socket:
             socket.message()
@@ -45,6 +49,7 @@ def test_each_request_has_a_line(tmp_path: Path) -> None:
         ("ann", "/query-stream", "SELECT * FROM broken;", 200),
         ("ann", "/inserts-stream", '{"target":"ORDERS"}', 403),
         ("ann", "/ksql/terminate", "", 403),
+        ("ann", "/heartbeat", "", 403),
         (None, "/ws/query", "", 401),
     ]
     assert lines[1]["error"] == "user ann lacks the right write"

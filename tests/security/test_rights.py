@@ -126,6 +126,12 @@ def test_roles_add_up(url: str) -> None:
         ("/query-stream", {"sql": "SELECT * FROM orders;"}, set(ROLES)),
         ("/query-stream", {"sql": "PRINT orders;"}, set(ROLES)),
         ("/inserts-stream", {"target": "ORDERS"}, {"write", "admin"}),
+        ("/heartbeat", {"hostInfo": {"host": "b", "port": 1}, "timestamp": 1}, {"admin"}),
+        (
+            "/lag",
+            {"ksqlHost": {"host": "b", "port": 1}, "hostStoreLags": {"stateStoreLags": {}, "updateTimeMs": 1}},
+            {"admin"},
+        ),
     ],
 )
 def test_other_paths(url: str, path: str, body: dict[str, object], allowed: set[str]) -> None:

@@ -166,6 +166,7 @@ class FakeEngine:
         self.started = threading.Condition()
         self._numbers = itertools.count()
         self.loops: list[Loop[Any]] = []
+        self.heard: dict[str, Entity] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -251,8 +252,14 @@ class FakeEngine:
             raise RequestFailed(40000, "there is no property nonsense")
         return True
 
-    def cluster_status(self) -> Entity:
-        return {"clusterStatus": {"localhost:8088": {"hostAlive": True}}}
+    def cluster_status(self, missing_right: MissingRight) -> Entity:
+        return {"clusterStatus": {"localhost:8088": {"hostAlive": True}, **self.heard}}
+
+    def heartbeat(self, host: str) -> None:
+        self.heard.setdefault(host, {})["hostAlive"] = True
+
+    def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
+        self.heard.setdefault(host, {})["hostStoreLags"] = lags
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         self.deleted = delete_topics

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from millstream.cli.properties import address_of
 from millstream.engine.api import Request, RequestFailed
 from millstream.engine.engine import MillstreamEngine
 from millstream.model.names import identifier
@@ -67,7 +68,7 @@ class EngineProcess:
         return int(self._request("postgres", "", {}))
 
     def rest(self) -> str:
-        """The URL of a REST server, in the process."""
+        """The URL of a REST server, in the process: at its `listeners`, or at a free port."""
         return str(self._request("rest", "", {}))
 
     def state(self, id: str) -> str:
@@ -159,7 +160,8 @@ def _postgres(engine: MillstreamEngine) -> int:
 
 @cache
 def _rest(engine: MillstreamEngine) -> str:
-    server = Server(engine, port=0)
+    listeners = json.loads(sys.argv[1]).get("listeners", "127.0.0.1:0")
+    server = Server(engine, *address_of(listeners))
     server.start()
     return server.url
 

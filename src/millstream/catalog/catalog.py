@@ -124,7 +124,8 @@ class PersistentQuery:
 class Catalog:
     """All sources, types, users' functions, persistent queries and indexes by name, and the next query's number.
 
-    `topics` are those that statements have created and not deleted.
+    `topics` are those that statements have created and not deleted, `system` the settings that ALTER SYSTEM has set, by
+    canonical name.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -134,6 +135,7 @@ class Catalog:
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
     topics: frozenset[str] = frozenset()
     indexes: Mapping[str, TableIndex] = field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
 
     def with_source(self, source: Source) -> "Catalog":
         """This catalog with `source` added or replaced."""
@@ -182,6 +184,10 @@ class Catalog:
     def indexes_of(self, table: str) -> tuple[TableIndex, ...]:
         """The indexes of a table, in the order of their creation."""
         return tuple(index for index in self.indexes.values() if index.table == table)
+
+    def with_system(self, name: str, value: str) -> "Catalog":
+        """This catalog with the value that ALTER SYSTEM gives the setting `name`."""
+        return replace(self, system={**self.system, name: value})
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The ids of the queries that call the user's function `name`."""

@@ -68,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     is_json = server_properties.get(LOG_FORMAT) == "json"
     log_to_stderr(logging.DEBUG if args.verbose else logging.INFO, is_json)
     logging.getLogger("py4j").setLevel(logging.WARNING)
+    # It logs each request, and heartbeats are requests.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     report = LOG.info if is_json else _print
     report("starting …")
     with terminable(), serving(server_properties) as server, stop_requested() as stop:

@@ -214,8 +214,19 @@ class Engine(Protocol):
         """True if a session may set the property. Raises RequestFailed with 40000 and a reason if not."""
         ...
 
-    def cluster_status(self) -> Entity:
-        """The body of GET /clusterStatus."""
+    def cluster_status(self, missing_right: MissingRight) -> Entity:
+        """The body of GET /clusterStatus, in the form that engine/cluster_status.py shows.
+
+        Queries whose sources `missing_right` reports as not readable are left out.
+        """
+        ...
+
+    def heartbeat(self, host: str) -> None:
+        """Another server of the service, at `host` (host:port), is alive. It does not block."""
+        ...
+
+    def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
+        """How far the stores of the server at `host` are behind: `hostStoreLags` of /lag. It does not block."""
         ...
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ from confluent_kafka import Consumer, KafkaException
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.facts import Facts
 from millstream.catalog.functions import UserFunction
-from millstream.engine import commands
+from millstream.engine import commands, heartbeats
 from millstream.engine.connect import ConnectClient, connect_access
-from millstream.engine.context import ClosableQuery, EngineContext
+from millstream.engine.context import ClosableQuery, EngineContext, in_effect
 from millstream.engine.extensions import BadExtension, functions
 from millstream.engine.follower import Follower, LogUnreadable
 from millstream.engine.kafka import KafkaClient, misconfigured, reason
@@ -78,17 +78,22 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
         trimmer.loop.start()
         started.callback(trimmer.close)
         push: dict[str, ClosableQuery] = {}
+
+        def current() -> Mapping[str, str]:
+            return in_effect(settings, follower.state)
+
         watch = RebuildWatch(lambda: follower.state, lease, supervisor, kafka, push)
-        rebuilds = _watch_rebuilds(settings, backends, watch)
+        rebuilds = _watch_rebuilds(current, backends, watch)
         started.callback(rebuilds.close)
         loops = Loops()
         own = (trimmer.loop, follower.loop, lease.loop, supervisor.loop, tables.loop, rebuilds.loop)
         loops.add(*own, *backends.spark.loops)
         return EngineContext(
-            server=settings,
-            configured=frozenset(server),
+            at_start=settings,
+            configuration=frozenset(server),
             name=name,
             host=_host(settings),
+            url=_url(settings),
             log_topic=backends.processing_log.topic,
             confinement=_confinement(settings),
             kafka=kafka,
@@ -100,7 +105,7 @@ def open_engine(properties: Mapping[str, str], shared: Session | None = None) ->
             schemas=backends.schemas,
             connect=backends.connect,
             tables=tables,
-            images=backends.spark.images(tables, int(settings["millstream.pull.cache.mb"]) * MB),
+            images=backends.spark.images(tables, lambda: int(current()["millstream.pull.cache.mb"]) * MB),
             loops=loops,
             push=push,
             subscriptions=PushSubscriptions(_push_access(kafka, backends.spark), loops),
@@ -153,7 +158,8 @@ def _lead(
 ) -> tuple[Lease, Supervisor]:
     """Apply for the lease, and supervise the queries while it is held."""
     service, timeout = settings["ksql.service.id"], int(settings["millstream.lease.timeout.ms"])
-    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease)
+    id = heartbeats.client_id(_url(settings)) if is_on(settings, heartbeats.ENABLED) else ""
+    lease = Lease(kafka, backends.log.topic, service, _name(settings), timeout, backends.spark.extend_lease, id)
     lease.start()
     started.callback(lease.close)
     supervisor = Supervisor(backends.spark, lambda: lease.held)
@@ -173,10 +179,12 @@ def _keep_tables(
     return tables
 
 
-def _watch_rebuilds(settings: Mapping[str, str], backends: _Backends, watch: RebuildWatch) -> RebuildWatch:
+def _watch_rebuilds(
+    settings: Callable[[], Mapping[str, str]], backends: _Backends, watch: RebuildWatch
+) -> RebuildWatch:
     """Cut over to rebuilds that catch up, by commands of this server."""
-    name, cores = _name(settings), backends.spark.cores
-    watch.start(lambda text, path: backends.log.append(commands.new(name, path, text, settings, Facts(), {}, cores)))
+    name, cores = _name(settings()), backends.spark.cores
+    watch.start(lambda text, path: backends.log.append(commands.new(name, path, text, settings(), Facts(), {}, cores)))
     return watch
 
 
@@ -259,8 +267,15 @@ def _name(settings: Mapping[str, str]) -> str:
 
 def _host(settings: Mapping[str, str]) -> str:
     """host:port, as other servers and SHOW QUERIES name this server."""
-    listener = settings["ksql.advertised.listener"] or settings["listeners"].split(",")[0]
-    return listener.split("://")[-1].replace("0.0.0.0", socket.gethostname())
+    return _url(settings).split("://")[-1]
+
+
+def _url(settings: Mapping[str, str]) -> str:
+    """The URL at which other servers reach this server."""
+    first = settings["listeners"].split(",")[0]
+    listener = settings["ksql.advertised.listener"] or first
+    scheme = (listener if "://" in listener else first).split("://")[0].lower()
+    return f"{scheme}://{listener.split('://')[-1].replace('0.0.0.0', socket.gethostname())}"
 
 
 def _processing_log(settings: Mapping[str, str], kafka: KafkaClient) -> ProcessingLogOptions:

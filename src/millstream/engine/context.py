@@ -39,15 +39,17 @@ class ClosableQuery:
 class EngineContext:
     """The components of a running engine, with its loops; `close` ends them all.
 
-    `server` are the server's settings in effect, `configured` the names of those in its configuration, `name` its own
-    name, `host` its address, `log_topic` the topic of the processing log, `confinement` what Python functions may not
-    do on this machine. `connect` is None if no Kafka Connect is configured.
+    `at_start` are the settings that the server has started with, `configuration` the names of those in its
+    configuration, `name` its own name, `host` its address (host:port), `url` that with its scheme, `log_topic` the
+    topic of the processing log, `confinement` what Python functions may not do on this machine. `connect` is None
+    if no Kafka Connect is configured.
     """
 
-    server: Mapping[str, str]
-    configured: frozenset[str]
+    at_start: Mapping[str, str]
+    configuration: frozenset[str]
     name: str
     host: str
+    url: str
     log_topic: str
     confinement: str
     kafka: KafkaClient
@@ -71,10 +73,25 @@ class EngineContext:
         """The state that the command log results in so far."""
         return self.follower.state
 
+    @property
+    def server(self) -> Mapping[str, str]:
+        """The server's settings in effect: those it has started with, and over them what ALTER SYSTEM has set since."""
+        return in_effect(self.at_start, self.state)
+
+    @property
+    def configured(self) -> frozenset[str]:
+        """The names of the settings that the configuration or ALTER SYSTEM has set."""
+        return self.configuration.union(self.state.catalog.system)
+
     def query_state(self, id: str) -> str:
         """A persistent query's state: from its supervisor if it runs here, else the requested state."""
         health = self.supervisor.health(id)
         return health.state if health else self.state.catalog.queries[id].state.value
+
+
+def in_effect(at_start: Mapping[str, str], state: EngineState) -> Mapping[str, str]:
+    """The settings that a server has started with, and over them those that ALTER SYSTEM has set."""
+    return {**at_start, **state.catalog.system}
 
 
 @dataclass(frozen=True, slots=True)

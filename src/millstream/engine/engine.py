@@ -11,8 +11,10 @@ from millstream.analysis.reserved_topics import deletable
 from millstream.catalog.catalog import Catalog
 from millstream.engine import bootstrap, execute, log_stream, printing, recent, transient
 from millstream.engine.api import Entity, Inserter, KnownLookup, MissingRight, Request, RequestFailed, Rows
+from millstream.engine.cluster_status import HeardServers, own_status
 from millstream.engine.context import EngineContext
 from millstream.engine.entities import build
+from millstream.engine.heartbeats import WINDOW, Heartbeats, intervals
 from millstream.engine.insert import RowWriter
 from millstream.engine.lookups import PlannedLookup, PlannedLookups, is_select
 from millstream.engine.observation import Observer
@@ -38,9 +40,13 @@ class MillstreamEngine:
         self._lookups = PlannedLookups(self._context)
         log_stream.declare(self._context)
         self._observer = Observer(self._context)
+        self._heard = HeardServers(int(self._context.server[WINDOW]) / 1000)
+        self._sent = self._heartbeats()
 
     def close(self) -> None:
         """Stop everything that runs here; the next start resumes from the checkpoints."""
+        if self._sent is not None:
+            self._sent.close()
         bootstrap.close_engine(self._context)
 
     @property
@@ -214,10 +220,37 @@ class MillstreamEngine:
             raise RequestFailed(40000, str(refused)) from refused
         return True
 
-    def cluster_status(self) -> Entity:
-        """The body of GET /clusterStatus: this server only, since no other server has copies of its state."""
-        alive = {"hostAlive": True, "lastStatusUpdateTimeMs": 0, "activeStandbyPerQuery": {}, "hostStoreLags": {}}
-        return {"clusterStatus": {self._context.host: alive}}
+    def cluster_status(self, missing_right: MissingRight) -> Entity:
+        """The body of GET /clusterStatus: this server, and the servers that have sent heartbeats."""
+        queries, host = self._observer.observe(missing_right)["queries"], self._context.host
+        others = self._heard.statuses({query["id"] for query in queries})
+        return {"clusterStatus": {**others, host: own_status(queries, self._context.state.stateful)}}
+
+    def heartbeat(self, host: str) -> None:
+        """Another server of the service, at `host` (host:port), is alive."""
+        self._heard.heartbeat(host)
+
+    def report_lags(self, host: str, lags: Mapping[str, Any]) -> None:
+        """How far the stores of the server at `host` are behind."""
+        self._heard.report_lags(host, lags)
+
+    def _own_lags(self) -> Entity:
+        """This server's lags in the form of `hostStoreLags`, for the other servers."""
+        queries = self._observer.observe(lambda statement, catalog: "")["queries"]
+        return dict(own_status(queries, self._context.state.stateful)["hostStoreLags"])
+
+    def _heartbeats(self) -> Heartbeats | None:
+        """What sends heartbeats to the other servers, started; None if it is off."""
+        context = self._context
+        every = intervals(context.server)
+        if every is None:
+            return None
+        heartbeats = Heartbeats(
+            context.url, every, lambda: context.kafka.client_ids(context.lease.group), self._own_lags
+        )
+        context.loops.add(heartbeats.loop)
+        heartbeats.loop.start()
+        return heartbeats
 
     def terminate_cluster(self, delete_topics: Sequence[str]) -> None:
         """Stop all queries, delete the sink topics that match the patterns, and the command topic. Raises

@@ -34,6 +34,7 @@ CHANGING = (
     | tree.Drop
     | tree.AlterSource
     | tree.AlterQuery
+    | tree.AlterSystem
     | tree.CutOver
     | tree.CreateType
     | tree.DropType
@@ -107,7 +108,10 @@ def one(context: StatementContext, request: Request, engine: EngineContext) -> E
     if isinstance(statement, ASKING):
         return answers.answer(statement, context, engine)
     if isinstance(statement, CHANGING):
-        return changes.change(context, engine)
+        entity = changes.change(context, engine)
+        # What ALTER SYSTEM sets is in force for the request's next statement.
+        context.session.server = engine.server
+        return entity
     raise NotSupported(f"{title(statement)} is not supported yet", statement.span)
 
 

@@ -342,6 +342,11 @@ class KafkaClient:
         listed = _answer(self._admin.list_consumer_groups(request_timeout=PATIENCE)).valid
         return [ConsumerGroup(g.group_id, str(g.state), 0) for g in listed]
 
+    def client_ids(self, group: str) -> frozenset[str]:
+        """The client ids of a consumer group's members. Raises KafkaException if Kafka does not answer."""
+        described = self._admin.describe_consumer_groups([group], request_timeout=PATIENCE)
+        return frozenset(member.client_id for member in _answer(described[group]).members)
+
     def readers_of(self) -> dict[str, tuple[int, int]]:
         """For each topic in which consumer groups have positions: the number of members and of groups."""
         ids = [g.id for g in self.groups()]

@@ -56,10 +56,12 @@ class Lease:
         server: str,
         timeout_ms: int,
         on_extended: Callable[[float], None] = lambda seconds: None,
+        client_id: str = "",
     ) -> None:
         """`topic` is the command topic, `timeout_ms` how long a leader that does not answer keeps the lease.
 
-        `on_extended` is called with the seconds, from now, for which the lease is certainly held.
+        `on_extended` is called with the seconds, from now, for which the lease is certainly held. `client_id` is shown
+        to the group's other members, "" for the clients' own.
         """
         self.group = f"_millstream-{service}"
         self._topic, self._server, self._timeout = topic, server, timeout_ms / 1000
@@ -72,6 +74,7 @@ class Lease:
         self._owner_at = time.monotonic()
         self._settings = {
             **kafka.client,
+            **({"client.id": client_id} if client_id else {}),
             "group.id": self.group,
             "group.instance.id": server,
             "enable.auto.commit": False,

@@ -263,7 +263,7 @@ class SparkRuntime:
         """How a table's changes are decoded and encoded for its indexes."""
         return indexed_values(table, self._bounded)
 
-    def images(self, tables: Materializer, most: int) -> TableImages:
+    def images(self, tables: Materializer, most: Callable[[], int]) -> TableImages:
         """The images of tables for relational pull queries, of at most so many bytes together."""
         return TableImages(tables, self._relational.image, self._bounded, most)
 

@@ -84,6 +84,11 @@ class EngineState:
     position: int = 0
 
     @property
+    def stateful(self) -> frozenset[str]:
+        """The ids of the queries that keep state."""
+        return frozenset(id for id, desired in self.desired.items() if desired.sharing_tasks)
+
+    @property
     def slots(self) -> int:
         """How many task slots the running queries take."""
         return sum(w.slots for w in self.desired.values() if w.running)

@@ -4,7 +4,7 @@
     http://user:hush@registry:8081         http://[hidden]@registry:8081
     … WITH ('ssl.key.password'='hush')     … WITH ('ssl.key.password'='[hidden]')
 
-In a statement only SET and the WITH clause are searched, not names of columns and conditions.
+In a statement only SET, ALTER SYSTEM and the WITH clause are searched, not names of columns and conditions.
 """
 
 import re
@@ -20,7 +20,8 @@ _TEXT = r"'(?:[^']|'')*(?:'|\Z)"
 _PAIR = re.compile(rf"(['\"`]?{_NAME}['\"`]?\s*=\s*){_TEXT}", re.IGNORECASE)
 # Quoted text is matched first: it contains no clauses, and a bracket in it closes none.
 _PROPERTIES = re.compile(
-    rf"{_TEXT}|(?P<clause>\bWITH\s*\((?:{_TEXT}|[^')])*\)?|\bSET\s+{_TEXT}\s*=\s*{_TEXT})", re.IGNORECASE
+    rf"{_TEXT}|(?P<clause>\bWITH\s*\((?:{_TEXT}|[^')])*\)?|\b(?:SET|ALTER\s+SYSTEM)\s+{_TEXT}\s*=\s*{_TEXT})",
+    re.IGNORECASE,
 )
 _USER = re.compile(r"(?<!\w)(\w{1,20}://)[^/@\s]{0,500}@")
 # For names such as credentials.source, whose value is not secret.
@@ -51,7 +52,7 @@ def without_values(text: str, settings: Mapping[str, str]) -> str:
 
 
 def masked(statement: str) -> str:
-    """A statement with the secrets in its SET or its WITH clause hidden."""
+    """A statement with the secrets in its SET, ALTER SYSTEM or WITH clause hidden."""
     return _PROPERTIES.sub(_masked_clause, statement)
 
 

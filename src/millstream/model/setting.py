@@ -16,7 +16,11 @@ class SettingScope(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property; `editable`: a session may set it; `valid`: the kind of its values."""
+    """One property.
+
+    `editable`: a session may set it; `valid`: the kind of its values; `alterable`: ALTER SYSTEM may set it, since
+    everything that reads it reads it when it is used.
+    """
 
     name: str
     default: str
@@ -25,6 +29,7 @@ class Setting:
     editable: bool
     secret: bool
     valid: ValueKind
+    alterable: bool = False
 
     def stored(self, value: object) -> str | None:
         """A value in its stored form; None if it is not valid."""

@@ -40,15 +40,27 @@ _folder_name = ValueKind(
 
 
 def _session(
-    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
+    name: str,
+    default: str,
+    doc: str,
+    valid: ValueKind = _anything,
+    scope: SettingScope = SettingScope.KSQL,
+    alterable: bool = True,
 ) -> Setting:
-    return Setting(name, default, doc, scope, True, False, valid)
+    """A setting that a session overrides. Statements read it when they are executed: so ALTER SYSTEM takes effect."""
+    return Setting(name, default, doc, scope, True, False, valid, alterable and not doc.startswith(ACCEPTED))
 
 
 def _server(
-    name: str, default: str, doc: str, valid: ValueKind = _anything, scope: SettingScope = SettingScope.KSQL
+    name: str,
+    default: str,
+    doc: str,
+    valid: ValueKind = _anything,
+    scope: SettingScope = SettingScope.KSQL,
+    alterable: bool = False,
 ) -> Setting:
-    return Setting(name, default, doc, scope, False, False, valid)
+    """A setting of the server's configuration; most are read when it starts."""
+    return Setting(name, default, doc, scope, False, False, valid, alterable)
 
 
 def _secret(name: str, doc: str) -> Setting:
@@ -57,17 +69,17 @@ def _secret(name: str, doc: str) -> Setting:
 
 def _most(what: str, default: str, doc: str) -> Setting:
     """A setting that limits statements."""
-    return _number(f"millstream.statement.max.{what}", default, doc)
+    return _number(f"millstream.statement.max.{what}", default, doc, alterable=True)
 
 
-def _number(name: str, default: str, doc: str) -> Setting:
+def _number(name: str, default: str, doc: str, alterable: bool = False) -> Setting:
     """A setting of the server: from 1 to the largest integer of a JVM."""
-    return _server(name, default, doc, whole(1, INT_MAX), SettingScope.OWN)
+    return _server(name, default, doc, whole(1, INT_MAX), SettingScope.OWN, alterable)
 
 
-def _limit(name: str, default: str, doc: str) -> Setting:
+def _limit(name: str, default: str, doc: str, alterable: bool = False) -> Setting:
     """A setting of the REST server that is a whole number of at least 1."""
-    return _server(name, default, doc, _positive, SettingScope.OWN)
+    return _server(name, default, doc, _positive, SettingScope.OWN, alterable)
 
 
 def _tls(prefix: str, service: str) -> tuple[Setting, ...]:
@@ -238,9 +250,15 @@ _KSQL = (
     *_tls("ksql.connect.ssl.", "Kafka Connect"),
     _server("ksql.extension.dir", "ext", "the folder of the server's own functions"),
     _server("ksql.queries.file", "", f"{ACCEPTED}: every server has a REST API"),
-    _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag),
-    _server("ksql.max.push.queries", "100", "how many push queries may run at once", _count),
-    _server("ksql.query.persistent.active.limit", str(2**31 - 1), "how many persistent queries there may be", _count),
+    _server("ksql.pull.queries.enable", "true", "whether pull queries are allowed", _flag, alterable=True),
+    _server("ksql.max.push.queries", "100", "how many push queries may run at once", _count, alterable=True),
+    _server(
+        "ksql.query.persistent.active.limit",
+        str(2**31 - 1),
+        "how many persistent queries there may be",
+        _count,
+        alterable=True,
+    ),
     _server("ksql.query.pull.max.qps", str(2**31 - 1), ACCEPTED, _count),
     _server("ksql.properties.overrides.denylist", "", "properties that a session may not set"),
     _server("ksql.properties.overrides.allowlist", "", "if set, the only properties that a session may set"),
@@ -264,9 +282,41 @@ _KSQL = (
     _server("ksql.logging.processing.topic.partitions", "1", "the partitions of that topic", whole(1, INT_MAX)),
     _server("ksql.logging.processing.rows.include", "false", "whether the log contains the failed rows", _flag),
     _server("ksql.access.validator.enable", "auto", ACCEPTED, one_of("on", "off", "auto")),
-    _server("ksql.heartbeat.enable", "false", ACCEPTED, _flag),
-    _server("ksql.lag.reporting.enable", "false", ACCEPTED, _flag),
-    _server("ksql.advertised.listener", "", "how other servers reach this one"),
+    _server(
+        "ksql.heartbeat.enable",
+        "false",
+        "whether the server sends heartbeats to the others of its service that do too, for /clusterStatus",
+        _flag,
+    ),
+    _server("ksql.heartbeat.send.interval.ms", "500", "how often", whole(50, 60_000)),
+    _server(
+        "ksql.heartbeat.discover.interval.ms",
+        "2000",
+        "how often it looks for these servers, in the lease's consumer group",
+        whole(100, 60_000),
+    ),
+    _server(
+        "ksql.heartbeat.window.ms",
+        "2000",
+        "for how long after its last heartbeat another server is shown as alive",
+        whole(100, INT_MAX),
+    ),
+    _server(
+        "ksql.heartbeat.check.interval.ms",
+        "200",
+        f"{ACCEPTED}: heartbeats are checked when /clusterStatus asks",
+        _whole,
+    ),
+    _server("ksql.heartbeat.missed.threshold.ms", "3", f"{ACCEPTED}: see ksql.heartbeat.window.ms", _whole),
+    _server("ksql.heartbeat.thread.pool.size", "3", f"{ACCEPTED}: one thread sends them", _count),
+    _server(
+        "ksql.lag.reporting.enable",
+        "false",
+        "whether these servers also get its lags, with ksql.heartbeat.enable",
+        _flag,
+    ),
+    _server("ksql.lag.reporting.send.interval.ms", "5000", "how often", whole(100, INT_MAX)),
+    _server("ksql.advertised.listener", "", "how other servers reach this one; the first of `listeners`"),
     _server("listeners", "http://127.0.0.1:8088", "where the REST server listens: http:// or https://", LISTENERS),
 )
 _OWN = (
@@ -283,6 +333,8 @@ _OWN = (
         "the savepoint from which a new query starts: a folder's name in savepoints/ under millstream.data.dir",
         _folder_name,
         SettingScope.OWN,
+        # As a default it would start every new query from one query's savepoint.
+        alterable=False,
     ),
     _session(
         "millstream.join.equal.partitions",
@@ -302,6 +354,7 @@ _OWN = (
         "millstream.push.buffer.rows",
         "20000",
         "how many rows may wait for the client of such a query before it is ended",
+        alterable=True,
     ),
     _session(
         "millstream.tasks",
@@ -380,9 +433,20 @@ _OWN = (
         "millstream.pull.timeout.ms",
         "60000",
         "how long a pull query with joins, GROUP BY, ORDER BY, UNION or inner queries may take",
+        alterable=True,
     ),
-    _number("millstream.pull.memory.mb", "128", "the memory of such a query's groups, sorted rows and joined sides"),
-    _number("millstream.pull.cache.mb", "256", "the memory of the tables that such queries have read, together"),
+    _number(
+        "millstream.pull.memory.mb",
+        "128",
+        "the memory of such a query's groups, sorted rows and joined sides",
+        alterable=True,
+    ),
+    _number(
+        "millstream.pull.cache.mb",
+        "256",
+        "the memory of the tables that such queries have read, together",
+        alterable=True,
+    ),
     _server(
         "millstream.stop.timeout.ms",
         "20000",
@@ -469,7 +533,7 @@ _REST = (
     _limit("millstream.header.timeout.ms", "10000", "how long a client may take to send a request's headers"),
     _limit("millstream.body.timeout.ms", "30000", "how long a client may take to send a request's body"),
     _limit("millstream.request.max.bytes", str(10 * 1024 * 1024), "the largest body of a request"),
-    _limit("millstream.request.max.statements", "1000", "the most statements in a request"),
+    _limit("millstream.request.max.statements", "1000", "the most statements in a request", alterable=True),
     _limit("millstream.statement.max.bytes", str(1024 * 1024), "the longest text of statements in a request"),
     _limit("millstream.row.max.bytes", str(1024 * 1024), "the longest line of /inserts-stream"),
 )

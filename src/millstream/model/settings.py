@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from millstream.model.names import did_you_mean
 from millstream.model.secrets import HIDDEN, without_user
 from millstream.model.setting import Setting, text_of
-from millstream.model.setting_table import SETTINGS
+from millstream.model.setting_table import ACCEPTED, SETTINGS
 
 STREAMS_PREFIX = "ksql.streams."
 # Prefixes of Kafka client settings that a server's configuration may contain: they are passed on unchanged.
@@ -13,6 +13,8 @@ CLIENT_PREFIXES = ("ssl.", "sasl.", "security.", "kafka.")
 # The prefix of Spark settings that a server's configuration may contain: they are passed on unchanged.
 SPARK_PREFIX = "spark."
 CHECKED = "is not a valid value"
+AT_START = "only a server's configuration sets it: use --set or --config-file, and restart the server"
+OF_SESSIONS = "SET sets it for the statements of a session"
 
 
 class SettingRefused(Exception):
@@ -49,6 +51,24 @@ def check_session(name: str, value: object, server: Mapping[str, str]) -> Settin
     if not setting.editable or setting.name in denied or (allowed and setting.name not in allowed):
         raise SettingRefused(f"Cannot override property '{name}'\n  hint: only the server's configuration sets it")
     return setting
+
+
+def check_system(name: str, value: str) -> Setting:
+    """The setting that ALTER SYSTEM sets, for every server of the service.
+
+    Raises SettingRefused if it does not exist, only a server's configuration sets it, nothing reads it, or the value is
+    not valid.
+    """
+    bare = name.removeprefix(STREAMS_PREFIX)
+    if canonical(name) not in SETTINGS and bare.startswith((*CLIENT_PREFIXES, SPARK_PREFIX)):
+        raise SettingRefused(f"Cannot alter system property '{name}'{_so(AT_START)}")
+    setting = check(name)
+    if setting.doc.startswith(ACCEPTED):
+        raise SettingRefused(f"Cannot alter system property '{name}': it has no effect{_so(setting.doc)}")
+    if not setting.alterable:
+        hint = OF_SESSIONS if setting.editable else AT_START
+        raise SettingRefused(f"Cannot alter system property '{name}'{_so(hint)}")
+    return check(name, value)
 
 
 def checked(properties: Mapping[str, object]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from millstream.catalog.catalog import Catalog, PersistentQuery, QueryKind, Quer
 from millstream.catalog.facts import Facts
 from millstream.model.errors import NotSupported, Span, StatementError
 from millstream.model.names import did_you_mean, identifier
-from millstream.model.settings import is_on
+from millstream.model.settings import SettingRefused, check_system, is_on
 from millstream.plan.functions import create_function, drop_function
 from millstream.plan.indexes import create_index, drop_index, with_valid_indexes
 from millstream.plan.persistent import create_as, insert_into
@@ -297,6 +297,18 @@ def _(statement: tree.AlterQuery, context: PlanningContext) -> Outcome:
         raise StatementError(f"query {id} cannot have {statement.tasks} tasks", statement.span, "it needs at least one")
     message = f"Query {id}: its state is shared by {statement.tasks} task{'s' * (statement.tasks != 1)}."
     return Outcome(context.catalog, (SetTasks(id, statement.tasks),), message, f"query/`{id}`/alter")
+
+
+@_outcome.register
+def _(statement: tree.AlterSystem, context: PlanningContext) -> Outcome:
+    try:
+        setting = check_system(statement.name, statement.value)
+    except SettingRefused as refused:
+        fact, _, hint = str(refused).partition("\n  hint: ")
+        raise StatementError(fact, statement.span, hint) from refused
+    value = setting.stored(statement.value) or ""
+    message = f"System property {setting.name} was set to {value}."
+    return Outcome(context.catalog.with_system(setting.name, value), (), message, f"cluster/{setting.name}/alter")
 
 
 def _control(verb: tree.QueryVerb, catalog: Catalog, id: str) -> tuple[Catalog, Step]:

@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route, WebSocketRoute
 
 from millstream.engine.api import Engine, RequestFailed
-from millstream.server import page, server_info
+from millstream.server import cluster, page, server_info
 from millstream.server.audit import Audit
 from millstream.server.authentication import Authentication, RequestLogins
 from millstream.server.context import ServerContext
@@ -41,7 +41,9 @@ ROUTES = (
     Route("/status", server_info.statuses),
     Route("/status/{type}/{entity}/{action}", server_info.status),
     Route("/is_valid_property/{name}", server_info.is_valid_property),
-    Route("/clusterStatus", server_info.cluster_status),
+    Route("/clusterStatus", cluster.cluster_status),
+    Route("/heartbeat", cluster.heartbeat, methods=["POST"]),
+    Route("/lag", cluster.lag, methods=["POST"]),
     Route("/v1/metadata", server_info.metadata),
     Route("/v1/metadata/id", server_info.metadata_id),
     Route("/chc/ready", server_info.ready),

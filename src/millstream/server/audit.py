@@ -9,6 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millstream.security.audit import AuditLog
 
+# What servers send each other all the time is recorded only if it is refused.
+AMONG_SERVERS = ("/heartbeat", "/lag")
+
 
 class Audit:
     """Records user, address, path, statement, status, error and duration of a request when it has ended."""
@@ -35,12 +38,16 @@ class Audit:
         try:
             await self._app(scope, receive, watched)
         finally:
-            if status >= 400 or scope["type"] == "websocket" or scope["method"] == "POST":
+            if status >= 400 or scope["type"] == "websocket" or _is_recorded(scope):
                 with CancelScope(shield=True):
                     await self._write(entry_of(scope, begin, status))
 
     async def _write(self, entry: dict[str, Any]) -> None:
         await to_thread.run_sync(self._audit.write, entry, limiter=self._writers)
+
+
+def _is_recorded(scope: Scope) -> bool:
+    return scope["method"] == "POST" and scope["path"] not in AMONG_SERVERS
 
 
 def entry_of(scope: Scope, begin: float, status: int) -> dict[str, Any]:

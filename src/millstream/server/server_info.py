@@ -49,12 +49,6 @@ async def is_valid_property(request: HttpRequest) -> Response:
     return _json(request, await work.run(lambda: work.engine.is_valid_property(name)))
 
 
-async def cluster_status(request: HttpRequest) -> Response:
-    """GET /clusterStatus."""
-    work = work_of(request)
-    return _json(request, await work.run(work.engine.cluster_status))
-
-
 async def metadata(request: HttpRequest) -> Response:
     """GET /v1/metadata: the version, and the identity as in /v1/metadata/id."""
     facts = await _server_facts(request)

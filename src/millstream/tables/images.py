@@ -62,8 +62,10 @@ class _LoadedImage:
 class TableImages:
     """The cache of a server's table images. It is thread-safe."""
 
-    def __init__(self, tables: Materializer, make: Callable[[Source], TableImage], bounded: Bounded, most: int) -> None:
-        """`make` creates an empty image; `most` is the memory that all images together may take, in bytes."""
+    def __init__(
+        self, tables: Materializer, make: Callable[[Source], TableImage], bounded: Bounded, most: Callable[[], int]
+    ) -> None:
+        """`make` creates an empty image; `most` returns the memory that all images together may take, in bytes."""
         self._tables, self._make, self._bounded, self._most = tables, make, bounded, most
         self._loaded: dict[str, _LoadedImage] = {}
         self._loading = threading.Lock()
@@ -137,9 +139,9 @@ class TableImages:
     def _fill(self, image: TableImage, rows: Iterator[Change], keys: StoreKeys) -> None:
         while some := list(islice(rows, BATCH)):
             image.apply(b"".join(wire(change, keys) for change in some))
-            if image.bytes > self._most:
+            if image.bytes > (most := self._most()):
                 raise TableTooLarge(
-                    f"the rows that the query reads of one table take more than {self._most // MB} MB of memory: "
+                    f"the rows that the query reads of one table take more than {most // MB} MB of memory: "
                     f"millstream.pull.cache.mb is the limit\n  hint: {_NARROWER}"
                 )
 
@@ -149,18 +151,19 @@ class TableImages:
 
     def _make_room(self, needed: frozenset[str]) -> None:
         """Drop the least recently used images that are not `needed` until the rest fits. Raises TableTooLarge."""
+        most = self._most()
         total = sum(loaded.image.bytes for loaded in self._loaded.values())
         for name, loaded in sorted(self._loaded.items(), key=lambda item: item[1].used):
-            if total <= self._most:
+            if total <= most:
                 return
             if name not in needed:
                 total -= loaded.image.bytes
                 self._forget(loaded.followed)
                 del self._loaded[name]
-        if total > self._most:
+        if total > most:
             raise TableTooLarge(
                 f"the tables of the query take {total // MB} MB of memory: millstream.pull.cache.mb allows "
-                f"{self._most // MB}\n  hint: {_NARROWER}"
+                f"{most // MB}\n  hint: {_NARROWER}"
             )
 
 
