@@ -141,7 +141,7 @@ def test_the_repository_is_what_ivy_calls_its_own(monkeypatch: pytest.MonkeyPatc
 
 def test_the_lock_has_every_group_and_no_name_twice() -> None:
     artifacts = lock.read()
-    groups = {"spark", "broker", "registry", "connect", "connect-plugins", "bench", "jdbc"}
+    groups = {"spark", "broker", "registry", "connect", "connect-plugins", "bench", "flink", "jdbc"}
     assert {group for one in artifacts for group in one.groups} == groups
     assert len({one.name for one in artifacts}) == len(artifacts)
     assert all(re.fullmatch(r"[0-9a-f]{64}", one.sha256) for one in artifacts)
