@@ -65,7 +65,7 @@ def one(tables: PulledTables, spark: SparkSession, tmp_path: Path) -> Iterator[O
 
 def answered(text: str, most: int, one: OneTable, tables: PulledTables) -> list[list[object]]:
     """The rows of a query if images may take so many bytes."""
-    images = TableImages(cast(Materializer, one), tables.queries.image, Bounded(tables.session), most)
+    images = TableImages(cast(Materializer, one), tables.queries.image, Bounded(tables.session), lambda: most)
     node = tables.plan(text)
     snapshots = images.snapshots([TableRead(one.table, rows.accesses) for rows in tables_of(node)])
     types = [c.type for c in node.schema]
