@@ -140,3 +140,19 @@ def test_a_store_that_is_removed_is_not_created_again_by_its_readers(tmp_path: P
         with pytest.raises(StoreRemoved, match="was dropped"):
             read()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_changes_without_entries_make_a_stored_index_incomplete(tmp_path: Path) -> None:
+    """Also the first ones after the file was opened, before it is known which indexes are kept."""
+    first = Store(tmp_path / "t.sqlite", {})
+    first.keep_indexes({"I": "columns"})
+    first.build([], [], ["I"])
+    assert first.has_index("I")
+    first.apply([], {0: 1})
+    assert first.has_index("I")
+    first.close()
+    again = Store(tmp_path / "t.sqlite", {})
+    again.apply([Change(b"k", 0, 0, b"v", 1)], {0: 2})
+    assert not again.has_index("I")
+    assert again.incomplete() == ["I"]
+    again.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.tables import store_indexes
-from millstream.tables.store_indexes import IndexRange, Place, StoredIndex
+from millstream.tables.store_indexes import IndexRange, Place
 
 LOG = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -88,7 +88,6 @@ class Store:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._expired = path, 0
-        self._indexes: dict[str, StoredIndex] = {}
         self._readers = _Readers(path)
         try:
             self._writer, stored = self._connect()
@@ -100,6 +99,7 @@ class Store:
             self._writer, stored = self._connect()
         if stored != dict(identity):
             self._reset(identity)
+        self._indexes = store_indexes.kept(self._writer)
 
     def _connect(self) -> tuple[sqlite3.Connection, dict[str, str]]:
         """A connection for writing, and the identity in the file. Raises sqlite3.DatabaseError."""
@@ -152,6 +152,7 @@ class Store:
         sqlite3.DatabaseError if it is corrupt.
         """
         writer, last = self._writer, max((c.time for c in changes), default=-1)
+        outdated = [*self._indexes] if entries is None and changes else []
         with self._transaction():
             for change in changes:
                 at = (change.key, change.start, change.end)
@@ -161,12 +162,11 @@ class Store:
                     writer.execute(_PUT, (*at, change.value, change.time, _text(change.headers)))
             if entries is not None:
                 self._put(changes, entries)
-            elif self._indexes and changes:
-                store_indexes.mark(writer, [*self._indexes], complete=False)
+            store_indexes.mark(writer, outdated, complete=False)
             stored = [(partition, offset, last) for partition, offset in places.items()]
             writer.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", stored)
             expired = None if keep_ms is None else self._expire(last, keep_ms)
-        if entries is None:
+        if outdated:
             self._indexes = store_indexes.kept(writer)
         return expired
 
