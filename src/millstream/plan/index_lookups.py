@@ -42,7 +42,8 @@ from millstream.model.types import (
 
 # An index is not used for more combinations of values than this: SQLite limits the parameters of a statement.
 MOST_VALUES = 10_000
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+RANGES = ("<", "<=", ">", ">=")
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!=", "<>": "<>"}
 Conditions = Sequence[TypedExpression]
 
 
@@ -125,7 +126,7 @@ def _by_ranges(
             IndexBound(operator, constant)
             for condition in alternatives[0]
             for column, operator, constant in _comparisons(condition)
-            if operator != "=" and (column.where, column.index) == (columns[0].where, columns[0].index)
+            if operator in RANGES and (column.where, column.index) == (columns[0].where, columns[0].index)
         )
         if limits:
             yield IndexAccess(index, limits=limits)
@@ -133,15 +134,17 @@ def _by_ranges(
 
 def _comparisons(condition: TypedExpression) -> Iterator[tuple[ColumnReference, str, TypedExpression]]:
     """The column that a condition compares with a constant, the operator with the column on its left, the constant."""
-    if not isinstance(condition, TypedComparison) or condition.operator not in TURNED:
-        return
-    for one, other, operator in (
-        (condition.left, condition.right, condition.operator),
-        (condition.right, condition.left, TURNED[condition.operator]),
-    ):
+    for one, operator, other in orientations(condition):
         column = _exact_column(one)
         if column is not None and _is_comparable(column, other):
             yield column, operator, other
+
+
+def orientations(condition: TypedExpression) -> Iterator[tuple[TypedExpression, str, TypedExpression]]:
+    """A comparison in both directions, `a < b` and `b > a`: left side, operator, right side. Nothing for others."""
+    if isinstance(condition, TypedComparison) and condition.operator in _TURNED:
+        yield condition.left, condition.operator, condition.right
+        yield condition.right, _TURNED[condition.operator], condition.left
 
 
 def _is_comparable(column: ColumnReference, constant: TypedExpression) -> bool:

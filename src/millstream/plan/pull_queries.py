@@ -26,7 +26,7 @@ from millstream.model.names import identifier
 from millstream.model.schema import Column
 from millstream.model.settings import is_on
 from millstream.model.types import BIGINT, INTEGER, STRING
-from millstream.plan.index_lookups import IndexAccess, index_access
+from millstream.plan.index_lookups import RANGES, IndexAccess, index_access, orientations
 from millstream.plan.nodes import ClientOutput, Filter
 from millstream.plan.steps import TransientQuery
 
@@ -34,8 +34,6 @@ from millstream.plan.steps import TransientQuery
 ALTERNATIVES = 64
 TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!=", "<>": "<>"}
-_RANGES = ("<", "<=", ">", ">=")
 _BOUNDS = (ColumnPlace.WINDOWSTART, ColumnPlace.WINDOWEND)
 
 
@@ -244,12 +242,12 @@ def _place(condition: TypedExpression, alternative: _Alternative) -> None:
         alternative.missed.append(condition)
         return
     ref, operator, constant = limit
-    if ref.where in _BOUNDS and operator in (*_RANGES, "="):
+    if ref.where in _BOUNDS and operator in (*RANGES, "="):
         alternative.windows.append(KeyBound(ref.where, operator, constant))
         return
     if operator == "=" and ref.index not in alternative.equal:
         alternative.equal[ref.index] = (constant,)
-    elif operator in _RANGES and ref.index == 0:
+    elif operator in RANGES and ref.index == 0:
         alternative.ranges.append(KeyBound(ColumnPlace.KEY, operator, constant))
     else:
         alternative.missed.append(condition)
@@ -268,12 +266,7 @@ def _place_list(condition: TypedInList, alternative: _Alternative) -> None:
 
 def _limit(condition: TypedExpression) -> tuple[ColumnReference, str, TypedExpression] | None:
     """The key column or window bound that is compared, the operator (with it on the left side), and the constant."""
-    if not isinstance(condition, TypedComparison) or condition.operator not in _TURNED:
-        return None
-    for one, other, operator in (
-        (condition.left, condition.right, condition.operator),
-        (condition.right, condition.left, _TURNED[condition.operator]),
-    ):
+    for one, operator, other in orientations(condition):
         ref = _column(one)
         if ref is not None and ref.where in (ColumnPlace.KEY, *_BOUNDS) and _is_constant(other):
             return ref, operator, other
