@@ -85,7 +85,7 @@ async def _answer(query: Request, media: str, frame: Frame, request: HttpRequest
         case Printing():
             feed = work.feeds.open(started.lines, started.close)
             return StreamedResponse(feed, PrintFraming(), "text/plain; charset=utf-8", work)
-    rows, owner, framing = started.rows, principal_of(request).name, frame(started.rows)
+    rows, framing, owner = started.rows, started.framing, principal_of(request).name
     if isinstance(rows, BatchedRows):
         return StreamedResponse(work.feeds.follow(rows, owner), BatchFraming(framing, rows.token), media, work)
     feed = work.feeds.open(started.items, rows.close, rows.query_id, owner)
@@ -102,10 +102,11 @@ class WholeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RunningAnswer:
-    """A running query, and all of its items, of which some may have been read."""
+    """A running query, all of its items, of which some may have been read, and the form of its answer."""
 
     rows: Rows
     items: Iterable[Any]
+    framing: Framing
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def opened(query: Request, frame: Frame, lines: bool, work: ServerContext) -> Wh
     except RequestFailed:
         started.close()
         raise
-    return read_short(started, framing) if started.short else RunningAnswer(started, started)
+    return read_short(started, framing) if started.short else RunningAnswer(started, started, framing)
 
 
 def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
@@ -142,7 +143,7 @@ def read_short(rows: Rows, framing: Framing) -> WholeAnswer | RunningAnswer:
         for item in islice(items, SHORT):
             batch.append(item)
         if len(batch) == SHORT:
-            return RunningAnswer(rows, chain(batch, items))
+            return RunningAnswer(rows, chain(batch, items), framing)
     except Exception as error:  # noqa: BLE001  a query may fail in any way, as in Feed
         refusal = failure(error)
         return WholeAnswer(framing.start() + framing.items(batch) + framing.error(refusal), refusal.message)

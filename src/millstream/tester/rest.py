@@ -131,7 +131,6 @@ class _RestPlay:
         texts = [parsed for text in case.statements for parsed in _parsed(_with_ids(text, ids))]
         first = next((i for i, (s, _) in enumerate(texts) if isinstance(s, tree.QueryStatement)), len(texts))
         self._before, self._queries = texts[:first], texts[first:]
-        self._again = iter(self._queries)
 
     def differences(self) -> Iterator[str]:
         """The differences from the case; none if it passes. Raises Refusal."""
@@ -211,8 +210,9 @@ class _RestPlay:
 
     def _queries_protobuf(self) -> Iterator[str]:
         """Send the queries again for rows as Protobuf, if the case has answers in that form."""
-        for expected in (response["queryProto"] for response in self._responses if "queryProto" in response):
-            _, text = next(q for q in self._again if isinstance(q[0], tree.QueryStatement))
+        answers = [response["queryProto"] for response in self._responses if "queryProto" in response]
+        selects = [text for statement, text in self._queries if isinstance(statement, tree.QueryStatement)]
+        for text, expected in zip(selects, answers, strict=True) if answers else ():
             differing = protobuf_difference(expected, self._site.query_protobuf(text, self._properties))
             if differing is not None:
                 yield f"{text}\n{differing}"
