@@ -28,7 +28,9 @@ case class FoldSpec(groupBy: Seq[String], row: StructType, state: StructType, ou
   val clock: Int = at("clock")
 
   override def codec: StateCodec[Array[Byte]] = ByteStates
-  override def task(states: StateMap[Array[Byte]]): OperatorTask = new FoldTask(this, states)
+  override def task(states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]): OperatorTask =
+    new FoldTask(this, states, behind)
+  override def alignedInputs: Int = if (sharedClock && tableInput.isEmpty) 1 else 0
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset")
   override protected def bounds: Seq[BoundExpression] =
     Seq(subkey, update, emit) ++ expiration.toSeq.flatMap(e => Seq(e.due, e.update, e.emit))
@@ -64,7 +66,7 @@ object FoldSpec {
 }
 
 /** A fold in one task. */
-class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTask(spec) {
+class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]], behind: Map[InputPlace, Long]) extends OperatorTask(spec) {
   import spec.{clock, sharedClock}
 
   /** Computes the effect of a row, or of stream time, on a state: the next state and the output rows. */
@@ -81,6 +83,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
   private val fixedDue = spec.expiration.exists(_.fixed)
   private val environment = new GenericInternalRow(4)
   private var (lastPartition, lastClock) = (0, states.clock(0))
+  private val taskTime = if (sharedClock) new TaskStreamTime(states, behind) else null
   private val queue = if (expires) states.derived(queueOf) else null
 
   private def queueOf(states: Iterator[(Array[Byte], Array[Byte])]): ExpirationQueue = {
@@ -92,7 +95,7 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
   override def apply(group: Array[Byte], in: UnsafeRow): mutable.ArrayBuffer[UnsafeRow] = {
     val outs = new mutable.ArrayBuffer[UnsafeRow]
     val partition = if (sharedClock || spec.partition < 0) 0 else in.getInt(spec.partition)
-    val now = advance(in, partition)
+    val now = if (sharedClock) advanceTask(in) else advance(in, partition)
     if (!spec.isPunctuation(in)) {
       val key = keyOf(group, in)
       guarded(in, outs) { change(key, in, now, folding, outs) }
@@ -122,6 +125,11 @@ class FoldTask(spec: FoldSpec, states: StateMap[Array[Byte]]) extends OperatorTa
     }
     if (clock < 0 || in.isNullAt(clock)) lastClock.time else lastClock.advance(in.getLong(clock))
   }
+
+  /** Stream time of the task, including the row's time. */
+  private def advanceTask(in: UnsafeRow): java.lang.Long =
+    if (clock < 0 || in.isNullAt(clock)) taskTime.now
+    else taskTime.advance(number(in, spec.partition).toInt, number(in, spec.offset), in.getLong(clock))
 
   /** Update one state; true if it has changed. If an expression throws, the state stays as it was. */
   private def change(key: Array[Byte], in: UnsafeRow, now: java.lang.Long, by: StateChange,

@@ -28,6 +28,9 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   @volatile private[millstream] var doneTo = -1L
   @volatile private[millstream] var usedAt = System.nanoTime
 
+  /** The end of the partition when the run began. */
+  private[millstream] var endAtStart = 0L
+
   /** The offset that is read next: every record before it has been returned. */
   def position: Long = at
 
@@ -137,6 +140,15 @@ object Consumers {
 
   /** The offset up to which a task of this JVM has finished its partition's records; -1 if there is no such task. */
   def doneTo(task: Long): Long = Option(reading.get(task)).fold(-1L)(_.doneTo)
+
+  /**
+   * For the thread of a task: the end of its partition when the run began; -1 while the task has not returned all
+   * records before it; 0 if the task reads no partition.
+   */
+  def caughtUpTo(task: Long): Long = {
+    val consumer = reading.get(task)
+    if (consumer == null) 0 else if (consumer.position < consumer.endAtStart) -1 else consumer.endAtStart
+  }
 
   def give(consumer: PartitionConsumer): Unit = {
     reaper

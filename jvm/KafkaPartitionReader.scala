@@ -33,6 +33,7 @@ private class KafkaPartitionReader(range: KafkaInputPartition) extends SupportsR
   TaskContext.get().addTaskCompletionListener[Unit](task => release(!task.isFailed && !task.isInterrupted()))
   SparkInternals.setBatchClock()
   consumer.seek(range.from)
+  consumer.endAtStart = range.endAtStart
   progress.begin(range.from)
   run.beginBatch(range.batch)
   run.onFinish(wake)

@@ -37,10 +37,12 @@ private final case class KafkaPartitionOffset(partition: Int, next: Long) extend
 
 /**
  * What a task reads: the records of a partition from the offset `from` up to the offset `until`, exclusive
- * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches). In a
- * cluster it prefers the same executor in each batch of a run, because that executor has a consumer for it.
+ * (Long.MaxValue: no end), in the batch of that number of its run (0: a bounded read, which has no batches).
+ * `endAtStart` is the end of the partition when the run began. In a cluster it prefers the same executor in each batch
+ * of a run, because that executor has a consumer for it.
  */
-final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int) extends InputPartition {
+final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long, batch: Int, endAtStart: Long = 0)
+    extends InputPartition {
   override def preferredLocations(): Array[String] = SparkInternals.executors match {
     case Seq() => Array.empty
     case all => Array(all(Math.floorMod((place.topic.name, place.partition).hashCode, all.size)))
@@ -51,6 +53,7 @@ final case class KafkaInputPartition(place: KafkaPlace, from: Long, until: Long,
 private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with SupportsRealTimeMode {
   private[millstream] val run = QueryRuns.of(options.run)
   private lazy val topics = Topics.of(options.conf)
+  private lazy val endsAtStart = topics.ends(watched.topic.name, 0 until watched.partitions)
   /** The topic of the run, with the number of its partitions in the current batch; null before the first batch. */
   private var watched: WatchedTopic = _
 
@@ -77,7 +80,8 @@ private class KafkaStream(options: KafkaOptions) extends MicroBatchStream with S
     val isReplaced = known.topic.id.nonEmpty && known.topic.id != topic.id
     if (isReplaced || known.next.keys.exists(_ >= watched.partitions)) throw Topics.replaced(topic.name)
     complete(known.next).toArray.sorted.map { case (partition, from) =>
-      KafkaInputPartition(KafkaPlace(run.id, options.conf, topic, partition), from, Long.MaxValue, run.batchNumber)
+      val place = KafkaPlace(run.id, options.conf, topic, partition)
+      KafkaInputPartition(place, from, Long.MaxValue, run.batchNumber, endsAtStart.getOrElse(partition, 0))
     }
   }
 

@@ -5,9 +5,9 @@ import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, OffsetSpec, TopicDescription}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListConsumerGroupOffsetsOptions, ListOffsetsOptions, OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
-import org.apache.kafka.common.{KafkaFuture, TopicPartition}
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
 import org.apache.spark.util.ThreadUtils
@@ -36,10 +36,17 @@ final class Topics private (admin: Admin) {
 
   /** The first offset of each partition. */
   def beginnings(topic: String, partitions: Iterable[Int]): Map[Int, Long] =
+    offsets(topic, partitions, OffsetSpec.earliest)
+
+  /** The offset after the last committed record of each partition. */
+  def ends(topic: String, partitions: Iterable[Int]): Map[Int, Long] = offsets(topic, partitions, OffsetSpec.latest)
+
+  private def offsets(topic: String, partitions: Iterable[Int], which: OffsetSpec): Map[Int, Long] =
     if (partitions.isEmpty) Map.empty
     else {
-      val earliest = partitions.map(n => new TopicPartition(topic, n) -> OffsetSpec.earliest).toMap
-      retry(MetadataDelay)(admin.listOffsets(earliest.asJava).all, missing(topic))
+      val places = partitions.map(n => new TopicPartition(topic, n) -> which).toMap
+      val committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
+      retry(MetadataDelay)(admin.listOffsets(places.asJava, committed).all, missing(topic))
         .asScala.map { case (place, known) => place.partition -> known.offset }.toMap
     }
 

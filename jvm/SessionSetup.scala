@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.types.DataType
+import org.apache.spark.util.SignalUtils
 
 /** A function that SQL text can call: its name, and a builder of its expression from the argument expressions. */
 case class SqlFunction(name: String, build: Seq[Expression] => Expression)
@@ -31,6 +32,8 @@ object SessionSetup {
     session.streams.addListener(RunListener)
     SparkInternals.setBatchClock()
     DriverEndpoint.open(session.sparkContext)
+    // systemd and `timeout` signal a service's whole group. The Python process ends the queries, and then this JVM.
+    SignalUtils.register("TERM")(true)
   }
 
   /** Records the batches that named queries commit, and drops the shared values of a run when it ends. */

@@ -91,6 +91,10 @@ object SparkInternals {
       .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString)
   }
 
+  /** What the tasks of each source below a plan read. */
+  def scans(plan: SparkPlan): Seq[Seq[InputPartition]] =
+    plan.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions }
+
   /** Start a real-time query. DataStreamWriter.foreach would first convert each row into a Row of Scala objects. */
   def start(rows: DataFrame, name: String, writer: ForeachWriter[InternalRow], checkpoint: String, batch: String,
       options: Map[String, String]): StreamingQuery = {
@@ -244,16 +248,19 @@ case class StatefulExec(spec: OperatorSpec[_ >: Null <: AnyRef], group: Seq[Attr
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // created on the driver
     val reference = TableBootstrapBarriers.inputReference(spec.tableInput)
+    val behind = CatchUp.behind(child, spec.alignedInputs)
     child.execute().mapPartitionsWithStateStore[InternalRow](getStateInfo, StateFamilies.Schema, StateFamilies.Schema,
       NoPrefixKeyStateEncoderSpec(StateFamilies.Schema), session.sessionState,
-      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) => run(spec, store, rows, reference.get) }
+      Some(session.streams.stateStoreCoordinator), useColumnFamilies = true) { (store, rows) =>
+        run(spec, store, rows, reference.get, behind)
+      }
   }
 
   private def run[S >: Null <: AnyRef](spec: OperatorSpec[S], store: StateStore, rows: Iterator[InternalRow],
-      tableInput: TableInput): Iterator[InternalRow] = {
+      tableInput: TableInput, behind: Map[InputPlace, Long]): Iterator[InternalRow] = {
     val families = new BatchStateFamilies(store, getStateInfo)
     val cache = StateCaches.take(families, spec.codec)
-    val task = spec.task(cache)
+    val task = spec.task(cache, behind)
     val key = UnsafeProjection.create(group.filter(_.name != StreamTimePunctuation.Column), child.output)
     val (outRows, began) = (longMetric("numOutputRows"), System.nanoTime)
     val ordered = inOrder

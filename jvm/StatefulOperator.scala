@@ -60,7 +60,8 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** The label of failures in the processing log: `<query id>.<operator>`. */
   def label: String
   def codec: StateCodec[S]
-  def task(states: StateMap[S]): OperatorTask
+  /** The work of one task; `behind`: see CatchUp. */
+  def task(states: StateMap[S], behind: Map[InputPlace, Long]): OperatorTask
 
   /** The table input (TableBootstrapBarrier.scala) to which rows with `side` 1 belong; empty for none. */
   def tableInput: String = ""
@@ -71,6 +72,9 @@ trait OperatorSpec[S >: Null <: AnyRef] {
   /** True if a row only carries stream time. */
   def isPunctuation(in: UnsafeRow): Boolean = punctuation >= 0 && !in.isNullAt(punctuation)
   def isRight(in: UnsafeRow): Boolean = !in.isNullAt(side) && in.getInt(side) == 1
+
+  /** How many sources' rows must arrive before stream time passes them (CatchUp); 0 if time is by partition. */
+  def alignedInputs: Int
 
   protected def bounds: Seq[BoundExpression]
   protected def over(narrow: StructType, moved: BoundExpression => BoundExpression): OperatorSpec[S]
@@ -112,7 +116,8 @@ abstract class OperatorTask(spec: OperatorSpec[_]) {
     }
   }
 
-  private def number(in: UnsafeRow, at: Int): Long =
+  /** The number in a column; -1 if there is no such column, or it is null. */
+  protected def number(in: UnsafeRow, at: Int): Long =
     if (at < 0 || in.isNullAt(at)) -1L
     else if (spec.row(at).dataType == IntegerType) in.getInt(at).toLong
     else in.getLong(at)

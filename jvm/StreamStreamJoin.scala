@@ -1,7 +1,7 @@
 package org.apache.spark.sql.millstream
 
 import java.nio.ByteBuffer
-import java.util.Arrays
+import java.util.{Arrays, HashMap => JavaHashMap}
 
 import scala.collection.mutable
 
@@ -33,7 +33,9 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
   val width: Long = Math.max(sides.head.before + sides.head.after + 1, Math.min(retention, 10000))
 
   override def codec: StateCodec[JoinChunk] = JoinChunk
-  override def task(states: StateMap[JoinChunk]): OperatorTask = new StreamStreamJoinTask(this, states)
+  override def task(states: StateMap[JoinChunk], behind: Map[InputPlace, Long]): OperatorTask =
+    new StreamStreamJoinTask(this, states, behind)
+  override def alignedInputs: Int = 2
   override protected def ownColumns: Seq[String] = Seq("clock", "side", "partition", "offset", "rowtime")
   override protected def bounds: Seq[BoundExpression] =
     forward +: sides.flatMap(s => Seq(s.stored, s.joined, s.unmatched, s.order))
@@ -74,7 +76,8 @@ object JoinSpec {
 }
 
 /** A stream-stream join in one task. */
-class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends OperatorTask(spec) {
+class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk], behind: Map[InputPlace, Long])
+    extends OperatorTask(spec) {
   import spec.{eager, grace, retention, width}
 
   private val environment = new GenericInternalRow(3)
@@ -102,6 +105,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
   private val sides = spec.sides.map(new SideRuntime(_)).toArray
   private val forward = StructProjection.one(spec.forward, spec.out.size)
   private val pending = states.derived(pendingOf)
+  private val catchUps = new JavaHashMap[Int, CatchUp]
   private val chunksInReach = new mutable.ArrayBuffer[(Array[Byte], JoinChunk)]
 
   private def evaluate[A](expression: InternalRow => A, entry: UnsafeRow, in: UnsafeRow, time: Long): A = {
@@ -116,17 +120,33 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     if (in.isNullAt(spec.side)) guarded(in, outs) { outs += evaluate(forward, null, in, 0).copy() }
     else {
       val (side, partition) = (in.getInt(spec.side), if (spec.sharedClock) 0 else in.getInt(spec.partition))
-      val clock = advance(partition, in)
-      val own = advance(StreamStreamJoinTask.sideClock(partition, side), in)
+      val limit = limitAt(partition, side, in)
+      val clock = Math.min(limit, advance(partition, in))
+      val own = Math.min(limit, advance(StreamStreamJoinTask.sideClock(partition, side), in))
       emitUnmatched(in, partition, clock, outs)
       removeChunks(pending(partition)(side), own)
-      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(partition, side, clock, own), outs) }
+      if (!spec.isPunctuation(in)) guarded(in, outs) { join(group, in, Moment(partition, side, clock, own, limit), outs) }
     }
     outs
   }
 
-  /** A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`). */
-  private case class Moment(partition: Int, side: Int, clock: Long, own: Long)
+  /**
+   * A row's partition and side, with stream time there: of both sides (`clock`) and of its own side (`own`); and the
+   * `limit` of stream time while the sides catch up.
+   */
+  private case class Moment(partition: Int, side: Int, clock: Long, own: Long, limit: Long)
+
+  /** The limit of stream time of a partition after a row, in ms; 0 for none. */
+  private def limitAt(partition: Int, side: Int, in: UnsafeRow): Long =
+    if (behind.isEmpty) Long.MaxValue
+    else {
+      val catchUp = catchUps.computeIfAbsent(partition, _ => new CatchUp(
+        if (spec.sharedClock) behind else behind.filter(_._1.partition == partition),
+        place => states.clock(StreamStreamJoinTask.placeClock(place))))
+      if (!catchUp.isDone)
+        catchUp.arrived(InputPlace(side, in.getInt(spec.partition)), number(in, spec.offset), in.getLong(spec.clock))
+      Math.max(0, catchUp.limit)
+    }
 
   private def advance(clock: Int, in: UnsafeRow): Long = states.clock(clock).advance(in.getLong(spec.clock))
 
@@ -137,7 +157,8 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
     val (side, time, before) = (sides(at.side), in.getLong(spec.time), outs.size)
     val otherTime = states.clock(StreamStreamJoinTask.sideClock(at.partition, 1 - at.side)).time
     // The other side keeps rows only as long as its own stream time allows.
-    val from = Math.max(time - side.side.before, (if (otherTime == null) 0L else otherTime.longValue) - retention + 1)
+    val other = if (otherTime == null) 0L else Math.min(at.limit, otherTime)
+    val from = Math.max(time - side.side.before, other - retention + 1)
     val to = time + side.side.after
     findChunks(group, 1 - at.side, from, to)
     chunksInReach.foreach { case (_, chunk) => joinWith(chunk, at.side, in, from, to, outs) }
@@ -255,6 +276,9 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
 object StreamStreamJoinTask {
   /** The clock number of one side in a partition; the clock of both sides has the partition's number. */
   private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side
+
+  /** The clock number of one partition of one side, where partitions share the other clocks. */
+  private def placeClock(place: InputPlace): Int = Int.MinValue + 2 * place.partition + place.input
 
   private def chunkKey(group: Array[Byte], side: Int, number: Long): Array[Byte] = {
     val key = Arrays.copyOf(group, group.length + 9)

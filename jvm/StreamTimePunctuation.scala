@@ -2,6 +2,7 @@ package org.apache.spark.sql.millstream
 
 import scala.collection.mutable
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, Generator, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
@@ -21,14 +22,17 @@ import org.apache.spark.sql.types._
  *   a, 15                a, 15, null → 0
  *
  * Boundaries are `first`, `first` + `step`, … . The children are the row's partition, clock, side (null if rows have no
- * sides) and group. `tasks` is set by StatefulOperatorRule, because a checkpoint keeps the number of tasks it began
- * with.
+ * sides), offset and group. When the records that the partition had at the run's start have been read, a punctuation
+ * with the offset behind them goes to every task (CatchUp). `tasks` is set by StatefulOperatorRule, because a
+ * checkpoint keeps the number of tasks it began with.
  */
 case class StreamTimePunctuation(children: Seq[Expression], id: String, first: Long, step: Long, tasks: Int = 1)
     extends Generator with CodegenFallback {
   import StreamTimePunctuation._
-  @transient private lazy val ownTask = HashPartitioning(children.drop(3) :+ NoNumber, tasks).partitionIdExpression
+  @transient private lazy val ownTask = HashPartitioning(children.drop(4) :+ NoNumber, tasks).partitionIdExpression
   @transient private lazy val numbers = routes(tasks)
+  @transient private var caughtUp = false
+  @transient private var end = 0L
   @transient private lazy val clocks = mutable.LinkedHashMap.empty[(Any, Any), PunctuationClock]
 
   override lazy val deterministic: Boolean = false
@@ -37,24 +41,37 @@ case class StreamTimePunctuation(children: Seq[Expression], id: String, first: L
 
   override def eval(in: InternalRow): IterableOnce[InternalRow] = {
     val (partition, clock, side) = (children(0).eval(in), children(1).eval(in), children(2).eval(in))
-    val row = new GenericInternalRow(Array[Any](partition, clock, side, null))
-    if (tasks == 1 || clock == null) Iterator.single(row)
+    val offset = children(3).eval(in)
+    val row = new GenericInternalRow(Array[Any](partition, clock, side, offset, null))
+    if (tasks == 1 && caughtUp || clock == null) Iterator.single(row)
     else {
       val shared = clocks.getOrElseUpdate((partition, side),
         RunScope.shared((id, partition, side))(new PunctuationClock(first, step)))
-      if (!shared.advance(clock.asInstanceOf[Long])) Iterator.single(row)
-      else Iterator.single(row) ++ punctuations(partition, shared, side, except = ownTask.eval(in))
+      val moved = shared.advance(clock.asInstanceOf[Long])
+      if (!caughtUp && catchesUp(shared)) Iterator.single(row) ++ punctuations(partition, shared, side, end)
+      else if (!moved) Iterator.single(row)
+      else Iterator.single(row) ++ punctuations(partition, shared, side, offset, except = ownTask.eval(in))
     }
   }
 
-  /** At the end of a batch, send the punctuations that would otherwise wait for a later row. */
-  override def terminate(): IterableOnce[InternalRow] = clocks.iterator.filter(_._2.flush()).flatMap {
-    case ((partition, side), clock) => punctuations(partition, clock, side, except = -1)
+  /** True once a run and partition: when all records that were there at the run's start have been read. */
+  private def catchesUp(shared: PunctuationClock): Boolean = {
+    end = Consumers.caughtUpTo(TaskContext.get().taskAttemptId())
+    caughtUp = end >= 0
+    end > 0 && shared.catchUp()
   }
 
-  private def punctuations(partition: Any, clock: PunctuationClock, side: Any, except: Any): Iterator[InternalRow] =
+  /** At the end of a batch, send the punctuations that would otherwise wait for a later row. */
+  override def terminate(): IterableOnce[InternalRow] = clocks.iterator.flatMap { case ((partition, side), clock) =>
+    if (!caughtUp && catchesUp(clock)) punctuations(partition, clock, side, end)
+    else if (clock.flush()) punctuations(partition, clock, side, null)
+    else Iterator.empty
+  }
+
+  private def punctuations(partition: Any, clock: PunctuationClock, side: Any, offset: Any,
+      except: Any = -1): Iterator[InternalRow] =
     numbers.indices.iterator.filter(_ != except)
-      .map(task => new GenericInternalRow(Array[Any](partition, clock.time, side, numbers(task))))
+      .map(task => new GenericInternalRow(Array[Any](partition, clock.time, side, offset, numbers(task))))
 
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): StreamTimePunctuation =
     copy(children)
@@ -69,11 +86,19 @@ final class PunctuationClock(first: Long, step: Long) {
   @volatile private[millstream] var time = Long.MinValue
   private var known = -1L
   private var second, sent = 0L
+  private var caughtUp = false
 
   /** True if a row of this time makes it necessary to send punctuations. */
   def advance(rowtime: Long): Boolean = synchronized {
     time = Math.max(time, rowtime)
     isBehind && isAllowed && flush()
+  }
+
+  /** The partition has been read to where it ended at the run's start; true the first time. */
+  def catchUp(): Boolean = synchronized {
+    val first = !caughtUp
+    caughtUp = true
+    first
   }
 
   /** True if other tasks do not know stream time yet; they are then regarded as knowing it. */
@@ -100,7 +125,7 @@ object StreamTimePunctuation {
   val Column = "punctuation"
   val MostPerSecond = 1000
   private val Schema = new StructType().add("partition", IntegerType).add("clock", LongType).add("side", IntegerType)
-    .add(Column, LongType)
+    .add("offset", LongType).add(Column, LongType)
   private val NoNumber = Literal.create(null, LongType)
 
   /** For each task, a number that the exchange, hashing it with a group of nulls, sends to that task. */

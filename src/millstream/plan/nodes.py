@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression
+from millstream.analysis.typed_expressions import ColumnPlace, ColumnReference, TypedExpression, bare
 from millstream.catalog.catalog import RelationKind, Source, Windowed
 from millstream.functions.declare import Accumulator
 from millstream.model.schema import Column, RecordPart, Schema
@@ -177,6 +177,12 @@ class Aggregate(PlanNode):
     def kind(self) -> RelationKind:
         """Always a table."""
         return RelationKind.TABLE
+
+    @property
+    def repartitions(self) -> bool:
+        """True unless the rows are grouped by their key: then a group's rows come from one partition of the source."""
+        key = [bare(r) for r in refs(self.source.schema) if r.where is ColumnPlace.KEY]
+        return [bare(k.expression) for k in self.keys] != key
 
     @property
     def shuffles(self) -> int:

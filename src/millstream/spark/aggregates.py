@@ -364,6 +364,7 @@ class _WindowFolds(_GroupFolds):
                 order=spark_sql(self._order() if window.final else null("binary")),
                 fixed_due=True,
             ),
+            shared_clock=self.node.repartitions,
             punctuation=Punctuation(closing, window.advance) if window.final else None,
         )
 
@@ -431,6 +432,7 @@ class _SessionFolds(_WindowFolds):
             out=StructLayout({**self.output, **_WINDOW}).type,
             label=self.label,
             expiry=self._session_expiry(layout, closing, window.final),
+            shared_clock=self.node.repartitions,
             punctuation=Punctuation(closing + 1, 1) if window.final else None,
         )
 

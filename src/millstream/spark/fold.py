@@ -49,7 +49,7 @@ class Expiry:
 class Punctuation:
     """When stream time is sent to the tasks that a row does not go to: at `first`, `first` + `step`, … (in ms).
 
-    No state may be due between these times. The frame has the columns clock and partition (int).
+    No state may be due between these times. The frame has the columns clock, partition (int) and offset.
     """
 
     first: int
@@ -64,9 +64,10 @@ class Fold:
     reported to the processing log under `label` (`<query id>.<operator>`, with the frame's partition and offset) and
     changes nothing. `state` and `out` are types as Spark writes them, struct<…>; the fields of `out` are the result's
     columns. `subkey` (over row: binary) divides a group: each subkey has its own state, but they share the group's
-    task, and with it stream time. `shared_clock`: all partitions have one clock. `table_input` names the input
-    (table_bootstrap.table_input) whose rows have `side` 1 and which streams wait for at a start, "" for none.
-    `punctuation`: when other tasks get stream time; without it, a task only knows the times of the rows it gets.
+    task, and with it stream time. `shared_clock`: all partitions have one stream time (jvm/CatchUp.scala),
+    because rows of a group come from several. `table_input` names the input (table_bootstrap.table_input) whose rows
+    have `side` 1 and which streams wait for at a start, "" for none. `punctuation`: when other tasks get stream time;
+    without it, a task only knows the times of the rows it gets.
     """
 
     by: Sequence[str]
@@ -117,11 +118,11 @@ def clock(live: bool) -> str:
 
 def _punctuated(rows: DataFrame, by: Sequence[str], at: Punctuation) -> DataFrame:
     """The rows, each followed by the punctuations that it causes; a punctuation has no group."""
-    carried = ("partition", "clock", "side") if "side" in rows.columns else ("partition", "clock")
+    carried = ("partition", "clock", *(["side"] if "side" in rows.columns else []), "offset")
     side = "side" if "side" in rows.columns else "cast(null as int)"
-    call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, partition, clock, {side}, {', '.join(by)})"
+    call = f"ms_punctuate('{uuid4().hex}', {at.first}L, {at.step}L, partition, clock, {side}, offset, {', '.join(by)})"
     rest = [c for c in rows.columns if c not in carried]
-    frame = rows.selectExpr(*rest, f"{call} as (t_partition, t_clock, t_side, punctuation)")
+    frame = rows.selectExpr(*rest, f"{call} as (t_partition, t_clock, t_side, t_offset, punctuation)")
     grouped = [f"if(punctuation is null, {c}, null) as {c}" if c in by else c for c in rest]
     return frame.selectExpr(*grouped, *(f"t_{c} as {c}" for c in carried), "punctuation")
 

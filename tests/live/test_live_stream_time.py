@@ -1,0 +1,103 @@
+"""Stream time where rows come from several partitions or sources: what is late, and what is only read later."""
+
+import struct
+from collections.abc import Iterable
+
+import pytest
+
+from support.engine_process import EngineProcess
+from support.kafka import BrokerClient, TopicRecord
+
+pytestmark = pytest.mark.live
+# The windows of ten seconds that stream time closes at once; the last row of each test closes those before it.
+WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)"
+
+
+def declare(server: EngineProcess, kafka: BrokerClient, partitions: int = 2) -> tuple[str, str]:
+    """A new stream (ID STRING KEY, V INT) over a new topic, and that topic."""
+    topic = kafka.create_topic(partitions=partitions)
+    name = topic.replace("-", "_").upper()
+    server.execute(f"CREATE STREAM {name} (id STRING KEY, v INT) WITH (kafka_topic='{topic}', format='JSON');")
+    return name, topic
+
+
+def counting(name: str, emit: str, by: str = "'all'") -> str:
+    """The statement that counts in windows, over all partitions unless `by` is the source's key."""
+    return f"CREATE TABLE {name}_T AS SELECT {by} AS g, COUNT(*) AS n FROM {name} {WINDOW} GROUP BY {by} EMIT {emit};"
+
+
+def send(kafka: BrokerClient, topic: str, partition: int, times: Iterable[int]) -> None:
+    """Records of those times in ms, of one key a partition."""
+    for time in times:
+        kafka.produce(topic, f'"{partition}"', {"v": 1}, time, partition=partition)
+
+
+def windows(records: Iterable[TopicRecord]) -> list[tuple[int, int]]:
+    """The start in ms and the count of each record's window, sorted: the sink has several partitions."""
+    return sorted((struct.unpack(">q", (r.key or b"")[-8:])[0], r.json["N"]) for r in records)  # type: ignore[index, call-overload]
+
+
+def test_a_final_window_of_several_partitions_is_written_once(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Partition 1's rows come when partition 0 has closed their window: they are late."""
+    name, topic = declare(server, kafka)
+    server.execute(counting(name, "FINAL"))
+    send(kafka, topic, 0, (1_000, 61_000))
+    assert windows(kafka.consume_all(f"{name}_T", 1)) == [(0, 1)]
+    send(kafka, topic, 1, (2_000, 3_000, 72_000))
+    assert windows(kafka.consume_all(f"{name}_T", 2)) == [(0, 1), (60_000, 1)]
+    send(kafka, topic, 0, (99_000,))
+    assert windows(kafka.consume_all(f"{name}_T", 3)) == [(0, 1), (60_000, 1), (70_000, 1)]
+
+
+def test_a_window_that_is_closed_is_not_begun_again(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    server.execute(counting(name, "CHANGES"))
+    send(kafka, topic, 0, (1_000, 2_000, 61_000))
+    assert windows(kafka.consume_all(f"{name}_T", 3)) == [(0, 1), (0, 2), (60_000, 1)]
+    send(kafka, topic, 1, (3_000, 62_000))
+    assert windows(kafka.consume_all(f"{name}_T", 4)) == [(0, 1), (0, 2), (60_000, 1), (60_000, 2)]
+
+
+def test_rows_that_were_there_before_the_query_are_not_late(server: EngineProcess, kafka: BrokerClient) -> None:
+    """Whichever partition is read first: none of a backlog's rows is late for the reading of another partition."""
+    name, topic = declare(server, kafka)
+    first, second = range(1_000, 400_000, 1_000), range(1_500, 380_000, 500)
+    for partition, times in enumerate((first, second)):
+        for time in times:
+            kafka.send(topic, f'"{partition}"', {"v": 1}, time, partition=partition)
+    kafka.flush()
+    server.execute(counting(name, "FINAL"))
+    all_times = (*first, *second)
+    counts = {start: sum(start <= t < start + 10_000 for t in all_times) for start in range(0, 390_000, 10_000)}
+    assert windows(kafka.consume_all(f"{name}_T", len(counts))) == list(counts.items())
+
+
+def test_groups_by_the_key_have_the_stream_time_of_their_partition(server: EngineProcess, kafka: BrokerClient) -> None:
+    name, topic = declare(server, kafka)
+    server.execute(counting(name, "FINAL", by="id"))
+    send(kafka, topic, 0, (1_000, 61_000))
+    assert windows(kafka.consume_all(f"{name}_T", 1)) == [(0, 1)]
+    send(kafka, topic, 1, (2_000, 3_000, 72_000))
+    assert windows(kafka.consume_all(f"{name}_T", 2)) == [(0, 1), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "partitions"), [("INNER", "l.id", 1), ("LEFT", "l.id", 2), ("FULL OUTER", "ROWKEY", 1)]
+)
+def test_streams_with_a_backlog_are_joined_whole(
+    server: EngineProcess, kafka: BrokerClient, kind: str, key: str, partitions: int
+) -> None:
+    """Nine of ten rows of the left stream have a match in the right one, whichever is read first."""
+    left, right = (declare(server, kafka, partitions) for _ in "lr")
+    matched = {i: i for i in range(2_000) if i % 10 != 5}
+    for (_, topic), ids in ((left, range(2_000)), (right, matched)):
+        for i in ids:
+            kafka.send(topic, f'"{i}"', {"v": i}, 1_000_000 + 1_000 * i, partition=i % partitions)
+    kafka.flush()
+    server.execute(
+        f"CREATE STREAM {left[0]}_J AS SELECT {key} AS id, l.v AS v, r.v AS w FROM {left[0]} l "
+        f"{kind} JOIN {right[0]} r WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON l.id = r.id EMIT CHANGES;"
+    )
+    expected = matched if kind == "INNER" else {i: matched.get(i) for i in range(2_000)}
+    rows = [record.json for record in kafka.consume_all(f"{left[0]}_J", len(expected))]
+    assert {row["V"]: row["W"] for row in rows if isinstance(row, dict)} == expected
