@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 PROTOCOL, CANCEL, SSL, GSS = 196608, 80877102, 80877103, 80877104
-# A client has sent nothing that we believe before its login.
+# The limit of messages before the login, when the client is not trusted.
 LONGEST_STARTUP, LONGEST_PASSWORD = 10_000, 64 * 1024
 SHORT_MESSAGES = frozenset(b"CDEHSXcdf")
 LONGEST_SHORT = 64 * 1024
 
 
 class ProtocolViolation(Exception):
-    """Bytes that are no message, or one in a wrong place; the connection cannot go on."""
+    """Bytes that are no valid message, or a message that is not allowed now; it ends the connection."""
 
 
 # ---------------------------------------------------------------- from the client
@@ -82,7 +82,7 @@ class ExecutePortal:
 
 @dataclass(frozen=True, slots=True)
 class BareMessage:
-    """A message whose content, if any, means nothing here; `tag` is its first byte: S, H, X, d, c, f, p."""
+    """A message whose content, if any, is ignored; `tag` is its first byte: S, H, X, d, c, f, F, p."""
 
     tag: str
     content: bytes = b""
@@ -306,7 +306,7 @@ def copy_data(content: bytes) -> bytes:
 
 
 def negotiate(unknown: Iterable[str]) -> bytes:
-    """NegotiateProtocolVersion: we speak 3.0, and know none of these options."""
+    """NegotiateProtocolVersion: the server supports 3.0 only, and none of these options."""
     names = list(unknown)
     return packed(b"v", struct.pack("!II", PROTOCOL & 0xFFFF, len(names)) + texts(*names))
 
