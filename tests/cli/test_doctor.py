@@ -74,7 +74,7 @@ def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks.metadata, "version", lambda name: "3.5.0")
     monkeypatch.setattr(checks.metadata, "requires", lambda name: ["pyspark==4.3.0"])
     assert checks.spark(around()) == CheckResult(
-        NOT_WELL, "Spark 3.5.0, and millstream is made for 4.3.0", "pip install pyspark==4.3.0"
+        NOT_WELL, "Spark 3.5.0, and millstream requires 4.3.0", "pip install pyspark==4.3.0"
     )
 
 

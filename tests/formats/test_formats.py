@@ -23,7 +23,7 @@ REFUSED = [
     ("PROTOBUF", [Map(BIGINT, STRING)], "PROTOBUF only supports MAP types with STRING keys"),
     ("PROTOBUF", [Array(Array(BIGINT))], "PROTOBUF has no ARRAY or MAP directly inside another, column: `C0`"),
     ("PROTOBUF", [Struct((Field("a b", STRING),))], "a name is a letter, then letters, digits and '_': a b"),
-    ("PROTOBUF", [Struct((Field("A", STRING), Field("A_", STRING)))], "it cannot tell A from A_"),
+    ("PROTOBUF", [Struct((Field("A", STRING), Field("A_", STRING)))], "it cannot distinguish A from A_"),
     ("AVRO", [Struct((Field("@ID", STRING),))], "Schema is not compatible with Avro: Illegal initial character: @ID"),
     ("AVRO", [Struct((Field("A.B", STRING),))], "Schema is not compatible with Avro: Illegal character in: A.B"),
 ]

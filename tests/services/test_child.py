@@ -68,7 +68,7 @@ def test_kill_ends_at_once(tmp_path: Path) -> None:
 def test_a_child_that_ends_early_is_quoted(tmp_path: Path) -> None:
     child = Child("the thing", ["/bin/sh", "-c", "echo ERROR no such disk; exit 3"], tmp_path / "log")
     child.start()
-    with pytest.raises(SetupError, match=r"(?s)the thing ended while starting; it said:.*no such disk"):
+    with pytest.raises(SetupError, match=r"(?s)the thing ended while starting; its output:.*no such disk"):
         child.wait_until(lambda: False)
 
 

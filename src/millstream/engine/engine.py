@@ -175,7 +175,7 @@ class MillstreamEngine:
     def progress(self, query_id: str) -> tuple[Mapping[str, Any], QueryHealth | None]:
         """Spark's report of a persistent query's last batch, empty before its end, and the query's health.
 
-        The health is None if another server runs the query, or none. No request to Kafka is made.
+        The health is None if another server runs the query, or none. Sends no request to Kafka.
         """
         supervisor = self._context.supervisor
         return supervisor.progress(query_id), supervisor.health(query_id)

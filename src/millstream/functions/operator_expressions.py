@@ -398,7 +398,7 @@ class StructLayout:
     def new(self, values: Mapping[str, SqlOperand]) -> StructLiteral:
         """A struct of this layout. Raises ValueError unless `values` has exactly its fields."""
         if values.keys() != self.types.keys():
-            raise ValueError(f"a struct of {', '.join(self.types)} cannot be made of {', '.join(values)}")
+            raise ValueError(f"a struct of {', '.join(self.types)} cannot be created from {', '.join(values)}")
         return struct_of({name: values[name] for name in self.types})
 
     def null(self) -> SqlNull:

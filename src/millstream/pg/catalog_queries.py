@@ -179,7 +179,7 @@ def _check_function(table: exp.Table) -> None:
         name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
         plain = isinstance(call, exp.GenerateSeries | exp.Unnest | exp.Explode) or name.lower() in TABLE_FUNCTIONS
         if not plain:
-            raise PgError(NOT_SUPPORTED, f"the function {name.lower()} cannot stand in FROM here")
+            raise PgError(NOT_SUPPORTED, f"the function {name.lower()} is not allowed in FROM here")
 
 
 def _rewritten(node: exp.Expr, identity: SessionIdentity) -> exp.Expr:

@@ -91,7 +91,7 @@ def machine(session: SparkSession) -> Any:
 
 
 def alive(session: SparkSession) -> bool:
-    """True if the driver's JVM is running, or if this process did not start it and so cannot tell."""
+    """True if the driver's JVM is running, or if this process did not start it, and so cannot check."""
     process = getattr(session.sparkContext._gateway, "proc", None)
     return process is None or process.poll() is None
 
