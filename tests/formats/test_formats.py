@@ -51,7 +51,7 @@ def test_a_format_holds(name: str, types: list) -> None:
     assert FORMATS[name].refusal("KEY", columns(types)) is None
 
 
-def test_formats_are_found_in_any_case() -> None:
+def test_format_names_are_case_insensitive() -> None:
     assert find("json") is FORMATS["JSON"]
     assert find("xml") is None
 

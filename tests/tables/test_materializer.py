@@ -63,7 +63,7 @@ def values(store: Store) -> dict[bytes, bytes | None]:
     return {c.key: c.value for c in store.between(None, None)}
 
 
-def test_what_the_topic_has_when_asked_is_there(opened: Open, kafka: BrokerClient) -> None:
+def test_a_store_has_everything_that_was_in_the_topic_at_the_request(opened: Open, kafka: BrokerClient) -> None:
     table = kept(kafka.create_topic(partitions=2))
     materializer = opened()
     materializer.set_desired([table])
@@ -89,7 +89,7 @@ def test_a_restart_reads_only_what_is_new(opened: Open, kafka: BrokerClient) -> 
     assert store.places() == {0: 2}
 
 
-def test_a_topic_made_anew_is_another_table(opened: Open, kafka: BrokerClient) -> None:
+def test_the_table_of_a_recreated_topic_is_read_anew(opened: Open, kafka: BrokerClient) -> None:
     topic = kafka.create_topic()
     table = kept(topic)
     materializer = opened()
@@ -123,7 +123,7 @@ def test_a_table_that_is_dropped_and_created_again_at_once_is_another_table(open
         assert values(materializer.store(table)) == {b"new": b"2"}
 
 
-def test_an_eager_table_is_read_before_it_is_asked_for(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
+def test_an_eager_table_is_read_before_its_first_query(opened: Open, kafka: BrokerClient, tmp_path: Path) -> None:
     table = kept(kafka.create_topic(), eager=True)
     kafka.produce(table.source.topic, "a", "1")
     opened().set_desired([table])
