@@ -88,7 +88,7 @@ class KnownLookup(Protocol):
 
     @property
     def table(self) -> str:
-        """The name of its table."""
+        """The name of the table that it reads; look-ups in one table can run together."""
         ...
 
 

@@ -39,7 +39,7 @@ class RegistryAccess:
         return self._access
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the registry."""
         if self._registry:
             self._registry.close()
 

@@ -32,7 +32,7 @@ class PgContext:
 
     @property
     def engine(self) -> Engine:
-        """The engine."""
+        """The engine that executes statements."""
         return self.server.engine
 
     @property
@@ -47,7 +47,7 @@ class PgContext:
 
     @property
     def limits(self) -> RequestLimits:
-        """The limits of requests."""
+        """The limits of requests and messages, in bytes and seconds."""
         return self.server.limits
 
     @property

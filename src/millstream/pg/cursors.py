@@ -99,7 +99,7 @@ def _name(lexeme: Lexeme) -> str:
 
 
 class Cursors:
-    """The cursors of a session."""
+    """The open cursors of a session, by name: each is a portal, and a flag if it outlives its transaction."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Portal, bool]] = {}

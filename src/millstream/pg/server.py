@@ -5,8 +5,6 @@ import itertools
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from millstream.pg import messages
 from millstream.pg.connection import PgConnection
@@ -19,6 +17,7 @@ from millstream.pg.settings import DEFAULTS
 from millstream.pg.stream import ClientLeft, PgStream
 from millstream.server.run import listen
 from millstream.services.loop import Loop
+from millstream.services.started import StartedInBlock
 
 PORT = 5432
 TITLE, FLAG = "the server for Postgres's clients", "--pg-listen HOST:PORT"
@@ -27,7 +26,7 @@ STEP, CLOSING = 0.25, 3.0
 GREETING_LATE = PgError("08006", "the session was not opened in time", "see millstream.header.timeout.ms", fatal=True)
 
 
-class PgServer:
+class PgServer(StartedInBlock):
     """The engine for Postgres's clients on `host`:`port`, by a guarded thread; also a context manager.
 
     Port 0 means any free port; `port` is then the actual one.
@@ -55,13 +54,6 @@ class PgServer:
         self._loop.stop()
         if self._listening is not None:
             self._listening.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
 
     # ------------------------------------------------------------ the loop
 
