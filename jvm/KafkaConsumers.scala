@@ -42,6 +42,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
   /** True if `next` has a record without a request to Kafka. */
   def hasNext: Boolean = records.hasNext
 
+  /** The next fetched record; only if `hasNext`. */
   def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
     val record = records.next()
     at = record.offset + 1
@@ -69,6 +70,7 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
       case lost: OffsetOutOfRangeException => findPlace(lost)
     }
 
+  /** Interrupts a running `poll`; any thread may call it. */
   def wakeup(): Unit = consumer.wakeup()
 
   /**
@@ -85,9 +87,11 @@ final class PartitionConsumer(val place: KafkaPlace) extends Logging {
     at = to
   }
 
+  /** Closes the connection without waiting. */
   def close(): Unit = consumer.close(Duration.ZERO)
 }
 
+/** The settings of consumers. */
 object PartitionConsumer {
   // Not configurable: Spark owns the positions, and reading a deleted topic must not create it.
   private val Fixed = Map(
@@ -138,6 +142,7 @@ object Consumers {
   /** The offset up to which a task of this JVM has finished its partition's records; -1 if there is no such task. */
   def doneTo(task: Long): Long = Option(reading.get(task)).fold(-1L)(_.doneTo)
 
+  /** Return a consumer after a task has ended; the run's next batch may take it. */
   def give(consumer: PartitionConsumer): Unit = {
     reaper
     consumer.usedAt = System.nanoTime

@@ -50,6 +50,7 @@ case class JoinSpec(groupBy: Seq[String], row: StructType, out: StructType, labe
 case class JoinSideSpec(before: Long, after: Long, outer: Boolean, entry: StructType, stored: BoundExpression,
     joined: BoundExpression, unmatched: BoundExpression, order: BoundExpression)
 
+/** Compiles joins. */
 object JoinSpec {
   /** Compiles the texts that spark/stream_stream_join.py writes. */
   def of(in: DataFrame, texts: Map[String, String]): JoinSpec = {
@@ -252,6 +253,7 @@ class StreamStreamJoinTask(spec: JoinSpec, states: StateMap[JoinChunk]) extends 
   }
 }
 
+/** The keys of chunks, and the numbers of clocks. */
 object StreamStreamJoinTask {
   /** The clock number of one side in a partition; the clock of both sides has the partition's number. */
   private def sideClock(partition: Int, side: Int): Int = -1 - 2 * partition - side
